@@ -1,0 +1,18 @@
+/// One step of the schema: a file of this folder, compiled in.
+package struct Migration: Sendable {
+    /// The schema's version after this step, stored in `PRAGMA user_version`.
+    package let version: Int64
+    /// The file's name without its extension.
+    package let name: String
+    /// The statements.
+    package let sql: String
+
+    /// All steps, in order.
+    package static let all: [Migration] = [
+        Migration(version: 1, name: "V1__create_store", sql: text(PackageResources.V1__create_store_sql))
+    ]
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,121 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// An absolute `http` or `https` URL that can be fetched.
+///
+/// Source: [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986.html) and
+/// [RFC 9110, 4.2](https://www.rfc-editor.org/rfc/rfc9110.html#section-4.2).
+public struct DownloadURL: Sendable, Hashable {
+    /// `http` or `https`.
+    public let scheme: String
+    /// The host in lower case; an IPv6 address in its brackets.
+    public let host: String
+    /// The port, the scheme's default one where the URL names none.
+    public let port: Int
+    /// User and password, percent-encoded as given; nil where the URL has none.
+    let userInfo: String?
+    /// Path and query as they go into the request line; never empty.
+    public let requestTarget: String
+
+    /// Why a text is no URL that can be fetched.
+    public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
+        /// Not an absolute URL.
+        case notAURL
+        /// Another scheme than `http` and `https`.
+        case unsupportedScheme(String)
+        /// No host, or one with characters that no host has.
+        case badHost
+
+        /// What is wrong, and what would be right.
+        public var description: String {
+            switch self {
+            case .notAURL: "not a URL; give an absolute one such as https://example.org/file"
+            case .unsupportedScheme(let scheme): "the scheme '\(Printable.escaped(scheme))' is not supported; use http or https"
+            case .badHost: "the URL has no valid host; give an absolute one such as https://example.org/file"
+            }
+        }
+    }
+
+    /// Parses an absolute URL. Its fragment is dropped.
+    ///
+    /// - Throws: ``Problem``.
+    public init(_ text: String) throws(Problem) {
+        let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
+        guard isPlain, let colon = text.firstIndex(of: ":") else { throw .notAURL }
+        let scheme = text[..<colon].lowercased()
+        guard scheme == "http" || scheme == "https" else {
+            let isScheme = scheme.first?.isLetter == true && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+            throw isScheme ? .unsupportedScheme(scheme) : .notAURL
+        }
+        guard text[colon...].hasPrefix("://"), let parts = URLComponents(string: text) else { throw .notAURL }
+        guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.contains("%"),
+            (parts.port ?? 80) > 0, (parts.port ?? 80) < 65536
+        else { throw .badHost }
+        self.scheme = scheme
+        self.host = host
+        port = parts.port ?? (scheme == "https" ? 443 : 80)
+        let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
+        userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
+        let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+        requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+    }
+
+    /// Where a request goes: scheme, host and port. Secrets meant for one origin are not sent to another.
+    public var origin: String { "\(scheme)://\(authority)" }
+
+    /// The URL without user info and fragment, as it is requested.
+    public var absoluteString: String { origin + requestTarget }
+
+    /// Host, and the port unless it is the scheme's default one.
+    public var authority: String {
+        port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)"
+    }
+
+    /// User and password, percent-decoded, as `user:password` for basic authentication.
+    public var credentials: String? {
+        userInfo.map { Self.percentDecoded($0) ?? $0 }
+    }
+
+    /// The last component of the path, percent-decoded; nil where the path ends in `/`, or where the component
+    /// could not be a file's name.
+    public var lastPathComponent: String? {
+        let path = requestTarget.prefix { $0 != "?" }
+        guard let component = path.split(separator: "/", omittingEmptySubsequences: false).last,
+            let name = Self.percentDecoded(String(component)), !name.isEmpty, name != ".", name != "..",
+            name.utf8.count <= 200
+        else { return nil }
+        let isForbidden: (UInt8) -> Bool = { $0 == UInt8(ascii: "/") || $0 < 0x20 || $0 == 0x7F }
+        return name.utf8.contains(where: isForbidden) ? nil : name
+    }
+
+    /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
+    private static func percentDecoded(_ text: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard digits.count == 2 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: digits[0] * 16 + digits[1]))
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Resolves a `Location` field against this URL.
+    ///
+    /// - Throws: ``Problem`` where the result cannot be fetched.
+    public func resolving(_ location: String) throws(Problem) -> DownloadURL {
+        let isPlain = location.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
+        guard isPlain, !location.isEmpty, let base = URL(string: absoluteString),
+            let resolved = URL(string: location, relativeTo: base)
+        else { throw .notAURL }
+        return try DownloadURL(resolved.absoluteString)
+    }
+}

@@ -1,0 +1,103 @@
+internal import HTTPTypes
+
+/// An entity tag: a name that an origin gives to one state of a representation.
+///
+/// Source: [RFC 9110, 8.8.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-8.8.3).
+public struct EntityTag: Sendable, Hashable {
+    /// The longest tag that is kept, in bytes. A longer one is no validator.
+    public static let maximumLength = 8192
+
+    /// Whether the tag begins with `W/`: then two bodies under it may differ, and it proves nothing about bytes.
+    public let isWeak: Bool
+
+    /// The field value as it came, quotes and `W/` included; one scalar a byte (ISO 8859-1), so that a tag
+    /// with bytes outside ASCII goes back to the server unchanged.
+    public let rawValue: String
+
+    /// Parses the bytes of a field value, white space around it removed already.
+    ///
+    /// - Returns: nil where it is not an entity tag by the grammar, or longer than ``maximumLength``.
+    public init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count <= Self.maximumLength else { return nil }
+        var opaque = Array(bytes)[...]
+        isWeak = opaque.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")])
+        if isWeak { opaque = opaque.dropFirst(2) }
+        let quote = UInt8(ascii: "\"")
+        guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return nil }
+        // etagc: any visible byte but the quote, and obs-text.
+        let isTag = opaque.dropFirst().dropLast().allSatisfy { byte in
+            byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
+        }
+        // A transport that hands over strings has put U+FFFD where bytes were lost: they cannot be sent back.
+        guard isTag, !Self.containsReplacementCharacter(opaque) else { return nil }
+        rawValue = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    /// Parses a stored ``rawValue``.
+    ///
+    /// - Returns: nil where it is no entity tag, as in a damaged or planted row.
+    public init?(rawValue: String) {
+        var bytes: [UInt8] = []
+        for scalar in rawValue.unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else { return nil }
+            bytes.append(byte)
+        }
+        self.init(bytes)
+    }
+
+    /// The bytes to send.
+    public var bytes: [UInt8] {
+        rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    }
+
+    /// Strong comparison: equal, and neither of the two is weak (RFC 9110, 8.8.3.2).
+    public func isStronglyEqual(to other: EntityTag) -> Bool {
+        !isWeak && !other.isWeak && rawValue == other.rawValue
+    }
+
+    private static func containsReplacementCharacter(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while let start = rest.firstIndex(of: 0xEF) {
+            rest = rest[start...]
+            if rest.starts(with: [0xEF, 0xBF, 0xBD]) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+}
+
+/// What a message says in a field that may occur once only.
+enum SingletonField: Equatable {
+    case absent
+    case value([UInt8])
+    /// Several field lines that differ: neither is to be believed (RFC 9110, 5.3).
+    case conflicting
+
+    init(_ name: HTTPField.Name?, in fields: HTTPFields) {
+        guard let name else {
+            self = .absent
+            return
+        }
+        let lines = fields[fields: name].map { field in
+            unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) }
+        }
+        guard let first = lines.first else {
+            self = .absent
+            return
+        }
+        self = lines.allSatisfy { $0 == first } ? .value(first) : .conflicting
+    }
+
+    /// The value as text, nil where it is absent, conflicting or not UTF-8.
+    var text: String? {
+        guard case .value(let bytes) = self else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func trimmed(_ value: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        var slice = unsafe value.drop(while: isSpace)
+        while let last = unsafe slice.last, isSpace(last) { unsafe slice = slice.dropLast() }
+        return unsafe Array(slice)
+    }
+}

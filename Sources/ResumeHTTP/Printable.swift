@@ -1,0 +1,22 @@
+/// Text of foreign origin, made fit to be shown.
+public enum Printable {
+    /// Replaces control characters, line separators and characters that change the direction of text by an
+    /// escape such as `\u{1B}`, so that no terminal obeys a server or a file name.
+    public static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if isUnsafe(scalar) {
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+public import HTTPTypes
+
+/// What is known of the representation that a partial's bytes belong to, as its first response told it.
+public struct Representation: Sendable, Hashable {
+    /// The entity tag, weak or strong; nil where the response had none that can be used.
+    public var entityTag: EntityTag?
+    /// `Last-Modified`, byte for byte as received.
+    public var lastModified: String?
+    /// `Date` of the response that `lastModified` came with: it decides whether that one is strong.
+    public var date: String?
+    /// The length of the whole representation in bytes; nil until it is known.
+    public var completeLength: Int64?
+    /// `Content-Type` as received.
+    public var contentType: String?
+    /// `Repr-Digest` (RFC 9530) as received.
+    public var reprDigest: String?
+    /// Whether the origin may be asked for ranges: false after `Accept-Ranges: none`.
+    public var acceptsRanges: Bool
+
+    /// Makes a representation from stored columns.
+    public init(
+        entityTag: EntityTag? = nil, lastModified: String? = nil, date: String? = nil, completeLength: Int64? = nil,
+        contentType: String? = nil, reprDigest: String? = nil, acceptsRanges: Bool = true
+    ) {
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+        self.date = date
+        self.completeLength = completeLength
+        self.contentType = contentType
+        self.reprDigest = reprDigest
+        self.acceptsRanges = acceptsRanges
+    }
+
+    /// Reads a representation off the fields of a whole (200) response.
+    public init(fields: HTTPFields) {
+        let text: (HTTPField.Name?) -> String? = { SingletonField($0, in: fields).text }
+        if case .value(let bytes) = SingletonField(.eTag, in: fields) { entityTag = EntityTag(bytes) }
+        lastModified = text(.lastModified)
+        date = text(.date)
+        // Content-Length beside Transfer-Encoding is no length (RFC 9112, 6.3).
+        completeLength = fields[.transferEncoding] == nil ? text(.contentLength).flatMap { Decimal64.parse($0) } : nil
+        contentType = text(.contentType)
+        reprDigest = text(.reprDigest)
+        acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
+    }
+
+    /// What can prove that bytes fetched later belong to the same representation.
+    ///
+    /// A strong entity tag; else `Last-Modified` where there is no entity tag at all, and only if it lies at
+    /// least a second before the stored `Date` (RFC 9110, 8.8.2.2); else nil.
+    public var validator: Validator? {
+        if let entityTag { return entityTag.isWeak ? nil : .entityTag(entityTag) }
+        guard let lastModified, let modified = HTTPDate(lastModified), let sent = date.flatMap({ HTTPDate($0) }),
+            modified.secondsSinceEpoch < sent.secondsSinceEpoch
+        else { return nil }
+        return .lastModified(lastModified)
+    }
+
+    /// Why there is no ``validator``, for a person; nil where there is one.
+    public var weakness: Reason? {
+        guard validator == nil else { return nil }
+        if entityTag != nil { return .weakEntityTag }
+        return lastModified == nil ? .noValidator : .dateTooFresh
+    }
+
+    /// The media type without its parameters, in lower case.
+    var mediaType: String? {
+        contentType?.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+    }
+}
+
+/// A strong validator: two responses that share it have the same bytes (RFC 9110, 8.8.1).
+public enum Validator: Sendable, Hashable {
+    /// A strong entity tag.
+    case entityTag(EntityTag)
+    /// A date that was at least a second old when it was received, byte for byte as received.
+    case lastModified(String)
+
+    /// The bytes of an `If-Range` field.
+    public var fieldValue: [UInt8] {
+        switch self {
+        case .entityTag(let tag): tag.bytes
+        case .lastModified(let date): Array(date.utf8)
+        }
+    }
+}
+
+extension HTTPField.Name {
+    /// `Repr-Digest` (RFC 9530, 3); optional only because a name made from text is.
+    static let reprDigest = HTTPField.Name("Repr-Digest")
+}

@@ -1,0 +1,131 @@
+public import HTTPTypes
+
+/// What to do with a response, decided from its head alone before a byte of its body is used.
+public enum Verdict: Sendable, Hashable {
+    /// Use the body as a continuation of what is held.
+    case append(Continuation)
+    /// Use the body from its first byte on, for a new blob; the old one is of no use any more.
+    case startOver(Representation, reason: Reason)
+    /// Everything is held already and the server agrees. The body is to be discarded.
+    case complete(Representation, reason: Reason)
+    /// Discard the body, keep what is held, and ask again for the whole.
+    case askForWhole(reason: Reason)
+    /// Discard the body, keep what is held, and ask the same again later.
+    case retry(reason: Reason, afterSeconds: Int64?)
+    /// Discard the body and give up, keeping what is held.
+    case refuse(reason: Reason)
+
+    /// How a body continues what is held.
+    public struct Continuation: Sendable, Hashable {
+        /// Where in the representation the body's first byte lies.
+        public var bodyStart: Int64
+        /// The first byte that is missing: what comes before is compared with what is held, not written.
+        public var offset: Int64
+        /// Where the body ends, excluded; nil where the answer does not say. Surplus bytes are refused.
+        public var bodyEnd: Int64?
+        /// What is known of the representation from now on.
+        public var representation: Representation
+        /// Why the body may be used.
+        public var reason: Reason
+    }
+
+    /// Judges a response.
+    ///
+    /// A pure function of what was stored, what was asked and what came back.
+    ///
+    /// - Parameters:
+    ///   - response: The response's head; redirects have been followed already.
+    ///   - plan: What was asked for.
+    ///   - held: What the store holds, the same value that `plan` was made for.
+    public init(for response: HTTPResponse, to plan: Plan, held: HeldPartial) {
+        let fields = response.headerFields
+        let asksForRange = if case .range = plan { true } else { false }
+        switch response.status.code {
+        case 200, 203:
+            self = Self.whole(response, plan: plan, held: held)
+        case 206:
+            guard case .range(let range) = plan, let stored = held.representation else {
+                self = .refuse(reason: .unsolicitedRange)
+                return
+            }
+            self = Self.partial(fields, range: range, stored: stored)
+        case 416:
+            self = Self.unsatisfiable(response, plan: plan, held: held)
+        case 412:
+            self = asksForRange ? .askForWhole(reason: .preconditionFailed) : .refuse(reason: Self.reason(response))
+        case 400 where asksForRange:
+            self = .askForWhole(reason: .rangeRejected)
+        case 408, 425, 429, 500, 502, 503, 504, 507, 509, 520...599:
+            self = .retry(reason: Self.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
+        case 100..<400:
+            self = .refuse(reason: Self.reason(response, otherwise: .notAResource))
+        default:
+            self = .refuse(reason: Self.reason(response))
+        }
+    }
+
+    private static func reason(_ response: HTTPResponse, otherwise: Reason? = nil) -> Reason {
+        var reason = Reason.status(response.status.code, Printable.escaped(response.status.reasonPhrase))
+        if let otherwise { reason.text += " " + otherwise.text }
+        return reason
+    }
+
+    /// 200: the whole file from byte 0, whatever was asked for.
+    private static func whole(_ response: HTTPResponse, plan: Plan, held: HeldPartial) -> Verdict {
+        let fields = response.headerFields
+        guard !isCoded(fields) else { return .refuse(reason: .contentCoded) }
+        var fresh = Representation(fields: fields)
+        // A transforming proxy (203) does not vouch for its bytes (RFC 9110, 15.3.4), and what varies by more
+        // than the request cannot be continued: no validator, so that it is never resumed.
+        if response.status.code == 203 || variesAlways(fields) {
+            fresh.entityTag = nil
+            fresh.lastModified = nil
+        }
+        guard held.length > 0, let stored = held.representation else {
+            return .startOver(fresh, reason: .firstRequest)
+        }
+        if looksLikePortal(fresh, instead: stored) {
+            return .retry(reason: .portal, afterSeconds: nil)
+        }
+        if let validator = stored.validator, case .entityTag = validator, fresh.validator == validator,
+            let length = fresh.completeLength, stored.completeLength.map({ $0 == length }) ?? (length >= held.length)
+        {
+            return .append(
+                Continuation(
+                    bodyStart: 0, offset: held.length, bodyEnd: length, representation: fresh, reason: .prefixKept))
+        }
+        if let old = stored.completeLength, let new = fresh.completeLength, old != new, fresh.validator == stored.validator
+        {
+            return .startOver(fresh, reason: .lengthChanged(from: old, to: new))
+        }
+        // What made the whole be asked for says more than the comparison does.
+        if case .whole(let reason?) = plan, fresh.validator == stored.validator || stored.validator == nil {
+            return .startOver(fresh, reason: reason)
+        }
+        return .startOver(fresh, reason: .representationChanged(stored.validator, fresh.validator))
+    }
+
+    /// 416: nothing there to send.
+    private static func unsatisfiable(_ response: HTTPResponse, plan: Plan, held: HeldPartial) -> Verdict {
+        guard case .range(let range) = plan, let stored = held.representation else {
+            return .refuse(reason: reason(response))
+        }
+        // Complete only where the length is what is held and the answer itself carries the validator. A server
+        // that leaves it out is asked for the whole: with the overlap this is met only when a file shrank.
+        if case .unsatisfied(let length) = ContentRange(in: response.headerFields), length == range.offset,
+            stored.completeLength.map({ $0 == length }) ?? true,
+            validator(in: response.headerFields, like: range.validator) == range.validator
+        {
+            var complete = stored
+            complete.completeLength = length
+            return .complete(complete, reason: .resumed(at: length))
+        }
+        return .askForWhole(reason: .rangeNotSatisfiable)
+    }
+
+    /// A page of HTML without the stored validator where a file of another type is expected.
+    private static func looksLikePortal(_ fresh: Representation, instead stored: Representation) -> Bool {
+        fresh.mediaType == "text/html" && stored.mediaType != nil && stored.mediaType != "text/html"
+            && fresh.entityTag == nil && fresh.lastModified == nil && stored.validator != nil
+    }
+}

@@ -1,0 +1,197 @@
+internal import CResumeSQLite
+
+/// One connection to one database file, closed when it goes away.
+///
+/// Statements are prepared once and kept. Not to be shared between threads: ``Database`` gives it an
+/// actor of its own.
+@safe
+public struct Connection: ~Copyable {
+    private let handle: OpaquePointer
+    private let statements: StatementCache
+
+    /// How a file is opened.
+    public enum Mode: Sendable {
+        /// Read and write; the file must exist.
+        case readWrite
+        /// Read only; the file must exist.
+        case readOnly
+    }
+
+    /// Opens a database file that exists already and sets every pragma that is relied on.
+    ///
+    /// The caller has made sure that `path` is a regular file; symbolic links are refused by SQLite.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - mode: Read and write, or read only.
+    ///   - busyTimeout: How long SQLite waits for another process's lock, in milliseconds.
+    ///   - vfs: The name of a virtual file system, for tests; nil for SQLite's default.
+    /// - Throws: ``SQLiteError`` where the file cannot be opened or is not a database.
+    public static func open(
+        path: String, mode: Mode = .readWrite, busyTimeout: Int32 = 10_000, vfs: String? = nil
+    ) throws(SQLiteError) -> Connection {
+        let access = mode == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+        var opened: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, vfs)
+        guard let opened = unsafe opened else {
+            throw SQLiteError(code: ResultCode(rawValue: code), message: "no memory for a connection")
+        }
+        guard code == SQLITE_OK else {
+            let error = unsafe SQLiteError(connection: opened, code: code, sql: nil)
+            unsafe sqlite3_close_v2(opened)
+            throw error
+        }
+        let connection = unsafe Connection(handle: opened)
+        try connection.configure(busyTimeout: busyTimeout)
+        return connection
+    }
+
+    private init(handle: OpaquePointer) {
+        unsafe self.handle = handle
+        statements = StatementCache()
+    }
+
+    deinit {
+        statements.removeAll()
+        unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Every setting that correctness or safety relies on, since distributions compile in others.
+    private borrowing func configure(busyTimeout: Int32) throws(SQLiteError) {
+        unsafe sqlite3_busy_timeout(handle, busyTimeout)
+        let switches: [(option: Int32, value: Int32)] = [
+            (SQLITE_DBCONFIG_DEFENSIVE, 1),
+            (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+            (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+            (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+            (SQLITE_DBCONFIG_ENABLE_FKEY, 1),
+            (SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
+            (SQLITE_DBCONFIG_DQS_DML, 0),
+            (SQLITE_DBCONFIG_DQS_DDL, 0),
+            // A checkpoint on close would run outside the guard against the WAL-reset bug.
+            (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
+        ]
+        for (option, value) in switches {
+            let code = unsafe resume_sqlite3_config_flag(handle, option, value)
+            guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: nil) }
+        }
+        try execute(
+            """
+            PRAGMA synchronous = NORMAL;
+            PRAGMA wal_autocheckpoint = 0;
+            PRAGMA foreign_keys = ON;
+            PRAGMA trusted_schema = OFF;
+            PRAGMA cell_size_check = ON;
+            PRAGMA mmap_size = 0;
+            PRAGMA cache_size = -2048;
+            PRAGMA temp_store = MEMORY;
+            PRAGMA locking_mode = NORMAL;
+            PRAGMA secure_delete = ON;
+            """)
+    }
+
+    /// Runs one or more statements that bind nothing and return nothing of interest.
+    public borrowing func execute(_ sql: String) throws(SQLiteError) {
+        let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: sql) }
+    }
+
+    /// Runs a statement to its end and says how many rows it changed.
+    @discardableResult
+    public borrowing func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int {
+        let statement = try prepared(sql)
+        defer { statement.value.reset() }
+        try statement.value.bind(values)
+        while try statement.value.step() != nil {}
+        return Int(unsafe sqlite3_changes64(handle))
+    }
+
+    /// Maps every row of a query.
+    ///
+    /// - Throws: ``SQLiteError``, or whatever `body` throws.
+    public borrowing func rows<Result>(
+        _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
+    ) throws -> [Result] {
+        let statement = try prepared(sql)
+        defer { statement.value.reset() }
+        try statement.value.bind(values)
+        var results: [Result] = []
+        while let row = try statement.value.step() {
+            results.append(try body(row))
+        }
+        return results
+    }
+
+    /// Maps the first row of a query; nil where there is none.
+    ///
+    /// - Throws: ``SQLiteError``, or whatever `body` throws.
+    public borrowing func first<Result>(
+        _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
+    ) throws -> Result? {
+        let statement = try prepared(sql)
+        defer { statement.value.reset() }
+        try statement.value.bind(values)
+        guard let row = try statement.value.step() else { return nil }
+        return try body(row)
+    }
+
+    /// The integer in the first column of the first row, for pragmas and counts.
+    public borrowing func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64? {
+        let statement = try prepared(sql)
+        defer { statement.value.reset() }
+        try statement.value.bind(values)
+        guard let row = try statement.value.step() else { return nil }
+        return row.integer(0)
+    }
+
+    /// The text in the first column of the first row, for pragmas.
+    public borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
+        let statement = try prepared(sql)
+        defer { statement.value.reset() }
+        guard let row = try statement.value.step() else { return nil }
+        return row.text(0)
+    }
+
+    private borrowing func prepared(_ sql: String) throws(SQLiteError) -> StatementCache.Box {
+        unsafe try statements.statement(sql, on: handle)
+    }
+
+    /// The number of the row that the last `INSERT` made.
+    public var lastInsertRowID: Int64 {
+        unsafe sqlite3_last_insert_rowid(handle)
+    }
+
+    /// A handle with which another thread can stop what this connection does.
+    var interrupter: Interrupter {
+        unsafe Interrupter(handle: handle)
+    }
+
+    /// The C connection, for what only SQLite's own interface can say.
+    borrowing func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+        unsafe body(handle)
+    }
+}
+
+/// The statements of one connection, by their SQL.
+///
+/// A class, since a dictionary cannot hold noncopyable values and reading one must be able to fill it.
+private final class StatementCache {
+    final class Box {
+        let value: Statement
+        init(_ value: consuming Statement) { self.value = value }
+    }
+
+    private var boxes: [String: Box] = [:]
+
+    func statement(_ sql: String, on connection: OpaquePointer) throws(SQLiteError) -> Box {
+        if let box = boxes[sql] { return box }
+        let box = unsafe Box(try Statement(preparing: sql, on: connection))
+        boxes[sql] = box
+        return box
+    }
+
+    func removeAll() {
+        boxes.removeAll()
+    }
+}

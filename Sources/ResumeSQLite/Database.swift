@@ -1,0 +1,105 @@
+#if os(Linux)
+@unsafe @preconcurrency internal import Dispatch
+#else
+internal import Dispatch
+#endif
+
+/// A serial executor on a private dispatch queue.
+///
+/// Blocking calls belong here and never on the cooperative pool, which has a thread a core and no more.
+/// (`DispatchSerialQueue`, which could do this by itself, does not exist on Linux.)
+public final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    /// Makes an executor with a queue of its own.
+    ///
+    /// - Parameter label: The queue's name, seen in debuggers.
+    public init(label: String) {
+        queue = DispatchQueue(label: label)
+    }
+
+    /// Takes a job of an actor.
+    public func enqueue(_ job: UnownedJob) {
+        queue.async {
+            unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
+        }
+    }
+
+    /// The reference that an actor returns as its executor.
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        unsafe UnownedSerialExecutor(ordinary: self)
+    }
+
+    /// Stops the program where the current code does not run on this executor.
+    public func checkIsolated() {
+        dispatchPrecondition(condition: .onQueue(queue))
+    }
+}
+
+/// One connection on an executor of its own.
+///
+/// A closure handed to it runs from beginning to end without another one in between: it is synchronous,
+/// so the actor's re-entrancy cannot split a transaction.
+public actor Database {
+    private let executor: QueueExecutor
+    private var opened: OpenConnection?
+
+    /// A box, since an optional noncopyable property cannot be borrowed from.
+    private final class OpenConnection {
+        let connection: Connection
+        init(_ connection: consuming Connection) { self.connection = connection }
+    }
+
+    /// The executor of this connection's queue.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    /// Makes an actor without a connection, to be given one with ``open(_:)``.
+    ///
+    /// - Parameter label: The queue's name, seen in debuggers.
+    public init(label: String) {
+        executor = QueueExecutor(label: label)
+    }
+
+    /// Opens the connection, on the actor's own queue since that blocks.
+    ///
+    /// - Throws: Whatever `make` throws.
+    public func open(_ make: @Sendable () throws -> Connection) throws {
+        opened = OpenConnection(try make())
+    }
+
+    /// Closes the connection. What is called later fails with `SQLITE_MISUSE`.
+    public func close() {
+        opened = nil
+    }
+
+    /// Runs a closure with the connection, to its end, whether the task is cancelled or not.
+    ///
+    /// - Throws: Whatever `body` throws.
+    public func withConnection<Result: Sendable>(
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) throws -> Result {
+        try body(try current().connection)
+    }
+
+    /// Runs a closure that only reads and may take long; cancelling the task interrupts the query.
+    ///
+    /// - Throws: Whatever `body` throws; `SQLITE_INTERRUPT` after a cancellation.
+    public func read<Result: Sendable>(
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) async throws -> Result {
+        let open = try current()
+        let interrupter = open.connection.interrupter
+        return try await withTaskCancellationHandler {
+            try body(open.connection)
+        } onCancel: {
+            interrupter.interrupt()
+        }
+    }
+
+    private func current() throws(SQLiteError) -> OpenConnection {
+        guard let opened else { throw SQLiteError(code: .misuse, message: "the store is closed") }
+        return opened
+    }
+}

@@ -1,0 +1,82 @@
+internal import CResumeSQLite
+
+/// A result code of SQLite, primary or extended.
+///
+/// A primary code matches its extended ones in a pattern: `case .busy` matches `SQLITE_BUSY_SNAPSHOT`
+/// as well, while `==` compares exactly. See <https://www.sqlite.org/rescode.html>.
+public struct ResultCode: RawRepresentable, Sendable, Hashable {
+    /// The number as SQLite returned it.
+    public var rawValue: Int32
+
+    /// Wraps a number that SQLite returned.
+    public init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// The primary code: the low eight bits.
+    public var primary: ResultCode {
+        ResultCode(rawValue: rawValue & 0xff)
+    }
+
+    /// Says whether `code` is `pattern` or one of its extended codes.
+    public static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
+        pattern == code || (pattern == pattern.primary && pattern == code.primary)
+    }
+}
+
+extension ResultCode {
+    /// `SQLITE_OK`
+    public static let ok = ResultCode(rawValue: SQLITE_OK)
+    /// `SQLITE_ERROR`
+    public static let error = ResultCode(rawValue: SQLITE_ERROR)
+    /// `SQLITE_PERM`
+    public static let permission = ResultCode(rawValue: SQLITE_PERM)
+    /// `SQLITE_BUSY`
+    public static let busy = ResultCode(rawValue: SQLITE_BUSY)
+    /// `SQLITE_BUSY_SNAPSHOT`
+    public static let busySnapshot = ResultCode(rawValue: Int32(RESUME_SQLITE_BUSY_SNAPSHOT))
+    /// `SQLITE_LOCKED`
+    public static let locked = ResultCode(rawValue: SQLITE_LOCKED)
+    /// `SQLITE_NOMEM`
+    public static let noMemory = ResultCode(rawValue: SQLITE_NOMEM)
+    /// `SQLITE_READONLY`
+    public static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
+    /// `SQLITE_INTERRUPT`
+    public static let interrupt = ResultCode(rawValue: SQLITE_INTERRUPT)
+    /// `SQLITE_IOERR`
+    public static let ioError = ResultCode(rawValue: SQLITE_IOERR)
+    /// `SQLITE_CORRUPT`
+    public static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
+    /// `SQLITE_FULL`
+    public static let full = ResultCode(rawValue: SQLITE_FULL)
+    /// `SQLITE_CANTOPEN`
+    public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+    /// `SQLITE_PROTOCOL`
+    public static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
+    /// `SQLITE_SCHEMA`
+    public static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
+    /// `SQLITE_TOOBIG`
+    public static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
+    /// `SQLITE_CONSTRAINT`
+    public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
+    /// `SQLITE_CONSTRAINT_UNIQUE`
+    public static let constraintUnique = ResultCode(rawValue: Int32(RESUME_SQLITE_CONSTRAINT_UNIQUE))
+    /// `SQLITE_MISUSE`
+    public static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
+    /// `SQLITE_RANGE`
+    public static let range = ResultCode(rawValue: SQLITE_RANGE)
+    /// `SQLITE_NOTADB`
+    public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+    /// `SQLITE_ROW`
+    static let row = ResultCode(rawValue: SQLITE_ROW)
+    /// `SQLITE_DONE`
+    static let done = ResultCode(rawValue: SQLITE_DONE)
+}
+
+extension ResultCode: CustomStringConvertible {
+    /// SQLite's own English for the code, with its number.
+    public var description: String {
+        guard let text = unsafe sqlite3_errstr(rawValue) else { return "result code \(rawValue)" }
+        return unsafe "\(String(cString: text)) (\(rawValue))"
+    }
+}

@@ -1,0 +1,133 @@
+import NIOCore
+
+/// The bytes of a representation, made from a seed when they are asked for, or literal.
+///
+/// Seeded content is a function of the seed and the position alone: any range can be had at any time, twice the same,
+/// and a file of many gigabytes needs no memory. Two contents with the same seed and different lengths agree in the
+/// bytes that both have.
+public struct Content: Sendable, Equatable {
+    /// Where the bytes come from.
+    private enum Source: Sendable, Equatable {
+        case seeded(UInt64)
+        case literal([UInt8])
+    }
+
+    /// The number of bytes.
+    public private(set) var length: Int64
+    private var source: Source
+
+    /// The size of a word of seeded content, in bytes.
+    private static let wordSize: Int64 = 8
+
+    /// Creates seeded content.
+    ///
+    /// - Parameters:
+    ///   - length: The number of bytes. A negative number is taken as 0.
+    ///   - seed: What the bytes are made from. Different seeds make unrelated bytes.
+    public init(length: Int64, seed: UInt64) {
+        self.length = max(0, length)
+        self.source = .seeded(seed)
+    }
+
+    /// Creates content of the given bytes.
+    ///
+    /// - Parameter bytes: The bytes, all of them.
+    public init(_ bytes: [UInt8]) {
+        self.length = Int64(bytes.count)
+        self.source = .literal(bytes)
+    }
+
+    /// Creates content of the UTF-8 form of a text.
+    ///
+    /// - Parameter text: The text.
+    public init(_ text: String) {
+        self.init(Array(text.utf8))
+    }
+
+    /// The range of the whole content.
+    public var all: Range<Int64> { 0..<length }
+
+    /// Makes the bytes of a range.
+    ///
+    /// - Parameter range: Positions in the content. What lies outside of the content is left out.
+    /// - Returns: The bytes, `range.count` of them where the range lies within the content.
+    public func bytes(in range: Range<Int64>) -> [UInt8] {
+        Array(buffer: buffer(in: range))
+    }
+
+    /// Tells whether given bytes are those of the content at a position.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to compare.
+    ///   - offset: Where in the content they should be. A part that reaches beyond the content does not match.
+    /// - Returns: Whether all of them are the same.
+    public func matches(_ bytes: some Collection<UInt8>, at offset: Int64 = 0) -> Bool {
+        let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
+        guard !overflow, offset >= 0, end <= length else { return false }
+        return self.bytes(in: offset..<end).elementsEqual(bytes)
+    }
+
+    /// Makes the bytes of a range in the form in which they are written to a channel.
+    ///
+    /// - Parameter range: Positions in the content. What lies outside of the content is left out.
+    /// - Returns: A buffer whose readable bytes are the bytes of the range.
+    func buffer(in range: Range<Int64>) -> ByteBuffer {
+        let range = range.clamped(to: all)
+        switch source {
+        case .literal(let bytes):
+            return ByteBuffer(bytes: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+        case .seeded(let seed):
+            return Self.words(covering: range, base: Self.mix(seed ^ 0xD1B5_4A32_D192_ED03))
+        }
+    }
+
+    /// Makes the whole words that cover a range and trims the buffer to the range.
+    ///
+    /// - Parameters:
+    ///   - range: Positions in the content.
+    ///   - base: The state of the generator before the first word.
+    /// - Returns: A buffer whose readable bytes are the bytes of the range.
+    private static func words(covering range: Range<Int64>, base: UInt64) -> ByteBuffer {
+        guard !range.isEmpty else { return ByteBuffer() }
+        let first = range.lowerBound / wordSize
+        let count = Int((range.upperBound - 1) / wordSize - first + 1)
+        let size = count * Int(wordSize)
+        var buffer = ByteBufferAllocator().buffer(capacity: size)
+        // The memory of a fresh buffer comes from malloc, so it is aligned for words. One raw loop makes gigabytes a
+        // second also without optimisation, which is how tests run. It stays within `memory`: it writes `count` words
+        // to the at least `size` bytes that were asked for.
+        unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { memory in
+            guard let start = memory.baseAddress else { return 0 }
+            let words = unsafe start.bindMemory(to: UInt64.self, capacity: count)
+            var state = base &+ UInt64(first) &* gamma
+            var index = 0
+            while index < count {
+                state = state &+ gamma
+                var word = state
+                word = (word ^ (word &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+                word = (word ^ (word &>> 27)) &* 0x94D0_49BB_1331_11EB
+                unsafe words[index] = (word ^ (word &>> 31)).littleEndian
+                index &+= 1
+            }
+            return size
+        }
+        let skipped = Int(range.lowerBound - first * wordSize)
+        buffer.moveReaderIndex(to: skipped)
+        buffer.moveWriterIndex(to: skipped + range.count)
+        return buffer
+    }
+
+    /// The step of the splitmix64 generator from one word to the next.
+    private static let gamma: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// The output function of splitmix64, here to keep the words of neighbouring seeds from being shifted copies.
+    ///
+    /// - Parameter value: A state of the generator.
+    /// - Returns: The word of that state.
+    private static func mix(_ value: UInt64) -> UInt64 {
+        var word = value
+        word = (word ^ (word &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word &>> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word &>> 31)
+    }
+}

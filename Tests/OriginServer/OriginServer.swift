@@ -1,0 +1,122 @@
+import NIOCore
+import NIOPosix
+
+/// An HTTP/1.1 server on 127.0.0.1 whose answers are scripts of bytes, pauses and ends of connection.
+///
+/// It runs until ``stop()``, also when nothing refers to it any more; ``withServer(port:sendBufferSize:handler:_:)``
+/// stops it by itself.
+public final class OriginServer: Sendable {
+    /// The number of event loops, each with its thread.
+    private static let loopCount = 2
+
+    /// The port that the server listens on.
+    public let port: Int
+
+    private let listener: any Channel
+    private let group: MultiThreadedEventLoopGroup
+    private let state: ServerState
+
+    private init(port: Int, listener: any Channel, group: MultiThreadedEventLoopGroup, state: ServerState) {
+        self.port = port
+        self.listener = listener
+        self.group = group
+        self.state = state
+    }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - port: The port to listen on; 0 takes a free one.
+    ///   - sendBufferSize: The size of the send buffer of each connection in bytes (`SO_SNDBUF`), `nil` for what the
+    ///     system does. A small one keeps ``bodyBytesSent`` near to what the client has read.
+    ///   - handler: Makes the answer to each request. It is called on an event loop, for requests of several connections
+    ///     at a time, and must not block.
+    /// - Returns: The server, which takes connections from now on.
+    /// - Throws: What binding the port throws.
+    public static func start(
+        port: Int = 0,
+        sendBufferSize: Int? = nil,
+        handler: @escaping @Sendable (OriginRequest) -> Response
+    ) async throws -> OriginServer {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
+        let state = ServerState(handler: handler)
+        var bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(state: state))
+                }
+            }
+        if let sendBufferSize {
+            bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: numericCast(sendBufferSize))
+        }
+        do {
+            let listener = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+            let bound = listener.localAddress?.port ?? port
+            return OriginServer(port: bound, listener: listener, group: group, state: state)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Runs something with a server and stops the server at the end, also after an error.
+    ///
+    /// - Parameters:
+    ///   - port: The port to listen on; 0 takes a free one.
+    ///   - sendBufferSize: The size of the send buffer of each connection, as for the start.
+    ///   - handler: Makes the answer to each request, as for the start.
+    ///   - body: What is run.
+    /// - Returns: What `body` returns.
+    /// - Throws: What the start or `body` throws.
+    public static func withServer<Value>(
+        port: Int = 0,
+        sendBufferSize: Int? = nil,
+        handler: @escaping @Sendable (OriginRequest) -> Response,
+        _ body: (OriginServer) async throws -> Value
+    ) async throws -> Value {
+        let server = try await start(port: port, sendBufferSize: sendBufferSize, handler: handler)
+        do {
+            let value = try await body(server)
+            try await server.stop()
+            return value
+        } catch {
+            try? await server.stop()
+            throw error
+        }
+    }
+
+    /// The address of the server, `http://127.0.0.1:PORT` without a slash at the end.
+    public var baseURL: String { "http://127.0.0.1:\(port)" }
+
+    /// The log of all requests, in the order of their numbers.
+    public var requests: [OriginRequest] { state.requests }
+
+    /// The number of payload bytes of body steps that sockets have taken, without heads and chunk framing.
+    ///
+    /// It is what the system has taken, in pieces of up to 64 KiB. A client that leaves in the middle may have read
+    /// megabytes less, which lay in the socket buffers of the two sides.
+    public var bodyBytesSent: Int64 { state.bodyBytes }
+
+    /// The number of connections that were ever accepted.
+    public var acceptedConnections: Int { state.accepted }
+
+    /// The number of connections that are open.
+    public var openConnections: Int { state.open }
+
+    /// Swaps what answers requests.
+    ///
+    /// - Parameter handler: Makes the answers to requests from now on; answers under way go on as they are.
+    public func setHandler(_ handler: @escaping @Sendable (OriginRequest) -> Response) {
+        state.setHandler(handler)
+    }
+
+    /// Stops listening, closes all connections and ends the threads; a second stop does nothing.
+    ///
+    /// - Throws: What the shutdown of the event loops throws.
+    public func stop() async throws {
+        try? await listener.close().get()
+        try await group.shutdownGracefully()
+    }
+}

@@ -1,0 +1,111 @@
+import NIOCore
+
+/// A payload step under way: cuts a range of content into pieces and says how long to wait after each.
+struct Payload {
+    /// How fast the pieces follow each other.
+    enum Pace {
+        /// As fast as they are taken.
+        case unlimited
+
+        /// With a wait between them.
+        case interval(TimeAmount)
+
+        /// So many bytes a second, at least 1.
+        case rate(Int)
+    }
+
+    /// The bytes of one write.
+    struct Piece {
+        /// What is written, in this order.
+        var buffers: [ByteBuffer]
+
+        /// How many of the bytes are payload, not framing.
+        var payloadCount: Int
+    }
+
+    /// The size of the pieces where no smaller one is asked for.
+    static let pieceSize = 64 * 1024
+
+    /// How many pieces a second a limited rate is made of, for the rate to be even.
+    private static let piecesPerSecond = 50
+
+    /// What a limited rate may catch up after it was held up, so that a stalled client gets no burst.
+    private static let tolerance = TimeAmount.milliseconds(100)
+
+    private let content: Content
+    private let end: Int64
+    private let chunkSize: Int64?
+    private let pieceSize: Int64
+    private let pace: Pace
+    private var next: Int64
+    private var chunkLeft: Int64 = 0
+    private var due: NIODeadline?
+
+    /// Creates the payload of a step.
+    ///
+    /// - Parameter step: The step; `nil` comes back where it has no payload.
+    init?(_ step: Step) {
+        let range: Range<Int64>
+        switch step {
+        case .body(let content, let part):
+            (self.content, range, chunkSize, pieceSize, pace) = (content, part, nil, Int64(Self.pieceSize), .unlimited)
+        case .chunked(let content, let part, let size):
+            (self.content, range, chunkSize) = (content, part, Int64(max(1, size)))
+            (pieceSize, pace) = (Int64(Self.pieceSize), .unlimited)
+        case .trickle(let content, let part, let bytesPerStep, let milliseconds):
+            (self.content, range, chunkSize, pieceSize) = (content, part, nil, Int64(max(1, bytesPerStep)))
+            pace = .interval(.milliseconds(Int64(max(0, milliseconds))))
+        case .limitedRate(let content, let part, let bytesPerSecond):
+            (self.content, range, chunkSize) = (content, part, nil)
+            let isLimited = bytesPerSecond > 0
+            let piece = isLimited ? min(Self.pieceSize, max(1, bytesPerSecond / Self.piecesPerSecond)) : Self.pieceSize
+            (pieceSize, pace) = (Int64(piece), isLimited ? .rate(bytesPerSecond) : .unlimited)
+        case .head, .raw, .lastChunk, .pause, .hold, .close, .reset:
+            return nil
+        }
+        let present = range.clamped(to: content.all)
+        (next, end) = (present.lowerBound, present.upperBound)
+    }
+
+    /// Takes the next piece.
+    ///
+    /// - Returns: The piece, `nil` when the range is used up.
+    mutating func nextPiece() -> Piece? {
+        guard next < end else { return nil }
+        var piece = Piece(buffers: [], payloadCount: 0)
+        if let chunkSize, chunkLeft == 0 {
+            chunkLeft = min(chunkSize, end - next)
+            piece.buffers.append(ByteBuffer(string: String(chunkLeft, radix: 16) + "\r\n"))
+        }
+        let count = min(pieceSize, end - next, chunkSize == nil ? .max : chunkLeft)
+        piece.buffers.append(content.buffer(in: next..<next + count))
+        piece.payloadCount = Int(count)
+        next += count
+        if chunkSize != nil {
+            chunkLeft -= count
+            if chunkLeft == 0 { piece.buffers.append(ByteBuffer(string: "\r\n")) }
+        }
+        return piece
+    }
+
+    /// Says when the next piece may go, once a piece has been taken by the socket.
+    ///
+    /// - Parameters:
+    ///   - count: The number of payload bytes of the piece.
+    ///   - now: The time.
+    /// - Returns: How long to wait; zero where there is nothing to wait for, also after the last piece.
+    mutating func delay(after count: Int, now: NIODeadline) -> TimeAmount {
+        guard next < end else { return .zero }
+        switch pace {
+        case .unlimited:
+            return .zero
+        case .interval(let interval):
+            return interval
+        case .rate(let bytesPerSecond):
+            let share = TimeAmount.nanoseconds(Int64(Double(count) / Double(bytesPerSecond) * 1_000_000_000))
+            let due = max(self.due ?? now, now - Self.tolerance) + share
+            self.due = due
+            return max(.zero, due - now)
+        }
+    }
+}

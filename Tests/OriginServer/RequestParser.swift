@@ -1,0 +1,82 @@
+import NIOCore
+
+/// Finds the heads of requests in the bytes of a connection.
+///
+/// The body of a request is passed over by its `Content-Length`.
+struct RequestParser {
+    /// What the parser makes of the bytes that it has.
+    enum Outcome {
+        case incomplete
+        case request(OriginRequest)
+        case tooLarge
+        case malformed
+    }
+
+    /// The greatest size of a head, with its empty line.
+    static let headLimit = 64 * 1024
+
+    private var buffer = ByteBuffer()
+    private var bodyLeft: Int64 = 0
+
+    /// Takes bytes of the connection.
+    ///
+    /// - Parameter bytes: The bytes; their readable part is used up.
+    mutating func append(_ bytes: inout ByteBuffer) {
+        if buffer.readableBytes == 0 { buffer.clear() }
+        buffer.writeBuffer(&bytes)
+    }
+
+    /// Takes the next request out of the bytes.
+    ///
+    /// - Returns: The request, with numbers yet to be given, or why there is none.
+    mutating func next() -> Outcome {
+        let skipped = Int(min(bodyLeft, Int64(buffer.readableBytes)))
+        buffer.moveReaderIndex(forwardBy: skipped)
+        bodyLeft -= Int64(skipped)
+        guard bodyLeft == 0 else { return .incomplete }
+        // Some clients end a body with an empty line too many (RFC 9112, 2.2).
+        while buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) == 0x0D0A {
+            buffer.moveReaderIndex(forwardBy: 2)
+        }
+        let limit = min(buffer.readableBytes, Self.headLimit)
+        let view = buffer.readableBytesView.prefix(limit)
+        guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            return limit == Self.headLimit ? .tooLarge : .incomplete
+        }
+        let lines = view[..<end.lowerBound].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { line in
+                String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+            }
+        buffer.moveReaderIndex(to: end.upperBound)
+        guard let request = Self.request(lines), let length = Self.bodyLength(request) else { return .malformed }
+        bodyLeft = length
+        return .request(request)
+    }
+
+    /// Reads the lines of a head.
+    ///
+    /// - Parameter lines: The request line and the field lines.
+    /// - Returns: The request, `nil` where the lines are not a head.
+    private static func request(_ lines: [String]) -> OriginRequest? {
+        let parts = lines[0].split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[2].hasPrefix("HTTP/1.") else { return nil }
+        var fields: [(name: String, value: String)] = []
+        for line in lines.dropFirst() {
+            let halves = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, !halves[0].isEmpty, !halves[0].contains(where: \.isWhitespace) else { return nil }
+            fields.append((String(halves[0]), String(halves[1].trimmingBlanks())))
+        }
+        return OriginRequest(number: 0, connection: 0, method: parts[0], target: parts[1], version: parts[2], fields: fields)
+    }
+
+    /// Finds how long the body of a request is.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The length, `nil` where it is not valid. A body in chunks has none; its connection ends.
+    private static func bodyLength(_ request: OriginRequest) -> Int64? {
+        let lengths = request.fields("Content-Length")
+        guard let first = lengths.first else { return 0 }
+        guard lengths.count == 1, let length = Int64(first), length >= 0 else { return nil }
+        return length
+    }
+}

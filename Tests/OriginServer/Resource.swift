@@ -1,0 +1,121 @@
+/// What an honest server has under a path, for ``Response/file(_:for:cutAfter:reset:stall:bytesPerSecond:pausingFor:pauseAfter:)``.
+public struct Resource: Sendable {
+    /// How the end of the body is told.
+    public enum Framing: Sendable, Equatable {
+        /// By a `Content-Length`.
+        case contentLength
+
+        /// By the chunk of size 0, after chunks of the given size.
+        case chunked(size: Int)
+
+        /// By the end of the connection.
+        case untilClose
+    }
+
+    /// The bytes.
+    public var content: Content
+
+    /// The entity tag as it stands in the `ETag` field, quotes and `W/` included; `nil` leaves the field out.
+    public var etag: String?
+
+    /// The value of the `Last-Modified` field; `nil` leaves the field out.
+    public var lastModified: String?
+
+    /// The value of the `Date` field; `nil` leaves the field out.
+    ///
+    /// It is fixed, so that answers are the same at any time; it should be later than ``lastModified``.
+    public var date: String? = Resource.defaultDate
+
+    /// The value of the `Content-Type` field; `nil` leaves the field out.
+    public var contentType: String? = "application/octet-stream"
+
+    /// The value of the `Accept-Ranges` field, whatever the server does; `nil` leaves the field out.
+    public var acceptRanges: String? = "bytes"
+
+    /// Whether a range is answered with 206 whatever `If-Range` says.
+    public var ignoresIfRange = false
+
+    /// Whether `Range` is ignored, so that each answer has the whole content.
+    public var ignoresRange = false
+
+    /// How the end of the body is told, in answers that have one.
+    public var framing = Framing.contentLength
+
+    /// Fields that are added to answers of status 200, 206 and 304.
+    public var extraFields: [(String, String)] = []
+
+    /// A time for `Last-Modified` that is well before ``defaultDate``.
+    public static let defaultLastModified = "Mon, 04 Mar 2024 05:06:07 GMT"
+
+    /// The value of `Date` where none is given.
+    public static let defaultDate = "Mon, 02 Jun 2025 12:00:00 GMT"
+
+    /// Creates a resource; all else is set on its properties.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes.
+    ///   - etag: The entity tag with its quotes, `nil` for none.
+    ///   - lastModified: The value of the `Last-Modified` field, `nil` for none.
+    public init(_ content: Content, etag: String? = nil, lastModified: String? = nil) {
+        self.content = content
+        self.etag = etag
+        self.lastModified = lastModified
+    }
+
+    /// What a request gets, before the faults.
+    enum Outcome: Equatable {
+        case whole
+        case part(Range<Int64>)
+        case unsatisfiable
+        case preconditionFailed
+        case notModified
+        case methodNotAllowed
+    }
+
+    /// Evaluates a request in the order of RFC 9110, 13.2.2.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: What it gets.
+    func outcome(for request: OriginRequest) -> Outcome {
+        guard request.method == "GET" || request.method == "HEAD" else { return .methodNotAllowed }
+        let wanted = request.elements("If-Match")
+        if !wanted.isEmpty, wanted != ["*"], !wanted.contains(where: isStrongMatch) {
+            return .preconditionFailed
+        }
+        let known = request.elements("If-None-Match")
+        if known == ["*"] || known.contains(where: isWeakMatch) { return .notModified }
+        // Ranges are defined for GET alone.
+        guard request.method == "GET", !ignoresRange else { return .whole }
+        let range = RangeRequest(fields: request.fields("Range"))
+        // A condition that fails makes the range void, also one that could not be satisfied.
+        if range != .none, !ignoresIfRange, let condition = request.field("If-Range"), !satisfies(condition) {
+            return .whole
+        }
+        switch range.selection(length: content.length) {
+        case .whole: return .whole
+        case .part(let part): return .part(part)
+        case .unsatisfiable: return .unsatisfiable
+        }
+    }
+
+    /// Evaluates an `If-Range`.
+    ///
+    /// - Parameter condition: The value of the field, a tag or a date.
+    /// - Returns: Whether the content is still the one that the condition names.
+    private func satisfies(_ condition: String) -> Bool {
+        let isTag = condition.hasPrefix("\"") || condition.hasPrefix("W/")
+        return isTag ? isStrongMatch(condition) : condition == lastModified
+    }
+
+    /// Compares a tag with the one of the resource; a weak tag is never the same (RFC 9110, 8.8.3.2).
+    private func isStrongMatch(_ tag: String) -> Bool {
+        tag == etag && !tag.hasPrefix("W/")
+    }
+
+    /// Compares a tag with the one of the resource, weak or not.
+    private func isWeakMatch(_ tag: String) -> Bool {
+        guard let etag else { return false }
+        let opaque = [tag, etag].map { $0.hasPrefix("W/") ? $0.dropFirst(2) : $0[...] }
+        return opaque[0] == opaque[1]
+    }
+}

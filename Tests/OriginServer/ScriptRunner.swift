@@ -1,0 +1,128 @@
+import NIOCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Does the steps of one response on a channel.
+///
+/// It lives on the event loop of the channel and is used from nowhere else. After each write it waits for the socket to
+/// take the bytes, and each step begins in a turn of the event loop of its own: so a client that leaves is seen, and
+/// other connections get their share.
+final class ScriptRunner {
+    private let channel: any Channel
+    private let state: ServerState
+    private var steps: ArraySlice<Step>
+    private var payload: Payload?
+    private var timer: Scheduled<Void>?
+    private var finished: (() -> Void)?
+
+    /// Creates a runner.
+    ///
+    /// - Parameters:
+    ///   - response: The steps.
+    ///   - channel: The channel of the connection.
+    ///   - state: Where body bytes are counted.
+    ///   - finished: What is done when all steps are done and none ended the connection.
+    init(_ response: Response, on channel: any Channel, state: ServerState, finished: @escaping () -> Void) {
+        self.channel = channel
+        self.state = state
+        self.steps = response.steps[...]
+        self.finished = finished
+    }
+
+    /// Begins with the first step.
+    func run() {
+        resume(after: .zero)
+    }
+
+    /// Does nothing more.
+    func stop() {
+        finished = nil
+        steps = []
+        payload = nil
+        timer?.cancel()
+        timer = nil
+    }
+
+    /// Does the next step, or the next piece of the one under way.
+    private func advance() {
+        timer = nil
+        // Only a runner that was stopped has nothing to do at the end.
+        guard let finished else { return }
+        if payload != nil { return sendPiece() }
+        guard let step = steps.popFirst() else {
+            stop()
+            return finished()
+        }
+        switch step {
+        case .head(let status, let fields):
+            let lines = ["HTTP/1.1 \(status)"] + fields.map { "\($0.0): \($0.1)" }
+            write([ByteBuffer(string: lines.joined(separator: "\r\n") + "\r\n\r\n")])
+        case .raw(let bytes):
+            write([ByteBuffer(bytes: bytes)])
+        case .lastChunk:
+            write([ByteBuffer(string: "0\r\n\r\n")])
+        case .body, .chunked, .trickle, .limitedRate:
+            payload = Payload(step)
+            sendPiece()
+        case .pause(let milliseconds):
+            resume(after: .milliseconds(Int64(max(0, milliseconds))))
+        case .hold:
+            break
+        case .close:
+            stop()
+            channel.close(promise: nil)
+        case .reset:
+            stop()
+            reset()
+        }
+    }
+
+    /// Writes the next piece of the payload step under way.
+    private func sendPiece() {
+        guard let piece = payload?.nextPiece() else {
+            payload = nil
+            return resume(after: .zero)
+        }
+        write(piece.buffers, payloadCount: piece.payloadCount)
+    }
+
+    /// Writes bytes and goes on when the socket has taken them all.
+    ///
+    /// - Parameters:
+    ///   - buffers: The bytes, in this order.
+    ///   - payloadCount: How many of them count as body bytes.
+    private func write(_ buffers: [ByteBuffer], payloadCount: Int = 0) {
+        for buffer in buffers.dropLast() { channel.write(buffer, promise: nil) }
+        channel.writeAndFlush(buffers.last ?? ByteBuffer()).assumeIsolated().whenComplete { [self] result in
+            // A write fails when the client has left; the channel then becomes inactive, which ends the script.
+            guard case .success = result else { return stop() }
+            state.countBodyBytes(payloadCount)
+            resume(after: payload?.delay(after: payloadCount, now: .now()) ?? .zero)
+        }
+    }
+
+    /// Goes on in a later turn of the event loop.
+    ///
+    /// - Parameter delay: How much later.
+    private func resume(after delay: TimeAmount) {
+        let loop = channel.eventLoop.assumeIsolated()
+        if delay > .zero {
+            timer = loop.scheduleTask(in: delay) { [self] in advance() }
+        } else {
+            loop.execute { [self] in advance() }
+        }
+    }
+
+    /// Closes the socket in such a way that the system sends a RST.
+    private func reset() {
+        let channel = channel
+        guard let socket = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
+        socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
+    }
+}
