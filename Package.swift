@@ -46,5 +46,9 @@ let package = Package(
             name: "ResumeMigrations", path: "Migrations", resources: [.embedInCode("V1__create_store.sql")],
             swiftSettings: settings),
         .target(name: "ResumeHTTP", dependencies: [httpTypes], swiftSettings: settings),
+        .target(name: "CResumeFiles"),
+        .target(
+            name: "ResumeStore", dependencies: ["CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes],
+            swiftSettings: settings),
     ]
 )

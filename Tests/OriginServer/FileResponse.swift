@@ -13,7 +13,7 @@ extension Response {
     ///   - reset: Whether the cut is a RST and not a FIN. It comes 50 ms after the last byte, for the bytes to arrive.
     ///   - stall: Whether, in place of the cut, the connection stays open and silent.
     ///   - bytesPerSecond: The rate of the body, `nil` for no limit. Chunked framing has none.
-    ///   - pausingFor: The milliseconds of a pause within the body, 0 for none.
+    ///   - milliseconds: The length of a pause within the body, 0 for none.
     ///   - pauseAfter: The number of body bytes of this answer before the pause; 0 is between head and body.
     /// - Returns: The answer.
     public static func file(
@@ -71,7 +71,9 @@ extension Resource {
     fileprivate var dateField: [(String, String)] { Self.field("Date", date) }
 
     /// The fields that tell the version of the content.
-    fileprivate var validators: [(String, String)] { Self.field("ETag", etag) + Self.field("Last-Modified", lastModified) }
+    fileprivate var validators: [(String, String)] {
+        Self.field("ETag", etag) + Self.field("Last-Modified", lastModified)
+    }
 
     /// The field that tells whether ranges are served.
     fileprivate var rangeFields: [(String, String)] { Self.field("Accept-Ranges", acceptRanges) }

@@ -29,8 +29,8 @@ public final class OriginServer: Sendable {
     ///   - port: The port to listen on; 0 takes a free one.
     ///   - sendBufferSize: The size of the send buffer of each connection in bytes (`SO_SNDBUF`), `nil` for what the
     ///     system does. A small one keeps ``bodyBytesSent`` near to what the client has read.
-    ///   - handler: Makes the answer to each request. It is called on an event loop, for requests of several connections
-    ///     at a time, and must not block.
+    ///   - handler: Makes the answer to each request. It is called on an event loop, for requests of several
+    ///     connections at a time, and must not block.
     /// - Returns: The server, which takes connections from now on.
     /// - Throws: What binding the port throws.
     public static func start(

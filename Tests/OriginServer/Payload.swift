@@ -26,6 +26,9 @@ struct Payload {
     /// The size of the pieces where no smaller one is asked for.
     static let pieceSize = 64 * 1024
 
+    /// How many pieces are written at a time, to make fewer and greater writes to the socket.
+    private static let burst = 4
+
     /// How many pieces a second a limited rate is made of, for the rate to be even.
     private static let piecesPerSecond = 50
 
@@ -67,10 +70,20 @@ struct Payload {
         (next, end) = (present.lowerBound, present.upperBound)
     }
 
+    /// Takes the pieces that are written at a time: several where nothing slows them down, one otherwise.
+    ///
+    /// - Returns: The pieces, none when the range is used up.
+    mutating func nextPieces() -> [Piece] {
+        guard case .unlimited = pace, chunkSize == nil else { return nextPiece().map { [$0] } ?? [] }
+        var pieces: [Piece] = []
+        while pieces.count < Self.burst, let piece = nextPiece() { pieces.append(piece) }
+        return pieces
+    }
+
     /// Takes the next piece.
     ///
     /// - Returns: The piece, `nil` when the range is used up.
-    mutating func nextPiece() -> Piece? {
+    private mutating func nextPiece() -> Piece? {
         guard next < end else { return nil }
         var piece = Piece(buffers: [], payloadCount: 0)
         if let chunkSize, chunkLeft == 0 {

@@ -66,7 +66,9 @@ struct RequestParser {
             guard halves.count == 2, !halves[0].isEmpty, !halves[0].contains(where: \.isWhitespace) else { return nil }
             fields.append((String(halves[0]), String(halves[1].trimmingBlanks())))
         }
-        return OriginRequest(number: 0, connection: 0, method: parts[0], target: parts[1], version: parts[2], fields: fields)
+        let (method, target, version) = (parts[0], parts[1], parts[2])
+        return OriginRequest(
+            number: 0, connection: 0, method: method, target: target, version: version, fields: fields)
     }
 
     /// Finds how long the body of a request is.

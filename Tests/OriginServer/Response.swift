@@ -1,7 +1,7 @@
 /// One thing that is done on the connection of a request.
 ///
-/// The payload steps (`body`, `chunked`, `trickle` and `limitedRate`) count as body bytes of the server and go on only as
-/// fast as the client reads. A range that reaches beyond the content is cut down to what the content has.
+/// The payload steps (`body`, `chunked`, `trickle` and `limitedRate`) count as body bytes of the server and go on only
+/// as fast as the client reads. A range that reaches beyond the content is cut down to what the content has.
 public enum Step: Sendable {
     /// Writes the status line of `HTTP/1.1`, the fields and the empty line.
     ///

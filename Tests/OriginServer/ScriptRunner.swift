@@ -1,11 +1,11 @@
 import NIOCore
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// Does the steps of one response on a channel.
@@ -54,7 +54,7 @@ final class ScriptRunner {
         timer = nil
         // Only a runner that was stopped has nothing to do at the end.
         guard let finished else { return }
-        if payload != nil { return sendPiece() }
+        if payload != nil { return sendPieces() }
         guard let step = steps.popFirst() else {
             stop()
             return finished()
@@ -69,7 +69,7 @@ final class ScriptRunner {
             write([ByteBuffer(string: "0\r\n\r\n")])
         case .body, .chunked, .trickle, .limitedRate:
             payload = Payload(step)
-            sendPiece()
+            sendPieces()
         case .pause(let milliseconds):
             resume(after: .milliseconds(Int64(max(0, milliseconds))))
         case .hold:
@@ -83,13 +83,20 @@ final class ScriptRunner {
         }
     }
 
-    /// Writes the next piece of the payload step under way.
-    private func sendPiece() {
-        guard let piece = payload?.nextPiece() else {
+    /// Writes the next pieces of the payload step under way.
+    private func sendPieces() {
+        guard let pieces = payload?.nextPieces(), let last = pieces.last else {
             payload = nil
             return resume(after: .zero)
         }
-        write(piece.buffers, payloadCount: piece.payloadCount)
+        for piece in pieces.dropLast() {
+            for buffer in piece.buffers.dropLast() { channel.write(buffer, promise: nil) }
+            // Each piece counts by itself, so that the count is near to the truth when the client leaves.
+            channel.write(piece.buffers.last ?? ByteBuffer()).whenSuccess { [state] in
+                state.countBodyBytes(piece.payloadCount)
+            }
+        }
+        write(last.buffers, payloadCount: last.payloadCount)
     }
 
     /// Writes bytes and goes on when the socket has taken them all.

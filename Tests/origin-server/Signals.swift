@@ -22,7 +22,9 @@ struct Signals {
         }
     }
 
-    /// Waits for the first of the signals; one that came before counts. From then on they are ignored.
+    /// Waits for the first of the signals, where none came before.
+    ///
+    /// From then on they are ignored.
     func wait() async {
         for await _ in arrivals { break }
         for source in sources { source.cancel() }

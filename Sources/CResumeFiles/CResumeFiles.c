@@ -1,0 +1,83 @@
+#define _GNU_SOURCE
+#include "CResumeFiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__APPLE__)
+#include <sys/mount.h>
+#include <sys/param.h>
+#else
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#endif
+
+static struct flock one_byte(int kind, int64_t byte) {
+    struct flock request;
+    memset(&request, 0, sizeof request);
+    request.l_type = (short)kind;
+    request.l_whence = SEEK_SET;
+    request.l_start = (off_t)byte;
+    request.l_len = 1;
+    return request;
+}
+
+int resume_files_lock_byte(int descriptor, int kind, int64_t byte) {
+    struct flock request = one_byte(kind, byte);
+    return fcntl(descriptor, F_OFD_SETLK, &request);
+}
+
+int resume_files_is_byte_locked(int descriptor, int64_t byte) {
+    struct flock request = one_byte(F_WRLCK, byte);
+    if (fcntl(descriptor, F_OFD_GETLK, &request) == -1) return -1;
+    return request.l_type != F_UNLCK;
+}
+
+const char *resume_files_network_file_system(int descriptor) {
+    struct statfs status;
+    if (fstatfs(descriptor, &status) == -1) return NULL;
+#if defined(__APPLE__)
+    return status.f_flags & MNT_LOCAL ? NULL : "network";
+#else
+    switch ((uint32_t)status.f_type) {
+    case 0x6969: return "NFS";
+    case 0x517B: return "SMB";
+    case 0xFF534D42: return "CIFS";
+    case 0xFE534D42: return "SMB2";
+    case 0x00C36400: return "Ceph";
+    case 0x5346414F: return "AFS";
+    case 0x73757245: return "Coda";
+    case 0x0BD00BD0: return "Lustre";
+    case 0x01021997: return "9P";
+    default: return NULL;
+    }
+#endif
+}
+
+int resume_files_clone(int source, int target) {
+#if defined(__linux__)
+    return ioctl(target, _IOW(0x94, 9, int) /* FICLONE */, source);
+#else
+    (void)source;
+    (void)target;
+    errno = ENOTSUP;
+    return -1;
+#endif
+}
+
+ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length) {
+#if defined(__linux__)
+    off_t from = (off_t)offset;
+    off_t to = (off_t)offset;
+    return copy_file_range(source, &from, target, &to, length, 0);
+#else
+    (void)source;
+    (void)target;
+    (void)offset;
+    (void)length;
+    errno = ENOTSUP;
+    return -1;
+#endif
+}

@@ -1,0 +1,24 @@
+// System calls that Swift's C library modules leave out: GNU extensions and commands of variadic functions.
+#ifndef CRESUMEFILES_H
+#define CRESUMEFILES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/// Locks or unlocks one byte as an open-file-description lock, without waiting.
+/// `kind` is F_RDLCK, F_WRLCK or F_UNLCK. Returns -1 with `errno` set on failure.
+int resume_files_lock_byte(int descriptor, int kind, int64_t byte);
+
+/// Returns 1 where another open file description holds a lock on the byte, 0 where none does, -1 on failure.
+int resume_files_is_byte_locked(int descriptor, int64_t byte);
+
+/// The name of the descriptor's file system where it is reached over a network, NULL where it is local or unknown.
+const char *resume_files_network_file_system(int descriptor);
+
+/// Makes `target` share the blocks of `source`. Returns -1 where the file system cannot.
+int resume_files_clone(int source, int target);
+
+/// Copies inside the kernel at the same offset in both files. Returns the bytes copied, -1 on failure.
+ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length);
+
+#endif

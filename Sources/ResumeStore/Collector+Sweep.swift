@@ -1,0 +1,90 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+extension DownloadStore {
+    /// Files without rows go at once; rows without files go if nobody works on them.
+    func sweep(dryRun: Bool, into report: inout RemovalReport) async throws {
+        let orphans = try await orphanedBlobs(removing: !dryRun)
+        report.orphans += orphans.map { $0.name.path }
+        report.orphanBytes += orphans.reduce(0) { $0 + $1.bytes }
+        try await removeEmptyEntries(dryRun: dryRun)
+    }
+
+    /// Blobs that no row names.
+    ///
+    /// With the writer lock held alone nobody can be between making a blob and committing its row. Files whose names
+    /// no blob has are not the store's, and are left alone.
+    func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
+        let (folder, lock) = (folder, guardLock)
+        do {
+            return try await database.withConnection { connection in
+                try lock.exclusively {
+                    let known = Set(try connection.rows("SELECT path FROM chunk") { $0.text(0) }.compactMap { $0 })
+                    let orphans = try folder.blobs.names().compactMap { BlobName(fileName: $0) }
+                        .filter { !known.contains($0.path) }
+                    return try orphans.map { name in
+                        if removing { return (name, try folder.blobs.remove(name.fileName)) }
+                        return (name, try folder.blobs.status(of: name.fileName).map { $0.bytesOnDisk } ?? 0)
+                    }
+                }
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    /// Entries of which nothing is held, idle and not pinned: left by a process that died before the first byte, or
+    /// with a blob that somebody removed.
+    private func removeEmptyEntries(dryRun: Bool) async throws {
+        guard !dryRun else { return }
+        let (folder, leases) = (folder, try leaseFile())
+        try await write { connection in
+            for entry in try connection.entries() where !entry.isPinned {
+                let isMissing = try entry.chunks.contains { chunk in
+                    guard let name = BlobName(path: chunk.path) else { return true }
+                    return try folder.blobs.status(of: name.fileName) == nil
+                }
+                let isEmpty = entry.receivedBytes == 0 && entry.state == .partial
+                guard isMissing || isEmpty, try leases.tryLock(entry.id) else { continue }
+                defer { leases.unlock(entry.id) }
+                guard try connection.entry(id: entry.id) == entry, entry.chunks.isEmpty || isMissing else { continue }
+                _ = try connection.remove(entry)
+                if isMissing {
+                    try connection.record(
+                        Event(
+                            key: entry.key, at: WallClock.milliseconds, kind: .evicted, reason: .blobMissing,
+                            bytes: entry.receivedBytes))
+                }
+            }
+        }
+    }
+
+    /// Makes room for a download before its first byte is written: on the disk, and in the budget.
+    ///
+    /// - Throws: ``StoreError`` with `noSpace` where the disk has none even without the idle entries. Being over
+    ///   the budget is no error: what is asked for comes first.
+    func makeRoom(for length: Int64, except id: Int64) async throws {
+        let free = try freeSpace()
+        let total = try await totals().receivedBytes
+        let deficit = length > free ? length - free : 0
+        let allowed = min(max(configuration.maximumSize - length, 0), max(total - deficit, 0))
+        let isOver = total > allowed
+        if isOver || deficit > 0 { _ = try await collect(maximumSize: allowed) }
+        guard try freeSpace() >= length else {
+            throw StoreError(
+                .noSpace, "The download has \(length) bytes, and only \(try freeSpace()) are free at \(path).",
+                advice: "Free some space, or name a store on another disk with --store.")
+        }
+    }
+
+    /// Bytes that may still be written to the store's file system.
+    ///
+    /// - Throws: ``StoreError``
+    public func freeSpace() throws -> Int64 {
+        do {
+            return try folder.blobs.space()
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+public import ResumeHTTP
+internal import ResumeSQLite
+
+/// What was taken away, or would be.
+public struct RemovalReport: Sendable {
+    /// An entry that was removed.
+    public struct Removed: Sendable, Hashable {
+        /// What names it.
+        public var key: String
+        /// How many bytes it held.
+        public var bytes: Int64
+        /// Why it was chosen.
+        public var reason: Reason
+    }
+
+    /// The entries removed, in the order in which they were chosen.
+    public var removed: [Removed] = []
+    /// Keys of entries that were chosen but are in use; they were left alone.
+    public var inUse: [String] = []
+    /// Files without a row that were removed, relative to the store.
+    public var orphans: [String] = []
+    /// Bytes that files without a row took up.
+    public var orphanBytes: Int64 = 0
+
+    /// How many bytes were freed.
+    public var freedBytes: Int64 { removed.reduce(orphanBytes) { $0 + $1.bytes } }
+}
+
+extension DownloadStore {
+    /// Applies a budget: removes expired entries, then the least recently used ones until the rest fits; then files
+    /// without a row and rows without a file.
+    ///
+    /// Whole entries only, never a pinned one, never one that is in use. Each is chosen and deleted in one
+    /// transaction under its lock, its row first and its file after.
+    ///
+    /// - Parameters:
+    ///   - maximumSize: How many bytes may be held; nil for the configured budget.
+    ///   - maximumAge: How long an entry may lie unused, in seconds; nil for the configured time.
+    ///   - dryRun: Only say what would be removed.
+    /// - Throws: ``StoreError``
+    public func collect(
+        maximumSize: Int64? = nil, maximumAge: Int64? = nil, dryRun: Bool = false
+    ) async throws -> RemovalReport {
+        let size = maximumSize ?? configuration.maximumSize
+        let age = maximumAge ?? configuration.maximumAge
+        var report = RemovalReport()
+        try await evict(to: size, olderThan: age, dryRun: dryRun, into: &report)
+        try await sweep(dryRun: dryRun, into: &report)
+        if !dryRun {
+            folder.fillReserve()
+            try await compact()
+        }
+        return report
+    }
+
+    /// Expired entries first, then the least recently used until the sum is at most `size`.
+    private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport) async throws {
+        let now = WallClock.milliseconds
+        let candidates = try await read { connection in try connection.entries() }.filter { !$0.isPinned }
+        var total = try await totals().receivedBytes
+        let (lifetime, overflow) = age.multipliedReportingOverflow(by: 1000)
+        // An entry of the future (the clock was set back) is young, not expired.
+        let isExpired: (Entry) -> Bool = { !overflow && now - $0.usedAt > lifetime }
+        for expired in candidates.filter(isExpired).chunked(by: Self.batch) {
+            let freed = try await remove(expired, because: .expired, kind: .evicted, dryRun: dryRun, into: &report)
+            total -= freed
+        }
+        var rest = candidates.filter { !isExpired($0) && $0.receivedBytes > 0 }[...]
+        while total > size, !rest.isEmpty {
+            var chosen: [Entry] = []
+            var excess = total - size
+            while excess > 0, chosen.count < Self.batch, let next = rest.popFirst() {
+                chosen.append(next)
+                excess -= next.receivedBytes
+            }
+            // What is in use stays, and the next ones in order are tried: each turn shortens the list.
+            total -= try await remove(chosen, because: .overBudget, kind: .evicted, dryRun: dryRun, into: &report)
+        }
+    }
+
+    /// Removes the entries of a person's or program's choice.
+    ///
+    /// - Parameters:
+    ///   - dryRun: Only say what would be removed.
+    ///   - isChosen: Which entries.
+    /// - Throws: ``StoreError``
+    public func purge(dryRun: Bool = false, where isChosen: @Sendable (Entry) -> Bool) async throws -> RemovalReport {
+        let chosen = try await read { connection in try connection.entries() }.filter(isChosen)
+        var report = RemovalReport()
+        for entries in chosen.chunked(by: Self.batch) {
+            _ = try await remove(entries, because: .purged, kind: .purged, dryRun: dryRun, into: &report)
+        }
+        if !dryRun, !report.removed.isEmpty {
+            folder.fillReserve()
+            try await compact()
+        }
+        return report
+    }
+
+    /// How many entries go in one transaction: a million rows must not be one.
+    private static let batch = 256
+
+    /// Removes entries that are idle.
+    ///
+    /// - Returns: How many bytes of the totals that freed.
+    private func remove(
+        _ chosen: [Entry], because reason: Reason, kind: Event.Kind, dryRun: Bool, into report: inout RemovalReport
+    ) async throws -> Int64 {
+        do {
+            return try await removeBatch(chosen, because: reason, kind: kind, dryRun: dryRun, into: &report)
+        } catch let error as StoreError where error.code == .noSpace && !dryRun {
+            // Even a DELETE needs a few pages of log. They are kept aside for this.
+            folder.giveUpReserve()
+            var freed: Int64 = 0
+            for entry in chosen {
+                freed += try await removeBatch([entry], because: reason, kind: kind, dryRun: false, into: &report)
+            }
+            return freed
+        }
+    }
+
+    private func removeBatch(
+        _ chosen: [Entry], because reason: Reason, kind: Event.Kind, dryRun: Bool, into report: inout RemovalReport
+    ) async throws -> Int64 {
+        let leases = try leaseFile()
+        let waiters: ByteLocks
+        do {
+            waiters = try ByteLocks("waiters", in: folder.root)
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        let outcome: (removed: [Entry], inUse: [Entry], blobs: [BlobName]) = try await write { connection in
+            var removed: [Entry] = []
+            var inUse: [Entry] = []
+            var blobs: [BlobName] = []
+            for entry in chosen {
+                guard try leases.tryLock(entry.id), try !waiters.isLocked(entry.id) else {
+                    inUse.append(entry)
+                    continue
+                }
+                // Chosen before the lock was had: only what has not been used since is removed.
+                guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt else { continue }
+                removed.append(current)
+                guard !dryRun else { continue }
+                blobs += try connection.remove(current)
+                try connection.record(
+                    Event(
+                        key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason,
+                        bytes: current.receivedBytes))
+            }
+            return (removed, inUse, blobs)
+        }
+        KillPoint.reached(.evictionCommitted)
+        try removeBlobs(outcome.blobs)
+        if !dryRun { removeLeftovers(of: outcome.removed) }
+        // The locks are held until the files are gone.
+        withExtendedLifetime(leases) {}
+        report.inUse += outcome.inUse.map(\.key)
+        report.removed += outcome.removed.map {
+            RemovalReport.Removed(key: $0.key, bytes: $0.receivedBytes, reason: reason)
+        }
+        return outcome.removed.reduce(0) { $0 + $1.receivedBytes }
+    }
+
+    /// A delivery that died may have left a second name of the blob beside the destination.
+    private func removeLeftovers(of entries: [Entry]) {
+        for entry in entries where entry.state == .complete {
+            guard let destination = entry.destination.flatMap({ try? Destination($0) }),
+                let folder = try? Folder(destination.folder)
+            else { continue }
+            for chunk in entry.chunks {
+                guard let blob = BlobName(path: chunk.path) else { continue }
+                _ = try? folder.remove(Destination.stagingName(for: blob))
+            }
+        }
+    }
+
+    /// Gives freed pages back to the file system and leaves nothing of what was deleted in the log.
+    private func compact() async throws {
+        let (lock, checkpointer) = (guardLock, checkpointer)
+        do {
+            try await database.withConnection { connection in
+                try lock.shared { try connection.execute("PRAGMA incremental_vacuum") }
+                try checkpointer.truncate(connection)
+            }
+        } catch {
+            // Nothing depends on it: the pages stay free, and the next collection tries again.
+            let failure = StoreError(wrapping: error)
+            guard failure.code == .noSpace || failure.code == .busy else { throw failure }
+        }
+    }
+}
+
+extension Array {
+    /// The elements in order, in arrays of at most `count`.
+    fileprivate func chunked(by count: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
+    }
+}
+
+extension Reason {
+    static let expired = Reason(code: .init(rawValue: "expired"), text: "It had not been used for too long.")
+    static let overBudget = Reason(
+        code: .init(rawValue: "over-budget"), text: "The store was over its size, and this was used least recently.")
+    static let purged = Reason(code: .init(rawValue: "purged"), text: "It was asked for.")
+    static let blobMissing = Reason(code: .init(rawValue: "blob-missing"), text: "Its blob is not there any more.")
+}

@@ -1,0 +1,96 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// A file that a download is to become.
+public struct Destination: Sendable, Hashable {
+    /// The folder.
+    let folder: String
+    /// The file's name in it.
+    let name: String
+
+    /// The whole path.
+    public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+
+    /// Makes a destination and finds out, before anything is fetched, whether it can be written.
+    ///
+    /// - Parameter path: An absolute path, or one relative to the working folder.
+    /// - Throws: ``StoreError`` with `destination`: the folder is missing or cannot be written, or something that is
+    ///   not a regular file has the name.
+    public init(checking path: String) throws {
+        try self.init(path)
+        do {
+            let open = try Folder(folder)
+            if let status = try open.status(of: name) {
+                guard status.kind == .regular || status.kind == .link else {
+                    let what = status.kind == .folder ? "a folder" : "not a regular file"
+                    throw StoreError(
+                        .destination, "Cannot write \(self.path): it is \(what).", advice: "Name a file with --output.")
+                }
+            }
+            // The only true test: permissions, read-only mounts and attributes all show.
+            let probe = ".\(BlobName().fileName).resumectl"
+            _ = try OpenFile(probe, in: open.file, flags: O_WRONLY | O_CREAT | O_EXCL)
+            try open.remove(probe)
+        } catch let error as SystemError {
+            let advice =
+                error.isMissing
+                ? "Make the folder first, or name another one." : "Name a place that this user may write."
+            throw StoreError(.destination, "Cannot write \(self.path): \(error.description).", advice: advice, cause: error)
+        }
+    }
+
+    /// Splits a path without looking at the disk.
+    init(_ path: String) throws(StoreError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw StoreError(.destination, "The destination has no name.", advice: "Name a file.")
+        }
+        var absolute = path
+        if !path.hasPrefix("/") {
+            guard let working = unsafe getcwd(nil, 0) else {
+                throw StoreError(.destination, "The working folder is gone.", advice: "Give an absolute path.")
+            }
+            defer { unsafe free(working) }
+            absolute = unsafe "\(String(cString: working))/\(path)"
+        }
+        guard let slash = absolute.lastIndex(of: "/") else {
+            throw StoreError(.destination, "Cannot write \(path): it names no file.", advice: "Name a file.")
+        }
+        let last = String(absolute[absolute.index(after: slash)...])
+        guard !last.isEmpty, last != ".", last != ".." else {
+            throw StoreError(.destination, "Cannot write \(path): it names a folder.", advice: "Name a file.")
+        }
+        folder = slash == absolute.startIndex ? "/" : String(absolute[..<slash])
+        name = last
+    }
+
+    /// The temporary name a blob's bytes have beside the destination until they are whole: always the same one for a
+    /// blob, so that whoever finds it after a crash knows what it is.
+    static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
+}
+
+/// The permissions that the user's mask leaves to a new file.
+enum FileMode {
+    static let ordinary: mode_t = {
+        #if canImport(Darwin)
+        // Read by setting it, at once set back: the system has no other way.
+        let mask = umask(0o077)
+        umask(mask)
+        return 0o666 & ~mask
+        #else
+        let descriptor = unsafe open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return 0o600 }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe read(descriptor, &bytes, bytes.count)
+        let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("Umask:") }
+        let mask = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last.flatMap { mode_t($0, radix: 8) }
+        return 0o666 & ~(mask ?? 0o077)
+        #endif
+    }()
+}

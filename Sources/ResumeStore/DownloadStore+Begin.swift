@@ -1,0 +1,108 @@
+public import ResumeHTTP
+internal import ResumeSQLite
+
+extension DownloadStore {
+    /// Opens one download for work: takes its lease, and finds out what of it can be relied on.
+    ///
+    /// - Parameters:
+    ///   - url: What will be asked for.
+    ///   - key: What names the download; nil for the URL without user info and signature.
+    ///   - waits: Whether to wait for somebody who works on it already, in this process or another, or to fail.
+    /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
+    /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
+    public func begin(_ url: DownloadURL, key: String? = nil, waits: Bool = true) async throws -> Transfer {
+        let key = key ?? url.redacted
+        let shown = url.redacted
+        while true {
+            try Task.checkCancellation()
+            let id = try await write { connection in
+                try connection.claim(key: key, url: shown, now: WallClock.milliseconds)
+            }
+            let lease: Lease
+            do {
+                if let free = try Lease.take(id, in: folder) {
+                    lease = free
+                } else if waits {
+                    lease = try await Lease.wait(for: id, in: folder)
+                } else {
+                    throw StoreError(
+                        .inUse, "Somebody else is downloading \(Printable.escaped(key)).", advice: "Try again later.")
+                }
+            } catch let error as SystemError {
+                throw StoreError(wrapping: error)
+            }
+            // The entry may have been delivered or removed while the lease was waited for.
+            if let transfer = try await adopt(lease, url: shown) { return transfer }
+        }
+    }
+
+    /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
+    private func adopt(_ lease: Lease, url: String) async throws -> Transfer? {
+        guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else { return nil }
+        do {
+            let trusted = try Trusted(entry, in: folder)
+            let isChanged = trusted.held != entry.receivedBytes
+            let dropsChunks = !trusted.abandoned.isEmpty && trusted.blob == nil
+            let adopted = try await write { connection in
+                try connection.adopt(
+                    entry, url: url, held: trusted.held, durable: trusted.durable, now: WallClock.milliseconds)
+                if dropsChunks { try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id)) }
+                if entry.state == .complete, trusted.blob == nil || trusted.held != entry.totalBytes {
+                    try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+                }
+                if isChanged {
+                    try connection.record(
+                        Event(
+                            key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: trusted.reason,
+                            bytes: entry.receivedBytes - trusted.held))
+                }
+                return try connection.entry(id: entry.id)
+            }
+            for blob in trusted.abandoned { try folder.blobs.remove(blob.fileName) }
+            guard let adopted else { return nil }
+            return Transfer(store: self, lease: lease, entry: adopted, blob: trusted.blob)
+        } catch let error as SystemError {
+            throw StoreError(wrapping: error)
+        }
+    }
+}
+
+/// How much of an entry the disk can be trusted to hold.
+struct Trusted {
+    /// Bytes from 0 on.
+    var held: Int64 = 0
+    /// Bytes from 0 on that survive a power loss.
+    var durable: Int64 = 0
+    /// The open blob, where any byte is held.
+    var blob: OpenFile?
+    /// Blobs that no byte is trusted of.
+    var abandoned: [BlobName] = []
+    /// Why less is trusted than the row claims.
+    var reason = Reason(code: .init(rawValue: "unsynced-lost"), text: "")
+
+    /// Bytes that were received under an earlier start of the machine count only as far as they were synced, and
+    /// none counts beyond the end of its file.
+    init(_ entry: Entry, in folder: StoreFolder) throws(SystemError) {
+        let isSameStart = entry.bootID == BootIdentifier.current
+        let first = entry.chunks.first { $0.offset == 0 }
+        for chunk in entry.chunks {
+            guard let name = BlobName(path: chunk.path) else { continue }
+            guard chunk == first, let file = try folder.openBlob(name) else {
+                abandoned.append(name)
+                continue
+            }
+            let size = try file.status().size
+            held = min(isSameStart ? chunk.length : chunk.durable, size)
+            durable = min(chunk.durable, held)
+            let isWhole = held == entry.totalBytes
+            if held == 0 && !isWhole { abandoned.append(name) } else { blob = file }
+            reason.text =
+                isSameStart
+                ? "The blob is shorter than what was recorded; it was changed from outside."
+                : "The machine was started anew; what had not been synced to disk before is fetched again."
+        }
+        if blob == nil, entry.receivedBytes > 0, reason.text.isEmpty {
+            reason = Reason(code: .init(rawValue: "blob-missing"), text: "The blob is not there any more.")
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import ResumeMigrations
+internal import ResumeSQLite
+
+extension DownloadStore {
+    /// What marks the database as this library's: "RSUM".
+    static let applicationID: Int64 = 0x5253_554D
+
+    /// Opens the store in a folder.
+    ///
+    /// - Parameters:
+    ///   - path: The folder. It should be the store's alone.
+    ///   - creating: Whether a store that is not there is made, with the folder and its parents.
+    ///   - configuration: Budget and intervals.
+    /// - Throws: ``StoreError``: `noStore`, `notAStore`, `damaged`, `newerStore`, `unsupportedFileSystem`,
+    ///   `unsupportedSQLite`, `noSpace`, `io`. Nothing is erased or repaired by itself.
+    public static func open(
+        at path: String, creating: Bool = true, configuration: Configuration = Configuration()
+    ) async throws -> DownloadStore {
+        guard SQLiteLibrary.versionNumber >= SQLiteLibrary.oldestSupported else {
+            throw StoreError(
+                .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old.", advice: "Version 3.37 or later is needed.")
+        }
+        let database = Database(label: "resume-store.database")
+        do {
+            let (folder, lock) = try await database.opening(path: path, creating: creating)
+            return DownloadStore(folder: folder, database: database, guardLock: lock, configuration: configuration)
+        } catch {
+            await database.close()
+            throw StoreError(wrapping: error)
+        }
+    }
+}
+
+extension Database {
+    /// Opens folder, lock and connection and brings the schema up to date, on the database's own queue.
+    fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, WriterLock) {
+        let folder = try StoreFolder(path: path, creating: creating)
+        let isNew = try folder.prepareDatabaseFile(creating: creating)
+        let lock = try WriterLock(in: folder.root)
+        try open {
+            let connection = try Connection.open(path: folder.databasePath)
+            try Schema.prepare(connection, at: folder.path, lock: lock)
+            return connection
+        }
+        if isNew { try folder.root.file.synchronize() }
+        folder.fillReserve()
+        return (folder, lock)
+    }
+}
+
+/// The schema of the database: is it ours, is it whole, is it up to date.
+enum Schema {
+    /// Migrates a database that is older or empty; leaves any other one as it is.
+    static func prepare(_ connection: borrowing Connection, at path: String, lock: WriterLock) throws {
+        var version = try verifiedVersion(connection, at: path)
+        if version < Migration.all.count {
+            // Alone, since the change to WAL mode and the first tables must not meet another process's.
+            try lock.exclusively {
+                version = try verifiedVersion(connection, at: path)
+                if version == 0 {
+                    try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;")
+                    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+                        throw StoreError(
+                            .unsupportedFileSystem, "SQLite cannot use its write-ahead log at \(path).",
+                            advice: "Choose a folder on a local disk.")
+                    }
+                }
+                for migration in Migration.all where migration.version > version {
+                    try apply(migration, to: connection)
+                }
+            }
+        }
+        try refuseForeignObjects(connection, at: path)
+    }
+
+    /// A migration and its version, in one transaction.
+    static func apply(_ migration: Migration, to connection: borrowing Connection) throws {
+        try connection.transaction(.immediate, durability: .power) {
+            try connection.execute(migration.sql)
+            try connection.execute(
+                """
+                PRAGMA user_version = \(migration.version);
+                PRAGMA application_id = \(DownloadStore.applicationID);
+                """)
+        }
+    }
+
+    private static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        let application = try connection.integer("PRAGMA application_id") ?? 0
+        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
+        if objects == 0 && version == 0 { return 0 }
+        guard application == DownloadStore.applicationID else {
+            throw StoreError(
+                .notAStore, "\(path)/\(StoreFolder.databaseName) is another program's database.",
+                advice: "Name another folder for the store.")
+        }
+        guard version <= Migration.all.count else {
+            throw StoreError(
+                .newerStore, "The store at \(path) was made by a newer release (schema \(version)).",
+                advice: "Use that release, or name another folder for the store. Nothing was changed.")
+        }
+        return version
+    }
+
+    /// Neither a trigger nor a view is part of the schema: one that is there was planted.
+    private static func refuseForeignObjects(_ connection: borrowing Connection, at path: String) throws {
+        let foreign = try connection.text("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+        guard foreign == nil else {
+            throw StoreError(
+                .notAStore, "The database at \(path) holds a trigger or view that is not the store's.",
+                advice: "Somebody changed it. Move the store folder away to begin anew.")
+        }
+    }
+}

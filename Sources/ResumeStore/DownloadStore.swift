@@ -1,0 +1,161 @@
+public import ResumeHTTP
+internal import ResumeSQLite
+
+/// A persistent store of partial downloads: a SQLite database and a folder of blobs.
+///
+/// Any number of tasks and processes may use one store at a time. ``begin(_:key:waits:)`` is the door to one
+/// download; everything else looks after what is left.
+///
+/// ```swift
+/// let store = try await DownloadStore.open(at: "/var/cache/example")
+/// let transfer = try await store.begin(url)
+/// var request = HTTPRequest(url)                       // your HTTP client's request
+/// request.headerFields = await transfer.plan().fields  // Range and If-Range, where they help
+/// ```
+public final class DownloadStore: Sendable {
+    /// What a store may be told.
+    public struct Configuration: Sendable {
+        /// How many bytes idle entries may hold together before the least recently used are evicted.
+        public var maximumSize: Int64
+        /// How long an entry may lie unused, in seconds, before it is evicted.
+        public var maximumAge: Int64
+        /// How many bytes survive nothing but the process, at most, before they are synced to disk.
+        public var durableInterval: Int64
+
+        /// Makes a configuration; the defaults are 16 GiB, 30 days and 64 MiB.
+        public init(
+            maximumSize: Int64 = 16 << 30, maximumAge: Int64 = 30 * 86_400, durableInterval: Int64 = 64 << 20
+        ) {
+            self.maximumSize = maximumSize
+            self.maximumAge = maximumAge
+            self.durableInterval = durableInterval
+        }
+    }
+
+    /// The folder.
+    public let path: String
+    /// What the store was told.
+    public let configuration: Configuration
+
+    let folder: StoreFolder
+    let database: Database
+    let guardLock: WriterLock
+    let checkpointer: Checkpointer
+
+    init(folder: StoreFolder, database: Database, guardLock: WriterLock, configuration: Configuration) {
+        path = folder.path
+        self.folder = folder
+        self.database = database
+        self.guardLock = guardLock
+        self.configuration = configuration
+        checkpointer = Checkpointer(folder: folder, lock: guardLock)
+    }
+
+    /// Closes the database after a last checkpoint. Transfers still open fail from then on.
+    public func close() async {
+        let checkpointer = checkpointer
+        // What the checkpoint could not do, the next opening does.
+        try? await database.withConnection { connection in try checkpointer.finish(connection) }
+        await database.close()
+    }
+
+    /// Runs a synchronous body in a writing transaction, beside other writers but never beside a checkpoint.
+    ///
+    /// - Throws: ``StoreError``
+    func write<Result: Sendable>(
+        durability: Connection.CommitDurability = .process,
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) async throws -> Result {
+        let lock = guardLock
+        let checkpointer = checkpointer
+        do {
+            return try await database.withConnection { connection in
+                let result = try lock.shared {
+                    try connection.transaction(.immediate, durability: durability) { try body(connection) }
+                }
+                try checkpointer.committed(connection)
+                return result
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    /// Runs a synchronous body that only reads, on one state of the database.
+    ///
+    /// - Throws: ``StoreError``
+    func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+        do {
+            return try await database.read { connection in
+                try connection.transaction(.deferred) { try body(connection) }
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+}
+
+extension DownloadStore {
+    /// All entries, least recently used first.
+    ///
+    /// - Throws: ``StoreError``
+    public func entries() async throws -> [Entry] {
+        let leases = try leaseFile()
+        return try await read { connection in try connection.entries() }.map { entry in
+            var entry = entry
+            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
+            return entry
+        }
+    }
+
+    /// The entry of a key, nil where there is none.
+    ///
+    /// - Throws: ``StoreError``
+    public func entry(key: String) async throws -> Entry? {
+        let leases = try leaseFile()
+        guard var entry = try await read({ connection in try connection.entry(key: key) }) else { return nil }
+        entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
+        return entry
+    }
+
+    /// The last events, oldest first.
+    ///
+    /// - Parameter key: Only those of one download; nil for all.
+    /// - Throws: ``StoreError``
+    public func events(key: String? = nil) async throws -> [Event] {
+        try await read { connection in try connection.events(key: key) }
+    }
+
+    /// The store's sums, without a scan.
+    ///
+    /// - Throws: ``StoreError``
+    public func totals() async throws -> Totals {
+        try await read { connection in try connection.totals() }
+    }
+
+    /// Keeps an entry from the collector, or no longer.
+    ///
+    /// - Returns: Whether there is such an entry.
+    /// - Throws: ``StoreError``
+    public func setPinned(_ isPinned: Bool, key: String) async throws -> Bool {
+        try await write { connection in
+            try connection.run("UPDATE download SET pinned = ? WHERE key = ?", .flag(isPinned), .text(key)) > 0
+        }
+    }
+
+    /// Records that something happened, for ``events(key:)``.
+    ///
+    /// - Throws: ``StoreError``
+    public func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64 = 0) async throws {
+        let event = Event(key: key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: bytes)
+        try await write { connection in try connection.record(event) }
+    }
+
+    func leaseFile() throws -> ByteLocks {
+        do {
+            return try ByteLocks("leases", in: folder.root)
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+}

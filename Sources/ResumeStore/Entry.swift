@@ -1,0 +1,123 @@
+public import ResumeHTTP
+
+/// One download as the store holds it.
+public struct Entry: Sendable, Hashable {
+    /// Whether bytes are missing.
+    public enum State: String, Sendable, Hashable {
+        /// Bytes are missing, or may be.
+        case partial
+        /// Everything is there and not delivered yet: no request is needed.
+        case complete
+    }
+
+    /// A part of the bytes held.
+    public struct Chunk: Sendable, Hashable {
+        /// The file, relative to the store.
+        public var path: String
+        /// Where in the representation, and in the file, the part begins.
+        public var offset: Int64
+        /// How many bytes survive the process.
+        public var length: Int64
+        /// How many bytes survive a power loss.
+        public var durable: Int64
+    }
+
+    /// The row's number: never used twice.
+    let id: Int64
+    /// Counts the blobs of this entry: a writer that knows an older one has lost it.
+    let generation: Int64
+    /// Under which start of the machine the bytes were received.
+    let bootID: String
+
+    /// What names the download: by default its URL, without what signs it.
+    public var key: String
+    /// The URL it was last asked for by, without user info and signature.
+    public var url: String
+    /// What the bytes belong to; nil before the first response.
+    public var representation: Representation?
+    /// Whether bytes are missing.
+    public var state: State
+    /// The parts held, in order of their offsets.
+    public var chunks: [Chunk]
+    /// Where the download is to be delivered, if that was said.
+    public var destination: String?
+    /// Whether the collector passes it over.
+    public var isPinned: Bool
+    /// When it was made, in milliseconds since 1970.
+    public var createdAt: Int64
+    /// When it was last worked on, in milliseconds since 1970.
+    public var usedAt: Int64
+    /// Whether somebody works on it at this moment.
+    public var isInUse: Bool
+
+    /// How many bytes are held and survive the process.
+    public var receivedBytes: Int64 { chunks.reduce(0) { Self.sum($0, $1.length) } }
+
+    /// How many bytes are held and survive a power loss.
+    public var durableBytes: Int64 { chunks.reduce(0) { Self.sum($0, $1.durable) } }
+
+    /// The length of the whole, nil where it is not known.
+    public var totalBytes: Int64? { representation?.completeLength }
+
+    /// Whether the next request can ask for the rest only.
+    public var isResumable: Bool {
+        state == .complete || (representation?.validator != nil && representation?.acceptsRanges == true)
+    }
+
+    /// What the next request depends on.
+    public var held: HeldPartial {
+        var end: Int64 = 0
+        for chunk in chunks where chunk.offset == end { end = Self.sum(end, chunk.length) }
+        return HeldPartial(representation: representation, length: end)
+    }
+
+    // Numbers of a planted row must not trap.
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? .max : sum
+    }
+}
+
+/// Something that happened to a download, kept for people to read.
+public struct Event: Sendable, Hashable {
+    /// What happened.
+    public enum Kind: String, Sendable, Hashable {
+        /// A download began from nothing.
+        case started
+        /// It was continued.
+        case resumed
+        /// It began anew although bytes were held.
+        case restarted
+        /// It was interrupted; what came is kept.
+        case interrupted
+        /// An answer was refused.
+        case refused
+        /// It was handed over to its destination.
+        case delivered
+        /// The collector took it away.
+        case evicted
+        /// A person or program took it away.
+        case purged
+        /// Part of it was given up, since the disk did not keep it.
+        case damaged
+    }
+
+    /// The download's key.
+    public var key: String
+    /// When, in milliseconds since 1970.
+    public var at: Int64
+    /// What happened.
+    public var kind: Kind
+    /// Why.
+    public var reason: Reason
+    /// How many bytes it was about: held, kept, freed or delivered.
+    public var bytes: Int64
+}
+
+/// The store's sums, kept without a scan.
+public struct Totals: Sendable, Hashable {
+    /// How many entries there are.
+    public var entries: Int64
+    /// How many bytes they hold.
+    public var receivedBytes: Int64
+}

@@ -1,0 +1,109 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// The name of a blob: a path relative to the store, of one form only.
+///
+/// No name is ever used twice, so a database that falls back a commit can only forget bytes, never pair an old
+/// validator with new ones. A path from a row that is not of this form is never opened or removed.
+struct BlobName: Sendable, Hashable {
+    /// 32 hexadecimal digits, the file's name in `blobs/`.
+    let fileName: String
+
+    /// The path as it stands in a row.
+    var path: String { "blobs/\(fileName)" }
+
+    /// A fresh random name.
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        let words = [generator.next(), generator.next()].map { word in
+            let digits = String(word as UInt64, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        fileName = words.joined()
+    }
+
+    /// Reads a row's path; nil where it is not of the form.
+    init?(path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "blobs" else { return nil }
+        self.init(fileName: String(parts[1]))
+    }
+
+    /// Reads a file's name; nil where it is not of the form.
+    init?(fileName: String) {
+        let isHex: (UInt8) -> Bool = { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        guard fileName.utf8.count == 32, fileName.utf8.allSatisfy(isHex) else { return nil }
+        self.fileName = fileName
+    }
+}
+
+extension StoreFolder {
+    /// Opens a blob; nil where it is missing or is no regular file.
+    func openBlob(_ name: BlobName) throws(SystemError) -> OpenFile? {
+        do {
+            let file = try OpenFile(name.fileName, in: blobs.file, flags: O_RDWR)
+            return try file.status().kind == .regular ? file : nil
+        } catch {
+            if error.isMissing || error.number == ELOOP || error.number == ENXIO || error.number == EISDIR { return nil }
+            throw error
+        }
+    }
+}
+
+/// An empty blob with a durable name that no row names yet.
+///
+/// It holds the writer lock for as long as it lives, so that the sweep of orphans cannot come between the file and
+/// the commit of its row.
+final class BlobCreation: Sendable {
+    let name = BlobName()
+    let file: OpenFile
+    private let lock: WriterLock
+
+    init(in folder: StoreFolder) throws {
+        // Opened anew, so that this lock is one beside the database's own.
+        lock = try WriterLock(in: folder.root)
+        try lock.holdShared()
+        file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        try folder.blobs.file.synchronize()
+        KillPoint.reached(.blobCreated)
+    }
+}
+
+/// What tells one start of the machine from another: only within one may the page cache be trusted.
+enum BootIdentifier {
+    static let current: String = {
+        #if canImport(Darwin)
+        var size = 64
+        var bytes = [CChar](repeating: 0, count: size)
+        guard unsafe sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return unknown }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        #else
+        // Not through OpenFile's rules for the store, but a plain read of the kernel's own file.
+        let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return unknown }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = unsafe read(descriptor, &bytes, bytes.count)
+        guard count >= 36 else { return unknown }
+        return String(decoding: bytes[..<36], as: UTF8.self)
+        #endif
+    }()
+
+    /// Equal to no stored identifier: then only durable bytes are trusted.
+    private static let unknown = "unknown-" + BlobName().fileName
+}
+
+/// The time of day in milliseconds since the epoch. For what people see and for eviction; no decision about bytes
+/// depends on it.
+enum WallClock {
+    static var milliseconds: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,122 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import CResumeFiles
+
+/// Operations on the names in an open folder.
+struct Folder: Sendable {
+    let file: OpenFile
+
+    /// Opens a folder that exists; a symbolic link in its place is refused.
+    init(_ path: String, in parent: Folder? = nil) throws(SystemError) {
+        file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Makes a folder that only its owner may use, if it is not there yet.
+    ///
+    /// - Returns: Whether it was made.
+    @discardableResult
+    static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
+        do {
+            try SystemError.check("mkdir", path) { unsafe mkdirat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700) }
+            return true
+        } catch {
+            if error.number == EEXIST { return false }
+            throw error
+        }
+    }
+
+    /// The kind and size of a name, symbolic links not followed; nil where it is not there.
+    func status(of name: String) throws(SystemError) -> FileStatus? {
+        var result = stat()
+        do {
+            try SystemError.check("stat", name) { unsafe fstatat(file.descriptor, name, &result, AT_SYMLINK_NOFOLLOW) }
+            return FileStatus(result)
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+    }
+
+    /// Removes a file; no error where it is not there.
+    ///
+    /// - Returns: The bytes its blocks took up on disk, 0 where another name of the file is left.
+    @discardableResult
+    func remove(_ name: String) throws(SystemError) -> Int64 {
+        let status = try status(of: name)
+        do {
+            try SystemError.check("unlink", name) { unsafe unlinkat(file.descriptor, name, 0) }
+        } catch {
+            if !error.isMissing { throw error }
+        }
+        guard let status, status.links == 1 else { return 0 }
+        return status.bytesOnDisk
+    }
+
+    /// The names in the folder but for `.` and `..`.
+    func names() throws(SystemError) -> [String] {
+        // A descriptor of its own, since reading a folder moves its position.
+        let copy = try SystemError.check("dup", file.path) { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0) }
+        guard let stream = unsafe fdopendir(copy) else {
+            let number = errno
+            close(copy)
+            throw SystemError(number: number, call: "opendir", path: file.path)
+        }
+        defer { unsafe closedir(stream) }
+        unsafe rewinddir(stream)
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Bytes that this user may still write to the folder's file system, and its kind.
+    func space() throws(SystemError) -> Int64 {
+        var result = statvfs()
+        try SystemError.check("statvfs", file.path) { unsafe fstatvfs(file.descriptor, &result) }
+        let (bytes, overflow) = UInt64(result.f_bavail).multipliedReportingOverflow(by: UInt64(result.f_frsize))
+        return overflow ? Int64.max : Int64(clamping: bytes)
+    }
+
+    /// The name of the folder's file system where it is one that is reached over a network.
+    var networkFileSystem: String? {
+        unsafe resume_files_network_file_system(file.descriptor).map { unsafe String(cString: $0) }
+    }
+}
+
+/// What the system says about a file.
+struct FileStatus: Sendable {
+    /// What kind of file it is.
+    enum Kind: Sendable {
+        case regular, folder, link, other
+    }
+
+    let kind: Kind
+    /// Its length in bytes.
+    let size: Int64
+    /// What its blocks take up.
+    let bytesOnDisk: Int64
+    /// How many names it has.
+    let links: Int
+
+    init(_ status: stat) {
+        kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .folder
+            case S_IFLNK: .link
+            default: .other
+            }
+        size = Int64(status.st_size)
+        bytesOnDisk = Int64(status.st_blocks) * 512
+        links = Int(status.st_nlink)
+    }
+}

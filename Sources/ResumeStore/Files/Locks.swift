@@ -1,0 +1,103 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import CResumeFiles
+
+/// The store's own lock around writing transactions and checkpoints.
+///
+/// Writers hold it shared, a checkpoint holds it alone: so no process can reset the write-ahead log inside
+/// another one's checkpoint, which corrupts the database with SQLite 3.7.0 to 3.51.2. It dies with its process.
+struct WriterLock: Sendable {
+    private let file: OpenFile
+
+    /// How long to wait for the lock before the store counts as busy.
+    private static let patience: Duration = .seconds(10)
+
+    /// Opens the lock file anew: locks of different instances exclude one another even in one process.
+    init(in store: Folder) throws(SystemError) {
+        file = try OpenFile("lock", in: store.file, flags: O_RDWR | O_CREAT)
+    }
+
+    /// Takes the lock beside other writers until the lock file is closed.
+    func holdShared() throws {
+        guard try lock(LOCK_SH, patience: Self.patience) else { throw Self.busy }
+    }
+
+    /// Runs a body that writes, beside other writers but not beside a checkpoint.
+    func shared<Result>(_ body: () throws -> Result) throws -> Result {
+        try holdShared()
+        defer { flock(file.descriptor, LOCK_UN) }
+        return try body()
+    }
+
+    /// Runs a body with no writer anywhere; nil where that cannot be had within `patience`.
+    func exclusive<Result>(patience: Duration = .zero, _ body: () throws -> Result) throws -> Result? {
+        guard try lock(LOCK_EX, patience: patience) else { return nil }
+        defer { flock(file.descriptor, LOCK_UN) }
+        return try body()
+    }
+
+    /// Like ``exclusive(patience:_:)``, for what must not be left undone.
+    func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let result = try exclusive(patience: Self.patience, body) else { throw Self.busy }
+        return result
+    }
+
+    private static let busy = StoreError(
+        .busy, "Another process has held the store's lock for more than \(patience).",
+        advice: "Look for a process that is stopped, and try again.")
+
+    /// Takes the lock, looking again every millisecond: a blocking `flock` could not be bounded.
+    private func lock(_ kind: Int32, patience: Duration) throws(SystemError) -> Bool {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            do {
+                try SystemError.check("flock", file.path) { flock(file.descriptor, kind | LOCK_NB) }
+                return true
+            } catch {
+                guard error.number == EWOULDBLOCK else { throw error }
+            }
+            if ContinuousClock.now >= deadline { return false }
+            usleep(1000)
+        }
+    }
+}
+
+/// Locks on single bytes of a file, one byte an entry, by the entry's number.
+///
+/// Open-file-description locks: they exclude instances in one process as well as processes, and the kernel drops
+/// them when the descriptor is closed, however its process ends. The file is never removed.
+struct ByteLocks: Sendable {
+    private let file: OpenFile
+
+    init(_ name: String, in store: Folder) throws(SystemError) {
+        file = try OpenFile(name, in: store.file, flags: O_RDWR | O_CREAT)
+    }
+
+    /// Tries to lock a byte; false where somebody else has it.
+    func tryLock(_ byte: Int64, exclusively: Bool = true) throws(SystemError) -> Bool {
+        let kind = Int32(exclusively ? F_WRLCK : F_RDLCK)
+        do {
+            try SystemError.check("lock", file.path) { resume_files_lock_byte(file.descriptor, kind, byte) }
+            return true
+        } catch {
+            if error.number == EAGAIN || error.number == EACCES { return false }
+            throw error
+        }
+    }
+
+    /// Gives a byte back.
+    func unlock(_ byte: Int64) {
+        // Only a descriptor that is closed can make this fail, and then the lock is gone as well.
+        _ = resume_files_lock_byte(file.descriptor, Int32(F_UNLCK), byte)
+    }
+
+    /// Whether somebody else has a lock, shared or not, on a byte.
+    func isLocked(_ byte: Int64) throws(SystemError) -> Bool {
+        try SystemError.check("lock", file.path) { resume_files_is_byte_locked(file.descriptor, byte) } == 1
+    }
+}

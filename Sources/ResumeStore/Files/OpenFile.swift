@@ -1,0 +1,90 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// An open file or folder, closed when nobody refers to it any more.
+///
+/// A class, since a background sync may outlive the owner of the file. Every descriptor is close-on-exec and no
+/// symbolic link is followed in the last component of a path.
+final class OpenFile: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    /// Opens a path; `folder` makes it relative to an open folder.
+    ///
+    /// - Parameters:
+    ///   - path: The name.
+    ///   - folder: An open folder the name is relative to; nil for the working folder or an absolute path.
+    ///   - flags: `O_RDONLY` and so on; `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that
+    ///     a FIFO in place of a file cannot hang.
+    ///   - mode: The permissions of a file that is made.
+    init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
+        let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let base = folder?.descriptor ?? AT_FDCWD
+        descriptor = try SystemError.check("open", path) { unsafe openat(base, path, all, mode) }
+        self.path = path
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Size, kind and identity.
+    func status() throws(SystemError) -> FileStatus {
+        var result = stat()
+        try SystemError.check("fstat", path) { unsafe fstat(descriptor, &result) }
+        return FileStatus(result)
+    }
+
+    /// Writes all bytes at an offset.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var rest = unsafe bytes
+        var position = offset
+        while rest.count > 0 {
+            let written = try SystemError.check("write", path) {
+                unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(position))
+            }
+            position += Int64(written)
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+        }
+    }
+
+    /// Reads up to the buffer's size from an offset; less only at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        var count = 0
+        while count < buffer.count {
+            let read = try SystemError.check("read", path) {
+                let target = unsafe buffer.baseAddress?.advanced(by: count)
+                return unsafe pread(descriptor, target, buffer.count - count, off_t(offset) + off_t(count))
+            }
+            if read == 0 { break }
+            count += read
+        }
+        return count
+    }
+
+    /// Makes the file's data survive a power loss.
+    ///
+    /// After a failure nothing that was written since the last success may be relied on: Linux marks the pages
+    /// clean, and the next call would succeed without having written them.
+    func synchronizeData() throws(SystemError) {
+        #if canImport(Darwin)
+        try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }
+        #else
+        try SystemError.check("fdatasync", path) { fdatasync(descriptor) }
+        #endif
+    }
+
+    /// Makes data and metadata, or a folder's names, survive a power loss.
+    func synchronize() throws(SystemError) {
+        #if canImport(Darwin)
+        try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }
+        #else
+        try SystemError.check("fsync", path) { fsync(descriptor) }
+        #endif
+    }
+}

@@ -1,0 +1,113 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// The folder of a store and what lies in it.
+///
+/// `store.sqlite` is opened by SQLite alone: closing any other descriptor of it would drop SQLite's locks.
+struct StoreFolder: Sendable {
+    static let databaseName = "store.sqlite"
+    static let reserveName = "reserve"
+    /// Given up when the file system is full, so that rows can be deleted; that needs a few pages of log.
+    static let reserveSize: Int64 = 256 * 1024
+
+    let path: String
+    let root: Folder
+    let blobs: Folder
+
+    /// Opens the folder, making it first where that is wanted.
+    init(path: String, creating: Bool) throws {
+        do {
+            if creating { try Self.createFolders(path) }
+            root = try Folder(path)
+            if creating { try Folder.create("blobs", in: root) }
+            blobs = try Folder("blobs", in: root)
+        } catch {
+            switch error.number {
+            case ENOENT where !creating:
+                throw StoreError(.noStore, "There is no store at \(path).", cause: error)
+            case ENOTDIR, ELOOP:
+                throw StoreError(
+                    .notAStore, "\(path) or its blobs folder is a link or a file, not a folder.",
+                    advice: "Name a folder of its own for the store.", cause: error)
+            default:
+                throw StoreError(
+                    .io, "\(error.description).", advice: "Check that the folder exists and that this user may write it.",
+                    cause: error)
+            }
+        }
+        self.path = path
+        if let kind = root.networkFileSystem {
+            throw StoreError(
+                .unsupportedFileSystem, "\(path) is on a network file system (\(kind)), where SQLite's log does not work.",
+                advice: "Choose a folder on a local disk with --store or RESUMECTL_STORE.")
+        }
+    }
+
+    /// Makes the folder with its parents; only the last one is private.
+    private static func createFolders(_ path: String) throws(SystemError) {
+        do {
+            try Folder.create(path)
+        } catch {
+            guard error.isMissing, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { throw error }
+            try createFolders(String(path[..<slash]))
+            try Folder.create(path)
+        }
+    }
+
+    var databasePath: String { "\(path)/\(Self.databaseName)" }
+
+    /// Makes sure that the database is a regular file, and makes an empty one where there is none.
+    ///
+    /// - Returns: Whether it was made.
+    func prepareDatabaseFile(creating: Bool) throws -> Bool {
+        for name in [Self.databaseName, "\(Self.databaseName)-wal", "\(Self.databaseName)-shm", "lock", "leases", "waiters"] {
+            guard let status = try root.status(of: name) else { continue }
+            guard status.kind == .regular else {
+                throw StoreError(
+                    .notAStore, "\(path)/\(name) is not a regular file.",
+                    advice: "Move it away, or name another folder for the store.")
+            }
+        }
+        guard try root.status(of: Self.databaseName) == nil else { return false }
+        guard creating else { throw StoreError(.noStore, "There is no store at \(path).") }
+        do {
+            // SQLite gives its log and index files the permissions of this one.
+            _ = try OpenFile(Self.databaseName, in: root.file, flags: O_RDWR | O_CREAT | O_EXCL)
+            return true
+        } catch {
+            if error.number == EEXIST { return false }
+            throw error
+        }
+    }
+
+    /// How many bytes the write-ahead log has.
+    func logSize() throws(SystemError) -> Int64 {
+        try root.status(of: "\(Self.databaseName)-wal").map { $0.size } ?? 0
+    }
+
+    /// Puts real blocks aside, where there is room; not having them is no error.
+    func fillReserve() {
+        if let status = try? root.status(of: Self.reserveName), status.size >= Self.reserveSize { return }
+        guard let file = try? OpenFile(Self.reserveName, in: root.file, flags: O_RDWR | O_CREAT) else { return }
+        let block = [UInt8](repeating: 0x52, count: 64 * 1024)
+        for offset in stride(from: 0, to: Self.reserveSize, by: block.count) {
+            do {
+                try unsafe block.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+            } catch {
+                giveUpReserve()
+                return
+            }
+        }
+    }
+
+    /// Frees the reserve.
+    func giveUpReserve() {
+        // Where this fails there is nothing to free; the caller's next try says so.
+        _ = try? root.remove(Self.reserveName)
+    }
+}

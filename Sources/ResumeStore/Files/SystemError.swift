@@ -1,0 +1,47 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// A system call that failed.
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// `errno`
+    public var number: Int32
+    /// The call's name.
+    public var call: String
+    /// The file's name, where there is one.
+    public var path: String
+
+    /// What failed and why, in the system's words.
+    public var description: String {
+        let reason = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+        return path.isEmpty ? "\(call) failed: \(reason)" : "\(call) of \(path) failed: \(reason)"
+    }
+
+    /// `ENOSPC`, `EDQUOT` or `EFBIG`.
+    public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
+
+    var isMissing: Bool { number == ENOENT }
+
+    /// Calls until it is not interrupted by a signal.
+    ///
+    /// - Parameters:
+    ///   - call: The call's name, for the error.
+    ///   - path: What it is about, for the error.
+    ///   - body: The call; -1 means failure, with the reason in `errno`.
+    /// - Returns: What the call returned.
+    @discardableResult
+    static func check<Number: FixedWidthInteger & SignedInteger>(
+        _ call: String, _ path: String = "", _ body: () -> Number
+    ) throws(SystemError) -> Number {
+        while true {
+            let result = body()
+            if result != -1 { return result }
+            let number = errno
+            if number != EINTR { throw SystemError(number: number, call: call, path: path) }
+        }
+    }
+}

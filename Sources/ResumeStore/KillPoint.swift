@@ -1,0 +1,60 @@
+#if DEBUG
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import Synchronization
+#endif
+
+/// A named place between two steps where a test lets the process die, to see what the next one finds.
+///
+/// Does nothing in a release build.
+package enum KillPoint: Int, Sendable, CaseIterable {
+    /// A blob was made, and no row names it yet.
+    case blobCreated = 1
+    /// A row names a new blob; the old one is still there.
+    case startedOver
+    /// A checkpoint's bytes are in the file; its row is not committed.
+    case bytesWritten
+    /// A checkpoint was committed.
+    case checkpointCommitted
+    /// The blob was synced; the row does not say so yet.
+    case blobSynced
+    /// The row says that the blob was synced.
+    case durableCommitted
+    /// Everything is there and synced, and the row says so.
+    case sealed
+    /// The blob has a second, temporary name beside the destination, or a copy there.
+    case deliveryStaged
+    /// The destination has its final name.
+    case deliveryRenamed
+    /// The destination's folder was synced; the row is still there.
+    case deliverySynced
+    /// The row is gone; the blob is still there.
+    case rowRemoved
+    /// The collector's row is gone; its blob is still there.
+    case evictionCommitted
+
+    #if DEBUG
+    private static let armed = Atomic<Int>(0)
+    private static let countdown = Atomic<Int>(0)
+
+    /// Lets the process die at a point, the `occurrence`th time it comes by.
+    package static func arm(_ point: KillPoint, occurrence: Int = 1) {
+        countdown.store(occurrence, ordering: .sequentiallyConsistent)
+        armed.store(point.rawValue, ordering: .sequentiallyConsistent)
+    }
+    #endif
+
+    /// Marks that a point is reached.
+    @inline(__always)
+    static func reached(_ point: KillPoint) {
+        #if DEBUG
+        guard armed.load(ordering: .relaxed) == point.rawValue else { return }
+        if countdown.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { kill(getpid(), SIGKILL) }
+        #endif
+    }
+}

@@ -1,0 +1,47 @@
+internal import ResumeSQLite
+
+/// The right to work on one entry: a kernel lock on the byte of the entry's number, dropped when this goes away or
+/// its process ends.
+final class Lease: Sendable {
+    let id: Int64
+    private let locks: ByteLocks
+    private let waiters: ByteLocks
+
+    private init(id: Int64, locks: ByteLocks, waiters: ByteLocks) {
+        self.id = id
+        self.locks = locks
+        self.waiters = waiters
+    }
+
+    /// Takes the lease of an entry if nobody has it.
+    static func take(_ id: Int64, in folder: StoreFolder) throws -> Lease? {
+        let locks = try ByteLocks("leases", in: folder.root)
+        guard try locks.tryLock(id) else { return nil }
+        return Lease(id: id, locks: locks, waiters: try ByteLocks("waiters", in: folder.root))
+    }
+
+    /// Waits until the lease can be had, however long its holder works; looks often enough to take over at once
+    /// when the holder dies.
+    ///
+    /// While it waits, the holder can see that somebody does, and leaves a finished blob for him.
+    ///
+    /// - Throws: `CancellationError` where the task is cancelled.
+    static func wait(for id: Int64, in folder: StoreFolder) async throws -> Lease {
+        let sign = try ByteLocks("waiters", in: folder.root)
+        // Shared with other waiters: fails only while a holder looks, and then for an instant.
+        while try !sign.tryLock(id, exclusively: false) { try await Task.sleep(for: .milliseconds(1)) }
+        defer { sign.unlock(id) }
+        var pause = Duration.milliseconds(1)
+        while true {
+            if let lease = try take(id, in: folder) { return lease }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(20))
+        }
+    }
+
+    /// Whether somebody waits for this lease.
+    var isAwaited: Bool {
+        // Where it cannot be found out, the blob stays: it costs space, not bytes.
+        (try? waiters.isLocked(id)) ?? true
+    }
+}

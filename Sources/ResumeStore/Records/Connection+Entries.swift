@@ -1,0 +1,125 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// The rows of `download` and `chunk`, read and written. Everything that changes what the totals sum changes the
+/// totals in the same transaction.
+extension Connection {
+    private static let columns = """
+        id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
+        generation, state, destination, pinned, created_at, used_at, boot_id, final_url
+        """
+
+    borrowing func entry(key: String) throws -> Entry? {
+        try first("SELECT \(Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
+            .flatMap { $0 }.map { try withChunks($0) }
+    }
+
+    borrowing func entry(id: Int64) throws -> Entry? {
+        try first("SELECT \(Self.columns) FROM download WHERE id = ?", .integer(id)) { Self.entry($0) }
+            .flatMap { $0 }.map { try withChunks($0) }
+    }
+
+    /// All entries in the order of their last use. A row that cannot be read is left out, not a failure of all.
+    borrowing func entries() throws -> [Entry] {
+        var chunks: [Int64: [Entry.Chunk]] = [:]
+        let rows = try rows("SELECT download, path, first_byte, received, durable FROM chunk ORDER BY 1, 3") { row in
+            (row.integer(0), Self.chunk(row, from: 1))
+        }
+        for case (let id?, let chunk?) in rows { chunks[id, default: []].append(chunk) }
+        return try self.rows("SELECT \(Self.columns) FROM download ORDER BY used_at, id") { Self.entry($0) }
+            .compactMap { entry in
+                guard var entry else { return nil }
+                entry.chunks = chunks[entry.id] ?? []
+                return entry
+            }
+    }
+
+    private borrowing func withChunks(_ entry: Entry) throws -> Entry {
+        var entry = entry
+        entry.chunks = try rows(
+            "SELECT path, first_byte, received, durable FROM chunk WHERE download = ? ORDER BY first_byte",
+            .integer(entry.id)
+        ) { Self.chunk($0, from: 0) }.compactMap { $0 }
+        return entry
+    }
+
+    private static func chunk(_ row: borrowing Row, from column: Int) -> Entry.Chunk? {
+        guard let path = row.text(column), let offset = row.integer(column + 1), let length = row.integer(column + 2),
+            let durable = row.integer(column + 3), offset >= 0, length >= 0, durable >= 0
+        else { return nil }
+        return Entry.Chunk(path: path, offset: offset, length: length, durable: durable)
+    }
+
+    private static func entry(_ row: borrowing Row) -> Entry? {
+        guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let generation = row.integer(10),
+            let state = row.text(11).flatMap({ Entry.State(rawValue: $0) }), let createdAt = row.integer(14),
+            let usedAt = row.integer(15), let bootID = row.text(16)
+        else { return nil }
+        // A row that has had no response yet has generation 0 and no representation.
+        let representation =
+            generation == 0
+            ? nil
+            : Representation(
+                entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) }, lastModified: row.text(4),
+                date: row.text(5), completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
+                contentType: row.text(7), reprDigest: row.text(8), acceptsRanges: row.integer(9) != 0)
+        return Entry(
+            id: id, generation: generation, bootID: bootID, key: key, url: url, representation: representation,
+            state: state, chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0, createdAt: createdAt,
+            usedAt: usedAt, isInUse: false)
+    }
+
+    /// The number of the entry of a key, which is made where there is none.
+    borrowing func claim(key: String, url: String, now: Int64) throws -> Int64 {
+        let added = try run(
+            """
+            INSERT INTO download (key, url, created_at, used_at, boot_id) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO NOTHING
+            """, .text(key), .text(url), .integer(now), .integer(now), .text(BootIdentifier.current))
+        if added > 0 {
+            try run("UPDATE store SET entries = entries + 1")
+            return lastInsertRowID
+        }
+        return try integer("SELECT id FROM download WHERE key = ?", .text(key)) ?? 0
+    }
+
+    /// Takes a lease holder's entry into use under the present start of the machine.
+    borrowing func adopt(_ entry: Entry, url: String, held: Int64, durable: Int64, now: Int64) throws {
+        try run(
+            "UPDATE download SET used_at = ?, url = ?, boot_id = ? WHERE id = ?", .integer(now), .text(url),
+            .text(BootIdentifier.current), .integer(entry.id))
+        guard held != entry.receivedBytes || durable != entry.durableBytes else { return }
+        try setReceived(entry, to: held, durable: durable)
+    }
+
+    /// Sets what is held, downwards as well: only for what the disk is known not to hold.
+    borrowing func setReceived(_ entry: Entry, to held: Int64, durable: Int64) throws {
+        let before = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(entry.id)) ?? 0
+        try run("DELETE FROM chunk WHERE download = ? AND first_byte > 0", .integer(entry.id))
+        try run(
+            "UPDATE chunk SET received = ?, durable = ? WHERE download = ? AND first_byte = 0", .integer(held),
+            .integer(min(durable, held)), .integer(entry.id))
+        try run("UPDATE store SET received = received + ?", .integer(held &- before))
+    }
+
+    /// Removes an entry and what the totals count of it.
+    ///
+    /// - Returns: Its blobs, to be removed after the commit.
+    borrowing func remove(_ entry: Entry) throws -> [BlobName] {
+        let blobs = try rows("SELECT path FROM chunk WHERE download = ?", .integer(entry.id)) { row in
+            row.text(0).flatMap { BlobName(path: $0) }
+        }
+        let received = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(entry.id)) ?? 0
+        let removed = try run("DELETE FROM download WHERE id = ?", .integer(entry.id))
+        guard removed > 0 else { return [] }
+        try run("UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
+        return blobs.compactMap { $0 }
+    }
+
+    borrowing func totals() throws -> Totals {
+        let totals = try first("SELECT entries, received FROM store WHERE id = 1") { row in
+            Totals(entries: row.integer(0) ?? 0, receivedBytes: row.integer(1) ?? 0)
+        }
+        return totals ?? Totals(entries: 0, receivedBytes: 0)
+    }
+}

@@ -1,0 +1,121 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// What a running transfer commits. Each statement checks the generation: a writer that has been overtaken changes
+/// nothing and is told so.
+extension Connection {
+    /// Gives an entry another representation, with an empty blob.
+    ///
+    /// - Returns: The blobs of the old one, to be removed after the commit; nil where the generation is another.
+    borrowing func startOver(
+        id: Int64, generation: Int64, with representation: Representation, blob: BlobName, now: Int64
+    ) throws -> [BlobName]? {
+        let changed = try run(
+            """
+            UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
+                repr_digest = ?, accepts_ranges = ?, generation = generation + 1, state = 'partial', used_at = ?
+            WHERE id = ? AND generation = ?
+            """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
+            .optional(representation.date), .optional(representation.completeLength),
+            .optional(representation.contentType), .optional(representation.reprDigest),
+            .flag(representation.acceptsRanges), .integer(now), .integer(id), .integer(generation))
+        guard changed > 0 else { return nil }
+        let old = try rows("SELECT path FROM chunk WHERE download = ?", .integer(id)) { row in
+            row.text(0).flatMap { BlobName(path: $0) }
+        }
+        let received = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(id)) ?? 0
+        try run("DELETE FROM chunk WHERE download = ?", .integer(id))
+        try run(
+            "INSERT INTO chunk (download, first_byte, planned_end, path) VALUES (?, 0, ?, ?)", .integer(id),
+            .optional(representation.completeLength), .text(blob.path))
+        try run("UPDATE store SET received = received - ?", .integer(received))
+        return old.compactMap { $0 }
+    }
+
+    /// Records that bytes are held. Claims only grow.
+    ///
+    /// - Parameters:
+    ///   - received: Bytes from 0 on that survive the process.
+    ///   - durable: Bytes from 0 on that survive a power loss; 0 leaves that as it is.
+    /// - Returns: Whether the generation still is the entry's.
+    borrowing func checkpoint(id: Int64, generation: Int64, received: Int64, durable: Int64) throws -> Bool {
+        let before = try integer(
+            """
+            SELECT chunk.received FROM chunk JOIN download ON download.id = chunk.download
+            WHERE chunk.download = ? AND first_byte = 0 AND generation = ?
+            """, .integer(id), .integer(generation))
+        guard let before else { return false }
+        let after = max(before, received)
+        try run(
+            "UPDATE chunk SET received = ?, durable = max(durable, ?) WHERE download = ? AND first_byte = 0",
+            .integer(after), .integer(min(durable, after)), .integer(id))
+        if after != before { try run("UPDATE store SET received = received + ?", .integer(after - before)) }
+        return true
+    }
+
+    /// Records the complete length, once it is learned.
+    borrowing func learnLength(id: Int64, generation: Int64, length: Int64) throws {
+        try run(
+            "UPDATE download SET complete_length = ? WHERE id = ? AND generation = ?", .integer(length), .integer(id),
+            .integer(generation))
+    }
+
+    /// Marks an entry as complete.
+    ///
+    /// - Returns: Whether the generation still is the entry's.
+    borrowing func markComplete(id: Int64, generation: Int64, now: Int64) throws -> Bool {
+        try run(
+            "UPDATE download SET state = 'complete', used_at = ? WHERE id = ? AND generation = ?", .integer(now),
+            .integer(id), .integer(generation)) > 0
+    }
+
+    /// Gives up the bytes after the last good sync, under a new generation, so that nobody who knows the old one
+    /// claims them again.
+    borrowing func giveUpUnsynced(id: Int64, generation: Int64) throws {
+        let lost = try integer(
+            """
+            SELECT received - durable FROM chunk JOIN download ON download.id = chunk.download
+            WHERE download = ? AND first_byte = 0 AND generation = ?
+            """, .integer(id), .integer(generation))
+        guard let lost else { return }
+        try run("UPDATE chunk SET received = durable WHERE download = ? AND first_byte = 0", .integer(id))
+        try run("UPDATE store SET received = received - ?", .integer(lost))
+        try run("UPDATE download SET generation = generation + 1 WHERE id = ?", .integer(id))
+    }
+}
+
+/// The rows of `event`.
+extension Connection {
+    /// How many events are kept.
+    private static let eventLimit: Int64 = 1000
+
+    borrowing func record(_ event: Event) throws {
+        try run(
+            "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", .text(event.key),
+            .integer(event.at), .text(event.kind.rawValue),
+            .text("\(event.reason.code.rawValue): \(event.reason.text)"), .integer(event.bytes))
+        try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID - Self.eventLimit))
+    }
+
+    /// The events of a key, or of all, oldest first.
+    borrowing func events(key: String?) throws -> [Event] {
+        let body: (borrowing Row) -> Event? = { row in
+            guard let key = row.text(0), let at = row.integer(1),
+                let kind = row.text(2).flatMap({ Event.Kind(rawValue: $0) }), let reason = row.text(3)
+            else { return nil }
+            let parts = reason.split(separator: ":", maxSplits: 1).map(String.init)
+            let text = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+            return Event(
+                key: key, at: at, kind: kind, reason: Reason(code: .init(rawValue: parts.first ?? ""), text: text),
+                bytes: row.integer(4) ?? 0)
+        }
+        let columns = "SELECT key, at, kind, reason, bytes FROM event"
+        let rows =
+            if let key {
+                try rows("\(columns) WHERE key = ? ORDER BY id", .text(key), body: body)
+            } else {
+                try rows("\(columns) ORDER BY id", body: body)
+            }
+        return rows.compactMap { $0 }
+    }
+}

@@ -1,0 +1,104 @@
+internal import ResumeSQLite
+
+/// A failure of the store: what happened, what to do about it, and what caused it.
+///
+/// Two errors are equal when their codes are.
+public struct StoreError: Error, Sendable, Equatable {
+    /// What kind of failure it is. New ones may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name, stable from release to release.
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
+        /// There is no store at that place.
+        public static let noStore = Code("no-store")
+        /// The folder or a file in it is not what a store has there: a link, a device, another program's file.
+        public static let notAStore = Code("not-a-store")
+        /// The database is damaged.
+        public static let damaged = Code("damaged")
+        /// The database was made by a newer release.
+        public static let newerStore = Code("newer-store")
+        /// SQLite's write-ahead log does not work on this file system.
+        public static let unsupportedFileSystem = Code("unsupported-file-system")
+        /// The SQLite library is too old.
+        public static let unsupportedSQLite = Code("unsupported-sqlite")
+        /// No such entry.
+        public static let noEntry = Code("no-entry")
+        /// Another process or task has the entry, and the caller did not want to wait.
+        public static let inUse = Code("in-use")
+        /// Another process has a lock for too long.
+        public static let busy = Code("busy")
+        /// The entry was started over or removed by somebody else meanwhile.
+        public static let superseded = Code("superseded")
+        /// The destination cannot be written.
+        public static let destination = Code("destination")
+        /// No space, or over a quota or limit.
+        public static let noSpace = Code("no-space")
+        /// The file system failed.
+        public static let io = Code("io")
+        /// SQLite failed in another way.
+        public static let database = Code("database")
+        /// The held bytes and the server's differ.
+        public static let heldBytesDiffer = Code("held-bytes-differ")
+        /// The body is longer than its Content-Range or length allows.
+        public static let surplusBytes = Code("surplus-bytes")
+        /// A call that does not fit the state, such as a write before a response head.
+        public static let misuse = Code("misuse")
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What happened, in one sentence.
+    public var message: String
+    /// What to do about it; empty where the message says all.
+    public var advice: String
+    /// What caused it, such as a `SQLiteError` or a ``SystemError``.
+    public var cause: (any Error)?
+
+    /// Makes an error.
+    public init(_ code: Code, _ message: String, advice: String = "", cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.advice = advice
+        self.cause = cause
+    }
+
+    /// Equality on the code.
+    public static func == (left: StoreError, right: StoreError) -> Bool {
+        left.code == right.code
+    }
+}
+
+extension StoreError: CustomStringConvertible {
+    /// Message and advice.
+    public var description: String {
+        advice.isEmpty ? message : "\(message) \(advice)"
+    }
+}
+
+extension StoreError {
+    /// Wraps what SQLite or the file system reported; leaves a ``StoreError`` as it is.
+    init(wrapping error: any Error) {
+        switch error {
+        case let error as StoreError:
+            self = error
+        case let error as SQLiteError:
+            let code: Code =
+                switch error.code {
+                case .corrupt, .notADatabase: .damaged
+                case .full: .noSpace
+                case .busy, .locked: .busy
+                case .ioError, .cannotOpen, .readOnly: .io
+                default: .database
+                }
+            self.init(code, "The store's database failed: \(error.message).", advice: error.advice, cause: error)
+        case let error as SystemError:
+            self.init(
+                error.isOutOfSpace ? .noSpace : .io, "\(error.description).",
+                advice: error.isOutOfSpace ? "Free some space; what came is kept." : "", cause: error)
+        default:
+            self.init(.io, "\(error)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import CResumeFiles
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+extension Transfer {
+    /// Makes the whole durable and its completeness known: from here on no crash needs another request.
+    func seal() async throws {
+        guard isComplete else {
+            throw StoreError(.misuse, "Bytes of the download are still missing.")
+        }
+        try await checkpoint()
+        try await synchronize()
+        let (id, generation) = (entry.id, entry.generation)
+        let isCurrent = try await store.write(durability: .power) { connection in
+            try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
+        }
+        guard isCurrent else { throw Self.superseded }
+        entry.state = .complete
+        KillPoint.reached(.sealed)
+    }
+
+    /// Hands a complete download over: the destination appears whole under its final name, or not at all.
+    ///
+    /// The order is: bytes synced, row complete, a second name (or a copy) beside the destination, rename, folder
+    /// synced, row removed, blob removed. While somebody else waits for the same download, row and blob stay for him.
+    ///
+    /// - Parameter destination: The file.
+    /// - Throws: ``StoreError``: `destination`, `noSpace`, `io`, `database`. The download stays complete in the store.
+    public func deliver(to destination: Destination) async throws {
+        try requireOpen()
+        if entry.state != .complete || entry.held.length != held { try await seal() }
+        guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
+            throw StoreError(.misuse, "There is nothing to deliver.")
+        }
+        let isShared = lease.isAwaited
+        do {
+            let folder = try Folder(destination.folder)
+            let staging = Destination.stagingName(for: name)
+            try folder.remove(staging)
+            if isShared {
+                try blob.copy(to: staging, in: folder, length: held)
+            } else {
+                try stage(blob, name, as: staging, in: folder)
+            }
+            KillPoint.reached(.deliveryStaged)
+            try SystemError.check("rename", destination.path) {
+                unsafe renameat(folder.file.descriptor, staging, folder.file.descriptor, destination.name)
+            }
+            KillPoint.reached(.deliveryRenamed)
+            // Two names of one file are left alone by rename; so they are after a crash at this point.
+            try folder.remove(staging)
+            try folder.file.synchronize()
+            KillPoint.reached(.deliverySynced)
+        } catch {
+            var failure = StoreError(wrapping: error)
+            if failure.code == .io { failure.code = .destination }
+            throw failure
+        }
+        try await leaveStore(isShared: isShared, destination: destination)
+    }
+
+    /// A hard link where the file system allows one, since that costs nothing; else a copy.
+    private func stage(_ blob: OpenFile, _ name: BlobName, as staging: String, in folder: Folder) throws(SystemError) {
+        do {
+            try SystemError.check("link", staging) {
+                unsafe linkat(store.folder.blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
+            }
+        } catch {
+            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else { throw error }
+            try blob.copy(to: staging, in: folder, length: held)
+            return
+        }
+        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, FileMode.ordinary) }
+    }
+
+    private func leaveStore(isShared: Bool, destination: Destination) async throws {
+        let (entry, length) = (entry, held)
+        let blobs = try await store.write { connection in
+            try connection.record(
+                Event(
+                    key: entry.key, at: WallClock.milliseconds, kind: .delivered,
+                    reason: Reason(code: .init(rawValue: "delivered"), text: "Whole, to \(destination.path)."),
+                    bytes: length))
+            return isShared ? [] : try connection.remove(entry)
+        }
+        KillPoint.reached(.rowRemoved)
+        try store.removeBlobs(blobs)
+        isClosed = true
+    }
+}
+
+extension OpenFile {
+    /// Copies a file's first bytes into a new file and syncs it: shared blocks where the file system can, else a
+    /// copy inside the kernel, else through memory.
+    func copy(to name: String, in folder: Folder, length: Int64) throws(SystemError) {
+        let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        do {
+            try fill(target, length: length)
+            try SystemError.check("fchmod", name) { fchmod(target.descriptor, FileMode.ordinary) }
+            try target.synchronize()
+        } catch {
+            // The failure is told; a leftover is removed by the next delivery or by the collector.
+            _ = try? folder.remove(name)
+            throw error
+        }
+    }
+
+    private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {
+        var done: Int64 = 0
+        #if os(Linux)
+        if resume_files_clone(descriptor, target.descriptor) == 0 { return }
+        while done < length {
+            let count = resume_files_copy_range(descriptor, target.descriptor, done, Int(min(length - done, 1 << 30)))
+            if count <= 0 { break }
+            done += Int64(count)
+        }
+        #endif
+        try copyThroughMemory(to: target, from: done, upTo: length)
+    }
+
+    private func copyThroughMemory(to target: OpenFile, from start: Int64, upTo length: Int64) throws(SystemError) {
+        guard start < length else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { unsafe buffer.deallocate() }
+        var done = start
+        while done < length {
+            let wanted = Int(min(Int64(buffer.count), length - done))
+            let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: done)
+            guard count > 0 else { throw SystemError(number: EIO, call: "read", path: path) }
+            try unsafe target.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: done)
+            done += Int64(count)
+        }
+    }
+}

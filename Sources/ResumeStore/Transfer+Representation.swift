@@ -1,0 +1,142 @@
+public import ResumeHTTP
+internal import ResumeSQLite
+
+extension Transfer {
+    /// Gives the entry a new representation with an empty blob of its own; the old blob goes after the commit.
+    func startOver(with representation: Representation, reason: Reason) async throws {
+        if let length = representation.completeLength { try await store.makeRoom(for: length, except: entry.id) }
+        let (old, id, key, lost) = (entry.generation, entry.id, entry.key, held)
+        let store = store
+        // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
+        let (name, file, abandoned): (BlobName, OpenFile, [BlobName]?) = try await store.creating { name in
+            try await store.write { connection in
+                let now = WallClock.milliseconds
+                let blobs = try connection.startOver(
+                    id: id, generation: old, with: representation, blob: name, now: now)
+                guard let blobs else { return nil }
+                let kind: Event.Kind = lost > 0 ? .restarted : .started
+                try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
+                return blobs
+            }
+        }
+        guard let abandoned else { throw Self.superseded }
+        KillPoint.reached(.startedOver)
+        try store.removeBlobs(abandoned)
+        try await reload()
+        blob = file
+        held = 0
+        committed = 0
+        entry.chunks = [Entry.Chunk(path: name.path, offset: 0, length: 0, durable: 0)]
+        synchronizer.reset()
+    }
+
+    /// Takes over what a continuation tells, which is the complete length if it was not known.
+    func learn(_ representation: Representation) async throws {
+        guard entry.representation?.completeLength == nil, let length = representation.completeLength else { return }
+        try await learnLength(length)
+    }
+
+    func learnLength(_ length: Int64) async throws {
+        let (id, generation) = (entry.id, entry.generation)
+        try await store.write { connection in
+            try connection.learnLength(id: id, generation: generation, length: length)
+        }
+        entry.representation?.completeLength = length
+    }
+
+    /// Drops all that is held, since it is wrong, and records why. The next plan asks for the whole.
+    ///
+    /// - Throws: ``StoreError``
+    public func discard(reason: Reason) async throws {
+        try requireOpen()
+        try? await synchronizer.finish()
+        let entry = entry
+        let lost = held
+        let blobs = try await store.write { connection in
+            try connection.setReceived(entry, to: 0, durable: 0)
+            let blobs = try connection.rows("SELECT path FROM chunk WHERE download = ?", .integer(entry.id)) { row in
+                row.text(0).flatMap { BlobName(path: $0) }
+            }
+            try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id))
+            try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+            try connection.record(
+                Event(key: entry.key, at: WallClock.milliseconds, kind: .restarted, reason: reason, bytes: lost))
+            return blobs.compactMap { $0 }
+        }
+        try store.removeBlobs(blobs)
+        try await reload()
+        blob = nil
+        held = 0
+        committed = 0
+    }
+
+    /// Remembers where the download is to go, for `list` and for a delivery after a crash.
+    ///
+    /// - Throws: ``StoreError``
+    public func setDestination(_ destination: Destination) async throws {
+        let id = entry.id
+        try await store.write { connection in
+            _ = try connection.run(
+                "UPDATE download SET destination = ? WHERE id = ?", .text(destination.path), .integer(id))
+        }
+        entry.destination = destination.path
+    }
+
+    private func reload() async throws {
+        let id = entry.id
+        guard let entry = try await store.read({ connection in try connection.entry(id: id) }) else {
+            throw Self.superseded
+        }
+        self.entry = entry
+    }
+
+    /// Hands all bytes that are held to a closure, in order, for a digest.
+    ///
+    /// - Throws: ``StoreError``, or whatever `body` throws.
+    package func readHeld(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        guard let blob else { return }
+        let size = 256 * 1024
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+        defer { unsafe buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < held {
+            let wanted = Int(min(Int64(size), held - offset))
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            let count: Int
+            do {
+                count = try unsafe blob.read(into: target, at: offset)
+            } catch {
+                throw StoreError(wrapping: error)
+            }
+            guard count == wanted else {
+                throw StoreError(.io, "The blob is shorter than what was recorded; it was changed from outside.")
+            }
+            try unsafe body(UnsafeRawBufferPointer(target))
+            offset += Int64(count)
+        }
+    }
+}
+
+extension DownloadStore {
+    /// Makes a blob and commits the row that names it with the sweep of orphans shut out in between.
+    func creating<Result: Sendable>(
+        _ commit: @Sendable (BlobName) async throws -> Result
+    ) async throws -> (BlobName, OpenFile, Result) {
+        do {
+            let creation = try BlobCreation(in: folder)
+            let result = try await commit(creation.name)
+            return withExtendedLifetime(creation) { (creation.name, creation.file, result) }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    /// Removes blobs that no row names any more.
+    func removeBlobs(_ names: [BlobName]) throws {
+        do {
+            for name in names { try folder.blobs.remove(name.fileName) }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// Something that is not as it should be, found by ``DownloadStore/verify(keys:repairing:)``.
+public struct Finding: Sendable, Hashable {
+    /// What is wrong.
+    public enum Kind: String, Sendable, Hashable {
+        /// SQLite found the database damaged.
+        case database
+        /// A row names a blob that is not there.
+        case blobMissing = "blob-missing"
+        /// A blob is shorter than what its row claims.
+        case blobShort = "blob-short"
+        /// A row names a path that no blob can have.
+        case badPath = "bad-path"
+        /// An entry says it is complete and is not.
+        case notComplete = "not-complete"
+        /// The totals are not the sums of the rows.
+        case totals
+        /// A file that no row names.
+        case orphan
+    }
+
+    /// What is wrong.
+    public var kind: Kind
+    /// The entry it is about, nil where it is about the store.
+    public var key: String?
+    /// What was found, for a person.
+    public var detail: String
+    /// Whether it was mended: then nothing of it is left.
+    public var isRepaired: Bool
+}
+
+extension DownloadStore {
+    /// Holds the rows against the blobs.
+    ///
+    /// - Parameters:
+    ///   - keys: Only these entries; nil for all, and for what concerns the whole store.
+    ///   - repairing: Drop what is wrong and keep the rest. Entries in use are not touched.
+    /// - Returns: What is wrong; empty where all is well.
+    /// - Throws: ``StoreError``
+    public func verify(keys: Set<String>? = nil, repairing: Bool = false) async throws -> [Finding] {
+        var findings: [Finding] = []
+        if keys == nil { findings += try await databaseFindings() }
+        for entry in try await entries() where keys?.contains(entry.key) ?? true {
+            findings += try await check(entry, repairing: repairing)
+        }
+        if keys == nil {
+            findings += try await orphanedBlobs(removing: repairing).map { orphan in
+                Finding(
+                    kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
+                    isRepaired: repairing)
+            }
+            findings += try await totalsFindings(repairing: repairing)
+        }
+        return findings
+    }
+
+    private func databaseFindings() async throws -> [Finding] {
+        try await read { connection in
+            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) ?? "unreadable" }
+                .filter { $0 != "ok" }
+                .map { Finding(kind: .database, key: nil, detail: $0, isRepaired: false) }
+        }
+    }
+
+    private func check(_ entry: Entry, repairing: Bool) async throws -> [Finding] {
+        var found: [(kind: Finding.Kind, detail: String)] = []
+        var kept = entry.receivedBytes
+        do {
+            for chunk in entry.chunks {
+                guard let name = BlobName(path: chunk.path) else {
+                    found.append((.badPath, Printable.escaped(chunk.path)))
+                    kept = 0
+                    continue
+                }
+                guard let file = try folder.openBlob(name) else {
+                    found.append((.blobMissing, chunk.path))
+                    kept = 0
+                    continue
+                }
+                let size = try file.status().size
+                let (end, overflow) = chunk.offset.addingReportingOverflow(chunk.length)
+                if overflow || size < end {
+                    found.append((.blobShort, "\(chunk.path) has \(size) bytes of \(overflow ? Int64.max : end)"))
+                    kept = min(kept, max(size - chunk.offset, 0))
+                }
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
+            found.append((.notComplete, "\(entry.receivedBytes) of \(entry.totalBytes ?? -1) bytes"))
+        }
+        guard !found.isEmpty else { return [] }
+        let isRepaired = repairing ? try await repair(entry, keeping: kept) : false
+        return found.map { Finding(kind: $0.kind, key: entry.key, detail: $0.detail, isRepaired: isRepaired) }
+    }
+
+    /// Keeps the part of an entry that is there, or removes it where nothing is.
+    ///
+    /// - Returns: Whether it could be had; false where somebody works on it.
+    private func repair(_ entry: Entry, keeping kept: Int64) async throws -> Bool {
+        let leases = try leaseFile()
+        return try await write { connection in
+            guard try leases.tryLock(entry.id) else { return false }
+            guard let current = try connection.entry(id: entry.id) else { return true }
+            if kept > 0 {
+                try connection.setReceived(current, to: kept, durable: current.durableBytes)
+                try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+            } else {
+                _ = try connection.remove(current)
+            }
+            try connection.record(
+                Event(
+                    key: entry.key, at: WallClock.milliseconds, kind: .damaged,
+                    reason: Reason(
+                        code: .init(rawValue: "repaired"), text: "verify dropped what was not as recorded."),
+                    bytes: current.receivedBytes - kept))
+            return true
+        }
+    }
+
+    private func totalsFindings(repairing: Bool) async throws -> [Finding] {
+        let sums: @Sendable (borrowing Connection) throws -> (Totals, Totals) = { connection in
+            let entries = try connection.integer("SELECT count(*) FROM download") ?? 0
+            let received = try connection.integer("SELECT coalesce(sum(received), 0) FROM chunk") ?? 0
+            return (try connection.totals(), Totals(entries: entries, receivedBytes: received))
+        }
+        let (stored, actual) = try await read { connection in try sums(connection) }
+        guard stored != actual else { return [] }
+        if repairing {
+            try await write { connection in
+                let (_, actual) = try sums(connection)
+                try connection.run(
+                    "UPDATE store SET entries = ?, received = ?", .integer(actual.entries),
+                    .integer(actual.receivedBytes))
+            }
+        }
+        let detail = "\(stored.receivedBytes) bytes recorded, \(actual.receivedBytes) held"
+        return [Finding(kind: .totals, key: nil, detail: detail, isRepaired: repairing)]
+    }
+}
