@@ -50,5 +50,22 @@ let package = Package(
         .target(
             name: "ResumeStore", dependencies: ["CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes],
             swiftSettings: settings),
+        .target(
+            name: "ResumeDownload",
+            dependencies: ["ResumeHTTP", "ResumeStore", crypto, httpTypes, logging], swiftSettings: settings),
+        .target(
+            name: "ResumeAsyncHTTP",
+            dependencies: ["ResumeDownload", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL],
+            swiftSettings: settings),
+        .target(
+            name: "ResumeCommands",
+            dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", arguments, httpTypes],
+            swiftSettings: settings),
+        .executableTarget(name: "resumectl", dependencies: ["ResumeCommands"], swiftSettings: settings),
+        .target(
+            name: "OriginServer", dependencies: [nioCore, nioPosix], path: "Tests/OriginServer", swiftSettings: settings),
+        .executableTarget(
+            name: "origin-server", dependencies: ["OriginServer"], path: "Tests/origin-server", swiftSettings: settings),
+        .testTarget(name: "OriginServerTests", dependencies: ["OriginServer", nioCore, nioPosix], swiftSettings: settings),
     ]
 )

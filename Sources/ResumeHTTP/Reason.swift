@@ -45,7 +45,7 @@ extension Reason {
         "Last-Modified was less than a second older than the response, so a later change could carry the same date.")
     static let rangesNotAccepted = Reason("ranges-not-accepted", "The server said that it does not serve ranges.")
     static let tooLittleHeld = Reason("too-little-held", "Less is held than would be fetched again to compare.")
-    static let rangeFailsRepeatedly = Reason(
+    package static let rangeFailsRepeatedly = Reason(
         "range-fails-repeatedly", "The server failed each time it was asked for a range, so the whole was asked for.")
 }
 

@@ -50,10 +50,13 @@ extension Database {
 
 /// The schema of the database: is it ours, is it whole, is it up to date.
 enum Schema {
+    /// The version that this release reads and writes.
+    static let version = Int64(Migration.all.count)
+
     /// Migrates a database that is older or empty; leaves any other one as it is.
     static func prepare(_ connection: borrowing Connection, at path: String, lock: WriterLock) throws {
         var version = try verifiedVersion(connection, at: path)
-        if version < Migration.all.count {
+        if version < Self.version {
             // Alone, since the change to WAL mode and the first tables must not meet another process's.
             try lock.exclusively {
                 version = try verifiedVersion(connection, at: path)
@@ -95,7 +98,7 @@ enum Schema {
                 .notAStore, "\(path)/\(StoreFolder.databaseName) is another program's database.",
                 advice: "Name another folder for the store.")
         }
-        guard version <= Migration.all.count else {
+        guard version <= Self.version else {
             throw StoreError(
                 .newerStore, "The store at \(path) was made by a newer release (schema \(version)).",
                 advice: "Use that release, or name another folder for the store. Nothing was changed.")

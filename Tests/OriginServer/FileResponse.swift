@@ -49,9 +49,10 @@ extension Response {
         }
         guard request.method != "HEAD" else { return Response([head]) }
 
-        let cut = cutAfter.map { range.lowerBound + max(0, $0) }.flatMap { $0 < range.upperBound ? $0 : nil }
-        let end = cut ?? range.upperBound
-        let pause = milliseconds > 0 ? min(end, range.lowerBound + max(0, pauseAfter)) : range.lowerBound
+        let bodyLength = range.upperBound - range.lowerBound
+        let cut = cutAfter.flatMap { $0 < bodyLength ? max(0, $0) : nil }
+        let end = range.lowerBound + (cut ?? bodyLength)
+        let pause = range.lowerBound + min(milliseconds > 0 ? max(0, pauseAfter) : 0, end - range.lowerBound)
         var steps = [head]
         steps += resource.body(range.lowerBound..<pause, bytesPerSecond: bytesPerSecond)
         if milliseconds > 0 { steps.append(.pause(milliseconds: milliseconds)) }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 whose answers are scripts of bytes, pauses and ends of connection.
 ///
@@ -15,6 +16,7 @@ public final class OriginServer: Sendable {
     private let listener: any Channel
     private let group: MultiThreadedEventLoopGroup
     private let state: ServerState
+    private let hasStopped = Atomic(false)
 
     private init(port: Int, listener: any Channel, group: MultiThreadedEventLoopGroup, state: ServerState) {
         self.port = port
@@ -116,7 +118,9 @@ public final class OriginServer: Sendable {
     ///
     /// - Throws: What the shutdown of the event loops throws.
     public func stop() async throws {
-        try? await listener.close().get()
+        // A closed event loop answers nothing, so the listener is closed once; the group can be shut down again.
+        let wasStopped = hasStopped.exchange(true, ordering: .relaxed)
+        if !wasStopped { try? await listener.close().get() }
         try await group.shutdownGracefully()
     }
 }

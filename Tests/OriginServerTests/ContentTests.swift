@@ -56,5 +56,5 @@ struct ContentTests {
         #expect(content.matches([]))
     }
 
-    private static let known: [UInt8] = []
+    private static let known: [UInt8] = [25, 91, 34, 140, 198, 126, 105, 126, 97, 80, 76, 98, 0, 236, 93, 250]
 }

@@ -5,6 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct FaultTests {
     private static let content = Content(length: 1_000_000, seed: 5)
+    private static let endless = Content(length: 5 << 30, seed: 1)
     private static let resource = Resource(content, etag: "\"v1\"")
 
     /// Waits until a server is as it should be.
@@ -97,9 +98,23 @@ struct FaultTests {
         try await server.stop()
     }
 
+    @Test(arguments: [Step.body(endless, endless.all), .chunked(endless, endless.all, chunkSize: 100_000)])
+    func stopInTheMiddle(step: Step) async throws {
+        for _ in 0..<5 {
+            let server = try await OriginServer.start { _ in Response([step]) }
+            let clients = [try await RawClient.connect(to: server.port), try await RawClient.connect(to: server.port)]
+            for client in clients {
+                try await client.send(RawClient.request())
+                try await client.wait(forBytes: 1_000_000)
+            }
+            try await server.stop()
+            for client in clients { try await client.wait { $0.isEnded } }
+            #expect(server.openConnections == 0)
+        }
+    }
+
     @Test func clientThatLeavesEndsTheScript() async throws {
-        let content = Content(length: 5 << 30, seed: 1)
-        let resource = Resource(content)
+        let resource = Resource(Self.endless)
         try await OriginServer.withServer(sendBufferSize: 65536, handler: { .file(resource, for: $0) }) { server in
             let client = try await RawClient.connect(to: server.port, reads: false)
             try await client.send(RawClient.request())

@@ -94,6 +94,15 @@ struct FileResponseTests {
         #expect(answer.body.count == (status == "206" ? 2 : 0))
     }
 
+    @Test func limitsBeyondTheBody() async throws {
+        let answer = try await OriginServer.withServer { request in
+            .file(Self.resource, for: request, cutAfter: .max, pausingFor: 1, pauseAfter: .max)
+        } _: { server in
+            try await RawClient.fetch(fields: ["Range: bytes=5-"], port: server.port)
+        }
+        #expect(answer.body == Self.content.bytes(in: 5..<300_001))
+    }
+
     @Test func methods() async throws {
         let head = try await fetch(method: "HEAD", fields: ["Range: bytes=1-2"])
         #expect(head.status == "HTTP/1.1 200 OK")

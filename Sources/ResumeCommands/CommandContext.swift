@@ -1,0 +1,101 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import ResumeStore
+
+/// Everything that a command needs of its surroundings, so that the whole command line runs in a test as well.
+public struct CommandContext: Sendable {
+    /// Where data goes.
+    public var output: @Sendable (String) -> Void
+    /// Where talk goes.
+    public var errors: @Sendable (String) -> Void
+    /// The environment's variables.
+    public var environment: [String: String]
+    /// How wide the terminal on standard error is; nil where it is none.
+    public var terminalWidth: Int?
+
+    /// Makes a context.
+    public init(
+        output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
+        environment: [String: String], terminalWidth: Int? = nil
+    ) {
+        self.output = output
+        self.errors = errors
+        self.environment = environment
+        self.terminalWidth = terminalWidth
+    }
+
+    /// The process's own streams and environment.
+    public static func process(environment: [String: String]) -> CommandContext {
+        CommandContext(
+            output: { Self.write($0, to: STDOUT_FILENO) }, errors: { Self.write($0, to: STDERR_FILENO) },
+            environment: environment, terminalWidth: Self.widthOfStandardError(environment))
+    }
+
+    /// Prints a line of data.
+    func print(_ line: String) { output(line + "\n") }
+
+    /// Prints a line of talk.
+    func say(_ line: String) { errors(line + "\n") }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while rest.count > 0 {
+                let count = unsafe systemWrite(descriptor, rest.baseAddress, rest.count)
+                if count < 0 && errno == EINTR { continue }
+                // A closed pipe is no reason to lose a download.
+                guard count > 0 else { return }
+                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+
+    private static func widthOfStandardError(_ environment: [String: String]) -> Int? {
+        guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb" else { return nil }
+        var size = winsize()
+        let isKnown = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return isKnown ? Int(size.ws_col) : 80
+    }
+
+    /// Where the store is: the option, else `RESUMECTL_STORE`, else the user's cache folder.
+    func storePath(_ option: String?) throws -> String {
+        if let path = option ?? environment["RESUMECTL_STORE"].flatMap({ $0.isEmpty ? nil : $0 }) {
+            guard !path.isEmpty else { throw CommandFailure(.usage, "--store needs the name of a folder.") }
+            return path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
+        }
+        #if os(macOS)
+        let cache: String? = environment["HOME"].map { "\($0)/Library/Caches" }
+        #else
+        let cache =
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? environment["HOME"].map { "\($0)/.cache" }
+        #endif
+        guard let cache else {
+            throw CommandFailure(.usage, "There is no HOME, so the store must be named with --store or RESUMECTL_STORE.")
+        }
+        return "\(cache)/resumectl"
+    }
+
+    /// Opens the store, and closes it whatever the body does.
+    func withStore<Result>(
+        _ option: String?, creating: Bool = false, _ body: (DownloadStore) async throws -> Result
+    ) async throws -> Result {
+        let store = try await DownloadStore.open(at: try storePath(option), creating: creating)
+        do {
+            let result = try await body(store)
+            await store.close()
+            return result
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+}
+
+/// `write(2)`, under a name that a method called `write` does not hide.
+private let systemWrite: @Sendable (Int32, UnsafeRawPointer?, Int) -> Int = { unsafe write($0, $1, $2) }

@@ -1,0 +1,113 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import ResumeAsyncHTTP
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+extension GetCommand {
+    func run(_ context: CommandContext) async throws {
+        let requests = try requests()
+        // Each destination is looked at before the first connection is made.
+        for request in requests { _ = try Destination(checking: request.destination) }
+        let transport = AsyncHTTPTransport(.init(connectTimeout: connectTimeout))
+        do {
+            try await context.withStore(storeOptions.store, creating: true) { store in
+                try await download(requests, with: Downloader(store: store, transport: transport), context)
+            }
+        } catch {
+            try? await transport.shutdown()
+            throw error
+        }
+        try await transport.shutdown()
+    }
+
+    /// All downloads, with their destinations.
+    private func requests() throws -> [DownloadRequest] {
+        var requests: [DownloadRequest] = []
+        var paths: Set<String> = []
+        for text in try urls + listedURLs() {
+            let url: DownloadURL
+            do {
+                url = try DownloadURL(text)
+            } catch {
+                throw CommandFailure(.usage, "\(Printable.escaped(text)): \(error).")
+            }
+            let path = try output ?? defaultPath(for: url)
+            guard paths.insert(path).inserted else {
+                throw CommandFailure(.usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
+            }
+            requests.append(request(for: url, to: path))
+        }
+        return requests
+    }
+
+    private func defaultPath(for url: DownloadURL) throws -> String {
+        guard let name = url.lastPathComponent else {
+            throw CommandFailure(.usage, "\(url.redacted) names no file. Give one with --output.")
+        }
+        return directory.map { "\($0)/\(name)" } ?? name
+    }
+
+    private func listedURLs() throws -> [String] {
+        guard let inputFile else { return [] }
+        let text: String
+        if inputFile == "-" {
+            var lines: [String] = []
+            while let line = readLine() { lines.append(line) }
+            text = lines.joined(separator: "\n")
+        } else {
+            guard let data = try? Data(contentsOf: URL(filePath: inputFile)) else {
+                throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(inputFile)).")
+            }
+            text = String(decoding: data, as: UTF8.self)
+        }
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        }
+        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    /// Runs the downloads, at most ``maxConcurrent`` at a time. One that fails does not stop the others.
+    private func download(
+        _ requests: [DownloadRequest], with downloader: Downloader, _ context: CommandContext
+    ) async throws {
+        let reporter = GetReporter(command: self, count: requests.count, context: context)
+        let failures = await withTaskGroup(of: ExitStatus?.self) { group in
+            var waiting = requests[...]
+            var failures: [ExitStatus] = []
+            for _ in 0..<maxConcurrent {
+                guard let request = waiting.popFirst() else { break }
+                group.addTask { await Self.download(request, with: downloader, reporter) }
+            }
+            while let result = await group.next() {
+                if let result { failures.append(result) }
+                if let request = waiting.popFirst() {
+                    group.addTask { await Self.download(request, with: downloader, reporter) }
+                }
+            }
+            return failures
+        }
+        reporter.finish()
+        // A user's interruption first, then what running it again cannot mend.
+        let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
+        guard let worst = order.first(where: failures.contains) ?? failures.first else { return }
+        throw CommandFailure(worst)
+    }
+
+    private static func download(
+        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter
+    ) async -> ExitStatus? {
+        do {
+            _ = try await downloader.download(request) { reporter.report($0, of: request) }
+            return nil
+        } catch {
+            let failure = CommandFailure(error)
+            reporter.report(failure, error, of: request)
+            return failure.status
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import ArgumentParser
+internal import HTTPTypes
+internal import ResumeDownload
+internal import ResumeHTTP
+
+/// `resumectl get`
+struct GetCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Download one URL or several, going on where an earlier run stopped.",
+        discussion: """
+            A download that was interrupted, killed or cut by a power loss continues where it was, if the server still
+            has the same file; if not, it starts over and says why. The file appears whole under its name, or not at all.
+
+            EXAMPLE:
+              resumectl get https://example.org/image.iso
+              resumectl get --directory models --sha256 9f86d0… https://example.org/model.bin
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: "What to download: absolute http or https URLs.")
+    var urls: [String] = []
+
+    @Option(name: [.short, .long], help: ArgumentHelp("The file to write. With one URL only.", valueName: "path"))
+    var output: String?
+
+    @Option(
+        name: [.customShort("P"), .long],
+        help: ArgumentHelp("The folder to write to, under the last component of each URL.", valueName: "dir"))
+    var directory: String?
+
+    @Option(name: .long, help: ArgumentHelp("Name the download in the store. With one URL only.", valueName: "key"))
+    var key: String?
+
+    @Option(name: .long, help: ArgumentHelp("The SHA-256 the file must have. With one URL only.", valueName: "hex"))
+    var sha256: String?
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: ArgumentHelp(
+            "Send a field with each request. It stays with the URL's own origin when the server redirects elsewhere.",
+            valueName: "name: value"))
+    var headers: [String] = []
+
+    @Option(name: [.customShort("j"), .long], help: ArgumentHelp("How many downloads run at a time.", valueName: "n"))
+    var maxConcurrent: Int = 4
+
+    @Option(
+        name: [.customShort("i"), .long],
+        help: ArgumentHelp("Read URLs from a file, one a line; - for standard input.", valueName: "file"))
+    var inputFile: String?
+
+    @Option(name: .long, help: ArgumentHelp("How often to try again without a byte of progress.", valueName: "n"))
+    var retries: Int = 5
+
+    @Option(name: .long, help: ArgumentHelp("Give up a connection on which too little comes.", valueName: "seconds"))
+    var stallTimeout: Double = 30
+
+    @Option(name: .long, help: ArgumentHelp("How long to try to connect.", valueName: "seconds"))
+    var connectTimeout: Double = 30
+
+    @Option(name: .long, help: ArgumentHelp("The highest rate of each download, a second.", valueName: "size"))
+    var limitRate: ByteCount?
+
+    @Option(name: .long, help: ArgumentHelp("Refuse a file that is longer.", valueName: "size"))
+    var maxSize: ByteCount?
+
+    @Flag(name: .long, help: "Drop what is held, and begin anew.")
+    var restart = false
+
+    @Flag(name: .long, help: "No progress bar, even on a terminal.")
+    var noProgress = false
+
+    @Flag(name: .long, help: "Write one JSON object an event to standard output.")
+    var json = false
+
+    @Flag(name: [.short, .long], help: "Say nothing but errors.")
+    var quiet = false
+
+    @Flag(name: [.short, .long], help: "Say each decision.")
+    var verbose = false
+
+    func validate() throws {
+        if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
+        if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
+        let isSingle = urls.count == 1 && inputFile == nil
+        if !isSingle, output != nil || key != nil || sha256 != nil {
+            throw ValidationError("--output, --key and --sha256 go with exactly one URL.")
+        }
+        if key?.isEmpty == true { throw ValidationError("--key must not be empty.") }
+        if sha256 != nil, digest == nil { throw ValidationError("--sha256 needs 64 hexadecimal digits.") }
+        for header in headers where Self.field(header) == nil {
+            throw ValidationError("--header needs 'Name: value', without control characters.")
+        }
+        for header in headers {
+            if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
+                throw ValidationError("--header cannot set \(name): the store decides on it.")
+            }
+        }
+        guard (1...64).contains(maxConcurrent) else { throw ValidationError("--max-concurrent goes from 1 to 64.") }
+        guard (0...1000).contains(retries) else { throw ValidationError("--retries goes from 0 to 1000.") }
+        guard stallTimeout >= 0.1, stallTimeout <= 86_400, connectTimeout >= 0.1, connectTimeout <= 86_400 else {
+            throw ValidationError("A timeout goes from 0.1 to 86400 seconds.")
+        }
+        if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be more than 0.") }
+    }
+
+    /// The expected digest's bytes; nil where there is none or it is malformed.
+    var digest: [UInt8]? {
+        guard let sha256, sha256.utf8.count == 64 else { return nil }
+        let digits = sha256.compactMap(\.hexDigitValue)
+        guard digits.count == 64 else { return nil }
+        return stride(from: 0, to: 64, by: 2).map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) }
+    }
+
+    /// `Name: value`
+    static func field(_ header: String) -> HTTPField? {
+        guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else { return nil }
+        let value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        guard HTTPField.isValidValue(String(value)) else { return nil }
+        return HTTPField(name: name, value: String(value))
+    }
+
+    /// One download as it was asked for.
+    func request(for url: DownloadURL, to path: String) -> DownloadRequest {
+        var request = DownloadRequest(url, to: path)
+        request.key = key
+        request.sha256 = digest
+        for field in headers.compactMap(Self.field) {
+            request.fields.append(field)
+            // What a user adds by hand may be a secret; only what every client sends is not.
+            if ![.accept, .acceptLanguage, .userAgent, .referer].contains(field.name) {
+                request.secretFields.insert(field.name)
+            }
+        }
+        request.limits.retries = retries
+        request.stallTimeout = stallTimeout
+        request.rateLimit = limitRate?.bytes
+        request.maximumLength = maxSize?.bytes
+        request.restarts = restart
+        return request
+    }
+}

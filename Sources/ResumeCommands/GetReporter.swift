@@ -1,0 +1,139 @@
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import Synchronization
+
+/// Tells of running downloads: events as JSON on standard output, or words and a bar on standard error.
+final class GetReporter: Sendable {
+    private struct State {
+        var bar = ProgressBar()
+        var isBarShown = false
+    }
+
+    private let json: Bool
+    private let isQuiet: Bool
+    private let isVerbose: Bool
+    private let width: Int?
+    private let context: CommandContext
+    private let state = Mutex(State())
+
+    init(command: GetCommand, count: Int, context: CommandContext) {
+        json = command.json
+        isQuiet = command.quiet
+        isVerbose = command.verbose
+        width = command.noProgress || command.quiet || command.json ? nil : context.terminalWidth
+        self.context = context
+        state.withLock { $0.bar.count = count }
+    }
+
+    func report(_ event: DownloadEvent, of request: DownloadRequest) {
+        if json {
+            context.print(Self.json(event, of: request).text)
+            return
+        }
+        if let line = line(for: event, of: request) { say(line) }
+        guard let width else { return }
+        state.withLock { state in
+            guard let line = state.bar.take(event, of: request.destination, width: width) else { return }
+            state.isBarShown = true
+            context.errors("\r\u{1B}[K" + line)
+        }
+    }
+
+    func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) {
+        if json {
+            let failed = error as? DownloadError
+            let reason = failed?.reason.code.rawValue ?? "failed"
+            context.print(
+                JSON.object([
+                    "event": .string("failed"), "url": .string(request.url.redacted), "reason": .string(reason),
+                    "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
+                    "resumable": .bool(failed?.isResumable ?? (failure.status != .refused)),
+                ]).text)
+        }
+        say("resumectl: \(Printable.escaped(request.url.redacted)): \(Printable.escaped(failure.message))", isError: true)
+    }
+
+    /// Ends the bar's line.
+    func finish() {
+        state.withLock { state in
+            if state.isBarShown { context.errors("\n") }
+            state.isBarShown = false
+        }
+    }
+
+    private func say(_ line: String, isError: Bool = false) {
+        guard isError || !isQuiet else { return }
+        state.withLock { state in
+            // A line of words takes the bar's place; the next event draws it anew below.
+            if state.isBarShown { context.errors("\r\u{1B}[K") }
+            state.isBarShown = false
+            context.say(line)
+        }
+    }
+
+    private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {
+        let name = Printable.escaped(request.destination)
+        switch event {
+        case .waiting:
+            return "\(name): somebody else is downloading this; waiting to take a copy"
+        case .started(let total):
+            return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length not known")" : nil
+        case .resumed(let offset, let total):
+            return "\(name): resumed at \(ByteCount.text(offset)) of \(total.map(ByteCount.text) ?? "unknown")"
+        case .restarted(let reason, _):
+            return "\(name): started over. \(Printable.escaped(reason.text))"
+        case .retrying(let reason, let seconds):
+            let tenths = Int64(seconds * 10)
+            return "\(name): \(Printable.escaped(reason.text)) Trying again in \(tenths / 10).\(tenths % 10) s"
+        case .progress:
+            return nil
+        case .finished(let result):
+            let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it held before" : ""
+            let unverified = result.isLengthVerified ? "" : " (the server never said how long it is)"
+            return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)"
+        }
+    }
+
+    private static func json(_ event: DownloadEvent, of request: DownloadRequest) -> JSON {
+        var members: [String: JSON] = ["url": .string(request.url.redacted)]
+        switch event {
+        case .waiting:
+            members["event"] = .string("waiting")
+        case .started(let total):
+            members["event"] = .string("started")
+            members["totalBytes"] = .optional(total)
+        case .resumed(let offset, let total):
+            members["event"] = .string("resumed")
+            members["offset"] = .integer(offset)
+            members["totalBytes"] = .optional(total)
+        case .restarted(let reason, let total):
+            members["event"] = .string("restarted")
+            members["reason"] = .string(reason.code.rawValue)
+            members["message"] = .string(reason.text)
+            members["totalBytes"] = .optional(total)
+        case .retrying(let reason, let seconds):
+            members["event"] = .string("retrying")
+            members["reason"] = .string(reason.code.rawValue)
+            members["message"] = .string(reason.text)
+            members["afterSeconds"] = .number(seconds)
+        case .progress(let received, let total):
+            members["event"] = .string("progress")
+            members["receivedBytes"] = .integer(received)
+            members["totalBytes"] = .optional(total)
+        case .finished(let result):
+            members["event"] = .string("finished")
+            members["path"] = .string(result.path)
+            members["totalBytes"] = .integer(result.totalBytes)
+            members["reusedBytes"] = .integer(result.reusedBytes)
+            if let digest = result.sha256 { members["sha256"] = .string(hexadecimal(digest)) }
+        }
+        return .object(members)
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}

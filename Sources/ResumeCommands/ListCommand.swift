@@ -1,0 +1,135 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// `resumectl list`
+struct ListCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List what the store holds, the least recently used first.",
+        discussion: """
+            EXAMPLE:
+              resumectl list
+              resumectl list --match '*example.org*' --older-than 7d --sort size
+              resumectl list --json
+            """,
+        aliases: ["ls"])
+
+    enum Order: String, ExpressibleByArgument, CaseIterable {
+        case used, size, created
+    }
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Flag(name: .long, help: "One JSON object an entry.")
+    var json = false
+
+    @Option(name: .long, help: ArgumentHelp("Only keys or URLs that fit; * and ? stand for any.", valueName: "glob"))
+    var match: Glob?
+
+    @Option(name: .long, help: ArgumentHelp("Only what was not used for so long.", valueName: "time"))
+    var olderThan: TimeSpan?
+
+    @Option(name: .long, help: "The order: last used, size or age.")
+    var sort: Order = .used
+
+    func run(_ context: CommandContext) async throws {
+        let entries = try await context.withStore(storeOptions.store) { store in try await store.entries() }
+        let now = CurrentTime.milliseconds
+        let chosen = entries.filter { entry in
+            (match?.matches(entry) ?? true) && (olderThan.map { now - entry.usedAt > $0.seconds * 1000 } ?? true)
+        }
+        let sorted =
+            switch sort {
+            case .used: chosen
+            case .size: chosen.sorted { $0.receivedBytes > $1.receivedBytes }
+            case .created: chosen.sorted { $0.createdAt < $1.createdAt }
+            }
+        for entry in sorted { context.print(json ? Rendering.json(entry).text : Rendering.line(entry)) }
+        if sorted.isEmpty && !json { context.say(entries.isEmpty ? "The store is empty." : "Nothing fits.") }
+    }
+}
+
+/// `resumectl show`
+struct ShowCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one entry in full: validators, what is held, and what happened to it.",
+        discussion: """
+            EXAMPLE:
+              resumectl show https://example.org/image.iso
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: ArgumentHelp("The entry.", valueName: "key-or-url"))
+    var key: String
+
+    @Flag(name: .long, help: "One JSON object.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        let (entry, events) = try await context.withStore(storeOptions.store) { store in
+            let entry = try await store.entry(named: key)
+            return (entry, try await store.events(key: entry.key))
+        }
+        guard json else {
+            for line in Rendering.lines(entry) { context.print(line) }
+            for event in events.suffix(20) { context.print(Rendering.line(event, withKey: false)) }
+            return
+        }
+        guard case .object(var members) = Rendering.json(entry) else { return }
+        members["contentType"] = .optional(entry.representation?.contentType)
+        members["validator"] = .optional(entry.representation?.validator.map { "\($0)" })
+        members["events"] = .array(events.suffix(20).map(Rendering.json))
+        context.print(JSON.object(members).text)
+    }
+}
+
+/// `resumectl log`
+struct LogCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show the last decisions, of one download or of all: why it was resumed, restarted, evicted.",
+        discussion: """
+            EXAMPLE:
+              resumectl log
+              resumectl log --json https://example.org/image.iso
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: ArgumentHelp("Only this entry's, also when it is gone.", valueName: "key-or-url"))
+    var key: String?
+
+    @Flag(name: .long, help: "One JSON object an event.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        let events = try await context.withStore(storeOptions.store) { store in
+            guard let key else { return try await store.events() }
+            let events = try await store.events(key: key)
+            guard events.isEmpty, let url = try? DownloadURL(key) else { return events }
+            return try await store.events(key: url.redacted)
+        }
+        for event in events { context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: key == nil)) }
+        if events.isEmpty && !json { context.say("Nothing is recorded.") }
+    }
+}
+
+extension DownloadStore {
+    /// The entry that a user names by its key or by a URL.
+    func entry(named name: String) async throws -> Entry {
+        if let entry = try await entry(key: name) { return entry }
+        if let url = try? DownloadURL(name), let entry = try await entry(key: url.redacted) { return entry }
+        let shown = (try? DownloadURL(name))?.redacted ?? name
+        throw StoreError(
+            .noEntry, "There is no entry \(Printable.escaped(shown)).", advice: "'resumectl list' shows what there is.")
+    }
+}
+
+extension Glob {
+    func matches(_ entry: Entry) -> Bool {
+        matches(entry.key) || matches(entry.url)
+    }
+}

@@ -1,0 +1,154 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import ArgumentParser
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// The time of day as the store counts it.
+enum CurrentTime {
+    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+}
+
+/// `resumectl purge`
+struct PurgeCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purge",
+        abstract: "Remove entries of your choice, with what they hold.",
+        discussion: """
+            Entries in use are left alone and named. The conditions are added up: an entry must meet each that is given.
+
+            EXAMPLE:
+              resumectl purge https://example.org/image.iso
+              resumectl purge --older-than 7d --larger-than 1GiB --dry-run
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: ArgumentHelp("The entries.", valueName: "key-or-url"))
+    var keys: [String] = []
+
+    @Flag(name: .long, help: "All entries.")
+    var all = false
+
+    @Option(name: .long, help: ArgumentHelp("What was not used for so long.", valueName: "time"))
+    var olderThan: TimeSpan?
+
+    @Option(name: .long, help: ArgumentHelp("What holds more.", valueName: "size"))
+    var largerThan: ByteCount?
+
+    @Option(name: .long, help: ArgumentHelp("Keys or URLs that fit; * and ? stand for any.", valueName: "glob"))
+    var match: Glob?
+
+    @Flag(name: .long, help: "Only say what would be removed.")
+    var dryRun = false
+
+    @Flag(name: .long, help: "One JSON object.")
+    var json = false
+
+    func validate() throws {
+        let hasCondition = olderThan != nil || largerThan != nil || match != nil
+        if keys.isEmpty && !all && !hasCondition {
+            throw ValidationError("Say what to remove: keys or URLs, --all, --older-than, --larger-than or --match.")
+        }
+        if all && (!keys.isEmpty || hasCondition) { throw ValidationError("--all goes without other conditions.") }
+    }
+
+    func run(_ context: CommandContext) async throws {
+        let now = CurrentTime.milliseconds
+        let (keys, olderThan, largerThan, match) = (keys, olderThan, largerThan, match)
+        let names = Set(keys + keys.compactMap { (try? DownloadURL($0))?.redacted })
+        let report = try await context.withStore(storeOptions.store) { store in
+            try await store.purge(dryRun: dryRun) { entry in
+                (keys.isEmpty || names.contains(entry.key))
+                    && (olderThan.map { now - entry.usedAt > $0.seconds * 1000 } ?? true)
+                    && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && (match?.matches(entry) ?? true)
+            }
+        }
+        if json {
+            context.print(Rendering.json(report, dryRun: dryRun).text)
+        } else {
+            for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
+        }
+        if report.removed.isEmpty && !all {
+            throw CommandFailure(.refused, report.inUse.isEmpty ? "Nothing fits." : "All that fits is in use.")
+        }
+    }
+}
+
+/// `resumectl gc`
+struct GcCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gc",
+        abstract: "Apply the budget now: remove what has expired, then what was used least recently.",
+        discussion: """
+            Without a size the budget is 16GiB, without an age it is 30 days. What is in use or pinned stays. Blobs that
+            no entry names are removed as well.
+
+            EXAMPLE:
+              resumectl gc --max-size 10GB --max-age 7d
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Option(name: .long, help: ArgumentHelp("How much may be held.", valueName: "size"))
+    var maxSize: ByteCount?
+
+    @Option(name: .long, help: ArgumentHelp("How long an entry may lie unused.", valueName: "time"))
+    var maxAge: TimeSpan?
+
+    @Flag(name: .long, help: "Only say what would be removed.")
+    var dryRun = false
+
+    @Flag(name: .long, help: "One JSON object.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        let report = try await context.withStore(storeOptions.store) { store in
+            try await store.collect(maximumSize: maxSize?.bytes, maximumAge: maxAge?.seconds, dryRun: dryRun)
+        }
+        if json {
+            context.print(Rendering.json(report, dryRun: dryRun).text)
+        } else {
+            for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
+        }
+    }
+}
+
+/// `resumectl pin`
+struct PinCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin", abstract: "Keep an entry from the collector.",
+        discussion: "EXAMPLE:\n  resumectl pin https://example.org/image.iso")
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: ArgumentHelp("The entry.", valueName: "key-or-url"))
+    var key: String
+
+    func run(_ context: CommandContext) async throws {
+        try await context.withStore(storeOptions.store) { store in
+            _ = try await store.setPinned(true, key: try await store.entry(named: key).key)
+        }
+    }
+}
+
+/// `resumectl unpin`
+struct UnpinCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin", abstract: "Leave an entry to the collector again.",
+        discussion: "EXAMPLE:\n  resumectl unpin https://example.org/image.iso")
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: ArgumentHelp("The entry.", valueName: "key-or-url"))
+    var key: String
+
+    func run(_ context: CommandContext) async throws {
+        try await context.withStore(storeOptions.store) { store in
+            _ = try await store.setPinned(false, key: try await store.entry(named: key).key)
+        }
+    }
+}

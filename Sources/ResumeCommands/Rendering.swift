@@ -1,0 +1,139 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// Every form in which something of the store is printed. Text that came from outside is escaped here.
+enum Rendering {
+    /// A time in RFC 3339.
+    static func time(_ milliseconds: Int64) -> String {
+        // A planted row may hold any number; the calendar ends at year 9999.
+        let seconds = min(max(milliseconds / 1000, -62_135_596_800), 253_402_300_799)
+        return Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+    }
+
+    /// How long ago something was, for people.
+    static func age(_ milliseconds: Int64) -> String {
+        let now = Int64(Date().timeIntervalSince1970)
+        return TimeSpan.text(now - min(milliseconds / 1000, now))
+    }
+
+    /// One entry as the contract of `list --json` has it.
+    static func json(_ entry: Entry) -> JSON {
+        let chunks = entry.chunks.map { chunk in
+            JSON.object([
+                "path": .string(chunk.path), "offset": .integer(chunk.offset), "length": .integer(chunk.length),
+                "durable": .integer(chunk.durable),
+            ])
+        }
+        return .object([
+            "chunks": .array(chunks), "createdAt": .string(time(entry.createdAt)),
+            "destination": .optional(entry.destination), "durableBytes": .integer(entry.durableBytes),
+            "etag": .optional(entry.representation?.entityTag?.rawValue), "inUse": .bool(entry.isInUse),
+            "key": .string(entry.key), "lastModified": .optional(entry.representation?.lastModified),
+            "lastUsedAt": .string(time(entry.usedAt)), "pinned": .bool(entry.isPinned),
+            "receivedBytes": .integer(entry.receivedBytes), "resumable": .bool(entry.isResumable),
+            "state": .string(entry.state.rawValue), "totalBytes": .optional(entry.totalBytes),
+            "url": .string(entry.url),
+        ])
+    }
+
+    /// One event.
+    static func json(_ event: Event) -> JSON {
+        .object([
+            "at": .string(time(event.at)), "bytes": .integer(event.bytes), "key": .string(event.key),
+            "kind": .string(event.kind.rawValue), "message": .string(event.reason.text),
+            "reason": .string(event.reason.code.rawValue),
+        ])
+    }
+
+    /// What was removed.
+    static func json(_ report: RemovalReport, dryRun: Bool) -> JSON {
+        let removed = report.removed.map { removed in
+            JSON.object([
+                "bytes": .integer(removed.bytes), "key": .string(removed.key),
+                "reason": .string(removed.reason.code.rawValue),
+            ])
+        }
+        return .object([
+            "dryRun": .bool(dryRun), "freedBytes": .integer(report.freedBytes),
+            "inUse": .array(report.inUse.map(JSON.string)), "orphanBytes": .integer(report.orphanBytes),
+            "orphans": .array(report.orphans.map(JSON.string)), "removed": .array(removed),
+        ])
+    }
+
+    /// One entry on a line.
+    static func line(_ entry: Entry) -> String {
+        let held = ByteCount.text(entry.receivedBytes)
+        let size = entry.totalBytes.map { "\(held) of \(ByteCount.text($0)) (\(percent(entry)))" } ?? held
+        let marks = [
+            entry.isInUse ? "in use" : nil, entry.isPinned ? "pinned" : nil, entry.isResumable ? nil : "not resumable",
+        ].compactMap { $0 }
+        let note = marks.isEmpty ? "" : "  [\(marks.joined(separator: ", "))]"
+        return "\(pad(entry.state.rawValue, 8))  \(pad(size, 28))  \(pad(age(entry.usedAt) + " ago", 12))  "
+            + Printable.escaped(entry.key) + note
+    }
+
+    static func percent(_ entry: Entry) -> String {
+        guard let total = entry.totalBytes, total > 0 else { return "100%" }
+        return "\(Int(min(Double(entry.receivedBytes) / Double(total), 1) * 100))%"
+    }
+
+    /// One event on a line.
+    static func line(_ event: Event, withKey: Bool) -> String {
+        let key = withKey ? "  \(Printable.escaped(event.key))" : ""
+        let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""
+        return "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(Printable.escaped(event.reason.text))"
+    }
+
+    /// One entry in full, a fact a line.
+    static func lines(_ entry: Entry) -> [String] {
+        let known = entry.representation
+        let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "no response yet"
+        var facts: [(String, String)] = [
+            ("key", entry.key), ("url", entry.url), ("state", entry.state.rawValue),
+            ("held", "\(entry.receivedBytes) bytes, \(entry.durableBytes) of them safe from a power loss"),
+            ("length", entry.totalBytes.map { "\($0) bytes" } ?? "not known"),
+            ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
+            ("entity tag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
+            ("content type", known?.contentType ?? "none"), ("destination", entry.destination ?? "none"),
+            ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
+            ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
+        ]
+        facts += entry.chunks.map { chunk in
+            ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
+        }
+        if let map = map(entry) { facts.append(("map", map)) }
+        return facts.map { "\(pad($0.0 + ":", 15))\(Printable.escaped($0.1))" }
+    }
+
+    /// The bytes held as a bar of 50 cells.
+    private static func map(_ entry: Entry) -> String? {
+        guard let total = entry.totalBytes, total > 0 else { return nil }
+        let cells = (0..<50).map { cell in
+            let middle = Int64((Double(cell) + 0.5) / 50 * Double(total))
+            let isHeld = entry.chunks.contains { $0.offset <= middle && middle - $0.offset < $0.length }
+            return isHeld ? "#" : "."
+        }
+        return "[\(cells.joined())]"
+    }
+
+    /// What a removal did, for people.
+    static func lines(_ report: RemovalReport, dryRun: Bool) -> [String] {
+        let verb = dryRun ? "would remove" : "removed"
+        var lines = report.removed.map { removed in
+            "\(verb) \(Printable.escaped(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)"
+        }
+        lines += report.orphans.map { "\(verb) \(Printable.escaped($0)), which no entry names" }
+        lines += report.inUse.map { "in use, left alone: \(Printable.escaped($0))" }
+        lines.append("\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))")
+        return lines
+    }
+
+    private static func pad(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(width - text.count, 0))
+    }
+}

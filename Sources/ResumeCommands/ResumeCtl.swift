@@ -1,0 +1,52 @@
+public import ArgumentParser
+
+/// The command line.
+public struct ResumeCtl: ParsableCommand {
+    /// Name, help and subcommands.
+    public static let configuration = CommandConfiguration(
+        commandName: "resumectl",
+        abstract: "Download what must not start over, and look after what is left of it.",
+        discussion: """
+            EXAMPLE:
+              resumectl get https://example.org/image.iso
+              resumectl list
+              resumectl gc --max-size 10GB
+            """,
+        version: "0.1.0",
+        subcommands: [
+            GetCommand.self, ListCommand.self, ShowCommand.self, PurgeCommand.self, GcCommand.self, VerifyCommand.self,
+            StatsCommand.self, LogCommand.self, PinCommand.self, UnpinCommand.self, DoctorCommand.self,
+            CompletionsCommand.self,
+        ])
+
+    /// Made by the argument parser.
+    public init() {}
+
+    /// Parses the arguments and runs the command.
+    ///
+    /// - Parameters:
+    ///   - arguments: Without the program's name.
+    ///   - context: Streams and environment.
+    /// - Returns: The status to end with.
+    public static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
+        let command: any ParsableCommand
+        do {
+            command = try parseAsRoot(arguments)
+            guard let command = command as? any ContextCommand else { throw CleanExit.helpRequest(self) }
+            do {
+                try await command.run(context)
+                return .success
+            } catch {
+                let failure = CommandFailure(error)
+                if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
+                return failure.status
+            }
+        } catch {
+            // Help and version are data; what is wrong with the arguments is talk.
+            let isWanted = exitCode(for: error) == .success
+            let text = fullMessage(for: error)
+            if isWanted { context.print(text) } else { context.say(text) }
+            return isWanted ? .success : .usage
+        }
+    }
+}

@@ -1,0 +1,45 @@
+#if os(Linux)
+@unsafe @preconcurrency internal import Dispatch
+#else
+internal import Dispatch
+#endif
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import Synchronization
+
+/// SIGINT and SIGTERM as cancellation: what came is recorded, and the program ends by itself.
+///
+/// Only a courtesy: without it at most what came since the last checkpoint is lost, as with SIGKILL.
+public enum Signals {
+    /// Runs a command and cancels it when a signal comes. A second signal ends the process at once.
+    ///
+    /// - Returns: The command's status; 130 after SIGINT and 75 after SIGTERM where that is what ended it.
+    public static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
+        signal(SIGPIPE, SIG_IGN)
+        let received = Mutex<Int32?>(nil)
+        let task = Task { await body() }
+        let queue = DispatchQueue(label: "resumectl.signals")
+        let sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler {
+                let isFirst = received.withLock { first in
+                    defer { first = first ?? number }
+                    return first == nil
+                }
+                if isFirst { task.cancel() } else { _exit(128 + number) }
+            }
+            source.resume()
+            return source
+        }
+        let status = await task.value
+        for source in sources { source.cancel() }
+        guard status == .interrupted else { return status }
+        return received.withLock { $0 } == SIGTERM ? .tryAgain : .interrupted
+    }
+}

@@ -1,0 +1,72 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import HTTPTypes
+internal import ResumeHTTP
+
+extension DownloadRun {
+    /// Sends the request of a plan and follows redirects; range and condition go along on every hop.
+    func send(_ plan: Plan) async throws -> TransportResponse {
+        var redirection = Redirection(from: request.url)
+        while true {
+            let message = message(for: plan, at: redirection)
+            let timeout = request.stallTimeout
+            let response = try await Self.withTimeout(seconds: timeout) { try await transport.send(message) }
+            do {
+                guard try redirection.follow(response.head) else { return response }
+            } catch {
+                response.body.cancel(with: CancellationError())
+                throw DownloadError(.refused, .redirect(error), status: response.head.status.code, cause: error)
+            }
+            response.body.cancel(with: CancellationError())
+        }
+    }
+
+    private func message(for plan: Plan, at redirection: Redirection) -> HTTPRequest {
+        let url = redirection.url
+        var fields = redirection.permitted(request.fields, secret: request.secretFields)
+        if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
+        if fields[.accept] == nil { fields[.accept] = "*/*" }
+        if redirection.isAtFirstOrigin, fields[.authorization] == nil, let credentials = request.url.credentials {
+            fields[.authorization] = "Basic \(Data(credentials.utf8).base64EncodedString())"
+        }
+        for name in Plan.ownedFieldNames { fields[name] = nil }
+        for field in plan.fields { fields.append(field) }
+        return HTTPRequest(
+            method: .get, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
+    }
+
+    /// Gives up a request whose head does not come in time.
+    private static func withTimeout(
+        seconds: Double, _ body: @escaping @Sendable () async throws -> TransportResponse
+    ) async throws -> TransportResponse {
+        try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: .seconds(seconds))
+                return nil
+            }
+            defer { group.cancelAll() }
+            // The group is never empty here, so the first result is there.
+            guard let first = try await group.next(), let response = first else {
+                throw TransportError(.stalled, "The server did not answer within \(seconds) seconds.")
+            }
+            return response
+        }
+    }
+}
+
+extension TransportResponse {
+    /// The length of the body's file, as far as the head tells.
+    var announcedLength: Int64? {
+        if case .bytes(_, _, let complete) = ContentRange(in: head.headerFields) { return complete }
+        return Representation(fields: head.headerFields).completeLength
+    }
+
+    /// Whether only the end of the connection ends the body (RFC 9112, 6.3).
+    var isCloseDelimited: Bool {
+        head.headerFields[.contentLength] == nil && head.headerFields[.transferEncoding] == nil
+    }
+}

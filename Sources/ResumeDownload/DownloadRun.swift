@@ -1,0 +1,204 @@
+internal import Crypto
+internal import HTTPTypes
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// One download under its lease, from the first request to the delivery.
+///
+/// The hard decisions are made by pure values (`Plan`, `Verdict`, `RetryBudget`); this asks them and does the I/O.
+struct DownloadRun {
+    let request: DownloadRequest
+    let transport: any Transport
+    let transfer: Transfer
+    let onEvent: @Sendable (DownloadEvent) -> Void
+
+    private var budget: RetryBudget
+    private var avoidsRange: Reason?
+    private var rangeFailures = 0
+    private var reused: Int64 = 0
+    private var fetched: Int64 = 0
+    private var isLengthVerified = true
+    private var hasRetriedDigest = false
+
+    init(
+        request: DownloadRequest, transport: any Transport, transfer: Transfer,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) {
+        self.request = request
+        self.transport = transport
+        self.transfer = transfer
+        self.onEvent = onEvent
+        budget = RetryBudget(request.limits)
+    }
+
+    /// How one request ended, as far as the next step depends on it.
+    enum Step {
+        /// The body ended, as its framing said or before.
+        case ended(progressed: Bool, failure: Reason?)
+        /// Ask again, for the whole.
+        case askForWhole(Reason)
+        /// Ask again later.
+        case retry(Reason, afterSeconds: Int64?, status: Int)
+        /// What is held is wrong; begin anew.
+        case discard(Reason)
+    }
+
+    mutating func run(to destination: Destination) async throws -> DownloadResult {
+        reused = await transfer.partial.length
+        while true {
+            while await !transfer.isComplete {
+                try Task.checkCancellation()
+                try await turn()
+            }
+            guard let digest = try await verifiedDigest() else { continue }
+            let total = await transfer.partial.length
+            onEvent(.progress(receivedBytes: total, totalBytes: total))
+            try await transfer.deliver(to: destination)
+            return DownloadResult(
+                path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
+                sha256: digest.isEmpty ? nil : digest, isLengthVerified: isLengthVerified)
+        }
+    }
+
+    /// One request and what follows from it.
+    private mutating func turn() async throws {
+        let plan = await transfer.plan(overlap: request.overlap, avoidsRange: avoidsRange)
+        switch try await exchange(plan) {
+        case .ended(let progressed, let failure):
+            if progressed { rangeFailures = 0 }
+            let isComplete = await transfer.isComplete
+            if isComplete || (progressed && failure == nil) { return }
+            try await wait(because: failure ?? .endedEarly, progressed: progressed)
+        case .askForWhole(let reason):
+            try countRestart(reason)
+            avoidsRange = reason
+        case .discard(let reason):
+            try countRestart(reason)
+            avoidsRange = nil
+            reused = 0
+            try await transfer.discard(reason: reason)
+        case .retry(let reason, let seconds, let status):
+            if case .range = plan, status >= 500 { rangeFailures += 1 }
+            if rangeFailures >= 2 { avoidsRange = .rangeFailsRepeatedly }
+            try await wait(because: reason, progressed: false, retryAfter: seconds, status: status)
+        }
+    }
+
+    /// Sends one request, follows redirects, and does what the verdict says.
+    private mutating func exchange(_ plan: Plan) async throws -> Step {
+        let response: TransportResponse
+        do {
+            response = try await send(plan)
+        } catch let error as TransportError {
+            guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
+            return .ended(progressed: false, failure: .transport(error))
+        }
+        let before = await transfer.partial
+        let verdict: Verdict
+        do {
+            try checkLength(of: response)
+            verdict = try await transfer.receive(response.head, to: plan)
+        } catch {
+            response.body.cancel(with: CancellationError())
+            throw error
+        }
+        switch verdict {
+        case .append(let continuation):
+            let total = continuation.representation.completeLength
+            onEvent(.resumed(offset: continuation.offset, totalBytes: total))
+            return try await readBody(of: response, from: before.length)
+        case .startOver(let representation, let reason):
+            let total = representation.completeLength
+            if before.length > 0 {
+                try countRestart(reason)
+                onEvent(.restarted(reason: reason, totalBytes: total))
+            } else {
+                onEvent(.started(totalBytes: total))
+            }
+            reused = 0
+            avoidsRange = nil
+            return try await readBody(of: response, from: 0)
+        case .complete:
+            response.body.cancel(with: CancellationError())
+            return .ended(progressed: true, failure: nil)
+        case .askForWhole(let reason):
+            response.body.cancel(with: CancellationError())
+            return .askForWhole(reason)
+        case .retry(let reason, let seconds):
+            response.body.cancel(with: CancellationError())
+            return .retry(reason, afterSeconds: seconds, status: response.head.status.code)
+        case .refuse(let reason):
+            response.body.cancel(with: CancellationError())
+            throw DownloadError(.refused, reason, status: response.head.status.code)
+        }
+    }
+
+    /// Moves the body into the store.
+    private mutating func readBody(of response: TransportResponse, from start: Int64) async throws -> Step {
+        let pump = BodyPump(body: response.body, request: request, onEvent: onEvent)
+        let outcome = try await pump.run(into: transfer, isCloseDelimited: response.isCloseDelimited)
+        fetched += outcome.bytes
+        if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
+            isLengthVerified = false
+        }
+        switch outcome.failure {
+        case let error as StoreError where error.code == .heldBytesDiffer:
+            return .discard(Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message))
+        case let error as StoreError where error.code != .surplusBytes:
+            throw error
+        case let error as DownloadError:
+            throw error
+        default: break
+        }
+        _ = try await transfer.endBody(outcome.ending)
+        if outcome.failure is CancellationError { throw CancellationError() }
+        let progressed = await transfer.partial.length > start
+        let failure: Reason? =
+            switch outcome.failure {
+            case let error as TransportError: .transport(error)
+            case let error?: Reason(code: .init(rawValue: "failed"), text: "\(error)")
+            case nil: progressed ? nil : .endedEarly
+            }
+        return .ended(progressed: progressed, failure: failure)
+    }
+
+    private mutating func countRestart(_ reason: Reason) throws {
+        guard budget.restarted() else { throw DownloadError(.unstable, .unstable(reason)) }
+    }
+
+    private mutating func wait(
+        because reason: Reason, progressed: Bool, retryAfter: Int64? = nil, status: Int? = nil
+    ) async throws {
+        let action = budget.failed(
+            progressed: progressed, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
+        guard case .wait(let seconds) = action else {
+            throw DownloadError(.unreachable, .retriesExhausted(reason), status: status)
+        }
+        onEvent(.retrying(reason: reason, afterSeconds: seconds))
+        try await Task.sleep(for: .seconds(seconds))
+    }
+
+    /// The digest of the whole, where one is expected; empty where none is, nil where it is to be fetched again.
+    private mutating func verifiedDigest() async throws -> [UInt8]? {
+        guard let expected = request.sha256 else { return [] }
+        let digest = try await Self.digest(of: transfer)
+        if digest == expected { return digest }
+        try await transfer.discard(reason: .digestMismatch)
+        reused = 0
+        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, .digestMismatch) }
+        hasRetriedDigest = true
+        onEvent(.restarted(reason: .digestMismatch, totalBytes: nil))
+        return nil
+    }
+
+    private static func digest(of transfer: isolated Transfer) throws -> [UInt8] {
+        var hash = SHA256()
+        try unsafe transfer.readHeld { unsafe hash.update(bufferPointer: $0) }
+        return Array(hash.finalize())
+    }
+
+    private func checkLength(of response: TransportResponse) throws {
+        guard let limit = request.maximumLength, let length = response.announcedLength, length > limit else { return }
+        throw DownloadError(.tooLarge, .tooLarge(length, limit: limit))
+    }
+}

@@ -1,0 +1,139 @@
+public import Logging
+internal import ResumeHTTP
+public import ResumeStore
+
+/// Downloads through a store: asks it before each request, continues where it can, starts over with a reason where
+/// it cannot, and delivers the whole.
+///
+/// ```swift
+/// let downloader = Downloader(store: store, transport: AsyncHTTPTransport())
+/// let result = try await downloader.download(DownloadRequest(url, to: "image.iso"))
+/// ```
+public struct Downloader: Sendable {
+    /// Where partials are kept.
+    public let store: DownloadStore
+    /// The HTTP client.
+    public let transport: any Transport
+    private let logger: Logger?
+
+    /// Makes an engine.
+    ///
+    /// - Parameters:
+    ///   - store: Where partials are kept.
+    ///   - transport: The HTTP client.
+    ///   - logger: Where decisions are logged, with the key and the reason's code as metadata; nil for nowhere.
+    public init(store: DownloadStore, transport: some Transport, logger: Logger? = nil) {
+        self.store = store
+        self.transport = transport
+        self.logger = logger
+    }
+
+    /// Downloads one file.
+    ///
+    /// Cancelling the task keeps what came; the next call goes on from there.
+    ///
+    /// - Parameters:
+    ///   - request: What, to where, how.
+    ///   - onEvent: Told what happens; called on the transfer's own queue, so it should return soon.
+    /// - Returns: Where the file is, and how much of it was held before.
+    /// - Throws: ``DownloadError``, `StoreError`, `CancellationError`.
+    public func download(
+        _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        // Found out before anything is fetched, and before a lease is waited for.
+        let destination = try Destination(checking: request.destination)
+        let transfer = try await begin(request, onEvent: onEvent)
+        do {
+            if request.restarts { try await transfer.discard(reason: .restartRequested) }
+            try await transfer.setDestination(destination)
+            var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
+            let result = try await run.run(to: destination)
+            logger?.debug("delivered", metadata: ["key": "\(transfer.key)", "bytes": "\(result.totalBytes)"])
+            onEvent(.finished(result))
+            return result
+        } catch {
+            logger?.info("given up", metadata: ["key": "\(transfer.key)", "reason": "\(error)"])
+            try await keep(transfer, after: error)
+            throw error
+        }
+    }
+
+    /// Downloads one file, told step by step.
+    ///
+    /// Iterate to the end: the last element is ``DownloadEvent/finished(_:)``, or the sequence throws what
+    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps what came. A reader
+    /// who is slow misses progress, never the end.
+    ///
+    /// - Parameter request: What, to where, how.
+    public func events(_ request: DownloadRequest) -> AsyncThrowingStream<DownloadEvent, any Error> {
+        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
+            let task = Task {
+                do {
+                    _ = try await download(request) { continuation.yield($0) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    private func begin(
+        _ request: DownloadRequest, onEvent: @Sendable (DownloadEvent) -> Void
+    ) async throws -> Transfer {
+        do {
+            return try await store.begin(request.url, key: request.key, waits: false)
+        } catch let error as StoreError where error.code == .inUse && request.waits {
+            onEvent(.waiting)
+            return try await store.begin(request.url, key: request.key)
+        }
+    }
+
+    /// Records what is held and why it stopped. A failure to do so does not hide the first one.
+    private func keep(_ transfer: Transfer, after error: any Error) async throws {
+        let held = await transfer.partial.length
+        try? await transfer.close()
+        let reason: Reason =
+            switch error {
+            case is CancellationError: .cancelled
+            case let error as DownloadError: error.reason
+            default: Reason(code: .init(rawValue: "failed"), text: "\(error)")
+            }
+        try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
+    }
+}
+
+extension Reason {
+    static let cancelled = Reason(code: .init(rawValue: "cancelled"), text: "It was interrupted; what came is kept.")
+
+    static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
+        Reason(
+            code: .init(rawValue: "too-large"),
+            text: "The download has more than the \(limit) bytes that are allowed\(length > limit ? " (\(length))" : "").")
+    }
+
+    static let digestMismatch = Reason(
+        code: .init(rawValue: "digest-mismatch"), text: "The content does not have the SHA-256 that was asked for.")
+
+    static func retriesExhausted(_ last: Reason) -> Reason {
+        Reason(code: last.code, text: "\(last.text) The tries are used up; what came is kept, run it again.")
+    }
+
+    static func unstable(_ last: Reason) -> Reason {
+        Reason(
+            code: .init(rawValue: "unstable"),
+            text: "The download had to start over too often. The last time: \(last.text)")
+    }
+
+    static func transport(_ error: TransportError) -> Reason {
+        Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
+    }
+
+    static func redirect(_ problem: Redirection.Problem) -> Reason {
+        Reason(code: .init(rawValue: "redirect"), text: problem.description)
+    }
+
+    static let endedEarly = Reason(
+        code: .init(rawValue: "ended-early"), text: "The answer ended before every byte was there.")
+}

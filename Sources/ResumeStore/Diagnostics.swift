@@ -1,0 +1,76 @@
+internal import ResumeSQLite
+
+/// What a person wants to know about a store when something is odd.
+public struct Diagnostics: Sendable {
+    /// A fact and whether it is as it should be.
+    public struct Check: Sendable, Hashable {
+        /// What was looked at.
+        public var name: String
+        /// What was found.
+        public var value: String
+        /// What is wrong with it; nil where nothing is.
+        public var problem: String?
+
+        /// Makes a check.
+        public init(name: String, value: String, problem: String? = nil) {
+            self.name = name
+            self.value = value
+            self.problem = problem
+        }
+    }
+
+    /// All that was looked at, in an order for reading.
+    public var checks: [Check]
+
+    /// The library this process is linked to, without a store.
+    public static var library: Check {
+        Check(
+            name: "sqlite",
+            value: SQLiteLibrary.hasWALResetBug
+                ? "\(SQLiteLibrary.version) (has the WAL-reset bug; the store's lock keeps it out)" : SQLiteLibrary.version,
+            problem: SQLiteLibrary.versionNumber < SQLiteLibrary.oldestSupported ? "older than 3.37" : nil)
+    }
+}
+
+extension DownloadStore {
+    /// Looks at library, pragmas, file system, locks and space.
+    ///
+    /// - Throws: ``StoreError``
+    public func diagnose() async throws -> Diagnostics {
+        var checks = [Diagnostics.library]
+        let expected: [(pragma: String, value: String)] = [
+            ("journal_mode", "wal"), ("synchronous", "1"), ("wal_autocheckpoint", "0"), ("foreign_keys", "1"),
+            ("trusted_schema", "0"), ("user_version", "\(Schema.version)"),
+        ]
+        let pragmas = try await read { connection in
+            try expected.map { pragma in
+                let value = try connection.first("PRAGMA \(pragma.pragma)") { row in
+                    row.text(0) ?? row.integer(0).map { "\($0)" } ?? "none"
+                }
+                return (name: pragma.pragma, value: value ?? "none", expected: pragma.value)
+            }
+        }
+        checks += pragmas.map {
+            Diagnostics.Check(
+                name: $0.name, value: $0.value, problem: $0.value == $0.expected ? nil : "should be \($0.expected)")
+        }
+        let totals = try await totals()
+        checks.append(.init(name: "entries", value: "\(totals.entries)"))
+        checks.append(.init(name: "held_bytes", value: "\(totals.receivedBytes)"))
+        do {
+            let log = try folder.logSize()
+            checks.append(.init(name: "log_bytes", value: "\(log)", problem: log > 64 << 20 ? "never copied back" : nil))
+            let leases = try leaseFile()
+            let again = try leaseFile()
+            let works = try leases.tryLock(0) && !again.tryLock(0)
+            checks.append(
+                .init(name: "locks", value: works ? "work" : "do not work", problem: works ? nil : "downloads may be fetched twice"))
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        let free = try freeSpace()
+        checks.append(
+            .init(name: "free_bytes", value: "\(free)", problem: free < 16 << 20 ? "the file system is almost full" : nil))
+        return Diagnostics(checks: checks)
+    }
+}
