@@ -11,9 +11,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+// Tests call C freely.
+let testSettings = Array(settings.dropFirst())
+
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let structuredFields: Target.Dependency = .product(
-    name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -26,14 +27,12 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let package = Package(
     name: "resume-store",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
-    products: [
-    ],
+    products: [],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-http-structured-headers.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.12.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
@@ -48,7 +47,8 @@ let package = Package(
         .target(name: "ResumeHTTP", dependencies: [httpTypes], swiftSettings: settings),
         .target(name: "CResumeFiles"),
         .target(
-            name: "ResumeStore", dependencies: ["CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes],
+            name: "ResumeStore",
+            dependencies: ["CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes],
             swiftSettings: settings),
         .target(
             name: "ResumeDownload",
@@ -63,9 +63,20 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(name: "resumectl", dependencies: ["ResumeCommands"], swiftSettings: settings),
         .target(
-            name: "OriginServer", dependencies: [nioCore, nioPosix], path: "Tests/OriginServer", swiftSettings: settings),
+            name: "OriginServer", dependencies: [nioCore, nioPosix], path: "Tests/OriginServer", swiftSettings: settings
+        ),
         .executableTarget(
             name: "origin-server", dependencies: ["OriginServer"], path: "Tests/origin-server", swiftSettings: settings),
-        .testTarget(name: "OriginServerTests", dependencies: ["OriginServer", nioCore, nioPosix], swiftSettings: settings),
+        .testTarget(
+            name: "OriginServerTests", dependencies: ["OriginServer", nioCore, nioPosix], swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["ResumeHTTP", "ResumeStore", httpTypes], path: "Tests/TestSupport",
+            swiftSettings: testSettings),
+        .target(name: "CUnfetchHook", path: "Tests/CUnfetchHook", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .testTarget(name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),
+        .testTarget(
+            name: "ResumeStoreTests",
+            dependencies: ["CUnfetchHook", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport", httpTypes],
+            swiftSettings: testSettings),
     ]
 )

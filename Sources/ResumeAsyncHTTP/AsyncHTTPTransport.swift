@@ -25,7 +25,9 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    /// Makes a transport with a client of its own. Call ``shutdown()`` at the end.
+    /// Makes a transport with a client of its own.
+    ///
+    /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .init(for: configuration))
     }

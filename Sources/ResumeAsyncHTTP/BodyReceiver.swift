@@ -10,9 +10,9 @@ internal import Synchronization
 final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     typealias Response = Void
 
-    /// A waiting reader is woken when so much is there, …
+    /// A waiting reader is woken when so many bytes are there.
     private static let batch = 128 << 10
-    /// … or when what is there has waited so long.
+    /// A waiting reader is woken when what is there has waited so long, however little it is.
     private static let longestWait: TimeAmount = .milliseconds(5)
     /// The connection is not read while so much waits.
     private static let limit = 256 << 10
@@ -59,7 +59,8 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
 
     func next() async throws -> [any BodyBuffer]? {
         try await withCheckedThrowingContinuation { continuation in
-            let (ready, pressure) = state.withLock { state -> (Result<[any BodyBuffer]?, any Error>?, EventLoopPromise<Void>?) in
+            let (ready, pressure) = state.withLock {
+                state -> (Result<[any BodyBuffer]?, any Error>?, EventLoopPromise<Void>?) in
                 if state.count >= Self.batch || (state.count > 0 && (state.isFlushDue || state.end != nil)) {
                     return (.success(Self.take(&state)), state.pressure.take())
                 }
@@ -159,7 +160,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
             if isFirst, state.count > 0, let waiter = state.waiter.take() {
                 wake = Wake(waiter: waiter, buffers: Self.take(&state))
             }
-            return (state.headWaiter.take(), state.waiter.take(), state.pressure.take(), stops ? state.stop.take() : nil)
+            return (
+                state.headWaiter.take(), state.waiter.take(), state.pressure.take(), stops ? state.stop.take() : nil
+            )
         }
         wake?.resume()
         headWaiter?.resume(throwing: error ?? Self.noResponse)

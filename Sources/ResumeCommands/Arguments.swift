@@ -70,7 +70,9 @@ struct Glob: ExpressibleByArgument {
         pattern = Array(argument)
     }
 
-    /// Whether the whole text fits the pattern. Goes back at most to the last star, so no pattern is slow.
+    /// Whether the whole text fits the pattern.
+    ///
+    /// Goes back at most to the last star, so no pattern is slow.
     func matches(_ text: String) -> Bool {
         let text = Array(text)
         var (at, inPattern) = (0, 0)
@@ -98,7 +100,8 @@ struct Glob: ExpressibleByArgument {
 struct StoreOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("The store's folder.", discussion: "Else RESUMECTL_STORE, else the user's cache folder.", valueName: "dir"))
+        help: ArgumentHelp(
+            "The store's folder.", discussion: "Else RESUMECTL_STORE, else the user's cache folder.", valueName: "dir"))
     var store: String?
 }
 

@@ -73,10 +73,12 @@ public struct CommandContext: Sendable {
         let cache: String? = environment["HOME"].map { "\($0)/Library/Caches" }
         #else
         let cache =
-            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? environment["HOME"].map { "\($0)/.cache" }
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            ?? environment["HOME"].map { "\($0)/.cache" }
         #endif
         guard let cache else {
-            throw CommandFailure(.usage, "There is no HOME, so the store must be named with --store or RESUMECTL_STORE.")
+            throw CommandFailure(
+                .usage, "There is no HOME, so the store must be named with --store or RESUMECTL_STORE.")
         }
         return "\(cache)/resumectl"
     }

@@ -38,7 +38,8 @@ extension GetCommand {
             }
             let path = try output ?? defaultPath(for: url)
             guard paths.insert(path).inserted else {
-                throw CommandFailure(.usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
+                throw CommandFailure(
+                    .usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
             }
             requests.append(request(for: url, to: path))
         }
@@ -71,7 +72,9 @@ extension GetCommand {
         return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }
 
-    /// Runs the downloads, at most ``maxConcurrent`` at a time. One that fails does not stop the others.
+    /// Runs the downloads, at most ``maxConcurrent`` at a time.
+    ///
+    /// One that fails does not stop the others.
     private func download(
         _ requests: [DownloadRequest], with downloader: Downloader, _ context: CommandContext
     ) async throws {

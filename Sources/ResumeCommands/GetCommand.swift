@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import ResumeDownload
 internal import ResumeHTTP
 
-/// `resumectl get`
+/// The command `resumectl get`.
 struct GetCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -114,9 +114,11 @@ struct GetCommand: ContextCommand {
         return stride(from: 0, to: 64, by: 2).map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) }
     }
 
-    /// `Name: value`
+    /// The code `Name: value`.
     static func field(_ header: String) -> HTTPField? {
-        guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else { return nil }
+        guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
+            return nil
+        }
         let value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         guard HTTPField.isValidValue(String(value)) else { return nil }
         return HTTPField(name: name, value: String(value))

@@ -50,7 +50,9 @@ final class GetReporter: Sendable {
                     "resumable": .bool(failed?.isResumable ?? (failure.status != .refused)),
                 ]).text)
         }
-        say("resumectl: \(Printable.escaped(request.url.redacted)): \(Printable.escaped(failure.message))", isError: true)
+        say(
+            "resumectl: \(Printable.escaped(request.url.redacted)): \(Printable.escaped(failure.message))",
+            isError: true)
     }
 
     /// Ends the bar's line.

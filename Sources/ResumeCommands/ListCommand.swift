@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// `resumectl list`
+/// The command `resumectl list`.
 struct ListCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -50,7 +50,7 @@ struct ListCommand: ContextCommand {
     }
 }
 
-/// `resumectl show`
+/// The command `resumectl show`.
 struct ShowCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -86,7 +86,7 @@ struct ShowCommand: ContextCommand {
     }
 }
 
-/// `resumectl log`
+/// The command `resumectl log`.
 struct LogCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
@@ -112,7 +112,9 @@ struct LogCommand: ContextCommand {
             guard events.isEmpty, let url = try? DownloadURL(key) else { return events }
             return try await store.events(key: url.redacted)
         }
-        for event in events { context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: key == nil)) }
+        for event in events {
+            context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: key == nil))
+        }
         if events.isEmpty && !json { context.say("Nothing is recorded.") }
     }
 }

@@ -62,7 +62,9 @@ struct ProgressBar {
         parts.append(total.map { "\(ByteCount.text(received)) of \(ByteCount.text($0))" } ?? ByteCount.text(received))
         if let rate {
             parts.append("\(ByteCount.text(rate))/s")
-            if let total, rate > 0, total > received { parts.append("\(TimeSpan.text((total - received) / rate)) left") }
+            if let total, rate > 0, total > received {
+                parts.append("\(TimeSpan.text((total - received) / rate)) left")
+            }
         }
         if reused > 0 { parts.append("\(ByteCount.text(reused)) reused") }
         let words = parts.joined(separator: "  ")

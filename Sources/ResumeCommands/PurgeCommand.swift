@@ -12,7 +12,7 @@ enum CurrentTime {
     static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }
 
-/// `resumectl purge`
+/// The command `resumectl purge`.
 struct PurgeCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
@@ -78,7 +78,7 @@ struct PurgeCommand: ContextCommand {
     }
 }
 
-/// `resumectl gc`
+/// The command `resumectl gc`.
 struct GcCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "gc",
@@ -117,7 +117,7 @@ struct GcCommand: ContextCommand {
     }
 }
 
-/// `resumectl pin`
+/// The command `resumectl pin`.
 struct PinCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Keep an entry from the collector.",
@@ -135,7 +135,7 @@ struct PinCommand: ContextCommand {
     }
 }
 
-/// `resumectl unpin`
+/// The command `resumectl unpin`.
 struct UnpinCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Leave an entry to the collector again.",

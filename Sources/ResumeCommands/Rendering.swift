@@ -6,7 +6,9 @@ internal import Foundation
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// Every form in which something of the store is printed. Text that came from outside is escaped here.
+/// Every form in which something of the store is printed.
+///
+/// Text that came from outside is escaped here.
 enum Rendering {
     /// A time in RFC 3339.
     static func time(_ milliseconds: Int64) -> String {
@@ -86,7 +88,8 @@ enum Rendering {
     static func line(_ event: Event, withKey: Bool) -> String {
         let key = withKey ? "  \(Printable.escaped(event.key))" : ""
         let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""
-        return "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(Printable.escaped(event.reason.text))"
+        return
+            "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(Printable.escaped(event.reason.text))"
     }
 
     /// One entry in full, a fact a line.

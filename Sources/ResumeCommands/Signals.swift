@@ -16,7 +16,9 @@ internal import Synchronization
 ///
 /// Only a courtesy: without it at most what came since the last checkpoint is lost, as with SIGKILL.
 public enum Signals {
-    /// Runs a command and cancels it when a signal comes. A second signal ends the process at once.
+    /// Runs a command and cancels it when a signal comes.
+    ///
+    /// A second signal ends the process at once.
     ///
     /// - Returns: The command's status; 130 after SIGINT and 75 after SIGTERM where that is what ended it.
     public static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {

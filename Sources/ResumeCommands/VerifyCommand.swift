@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// `resumectl verify`
+/// The command `resumectl verify`.
 struct VerifyCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -43,7 +43,8 @@ struct VerifyCommand: ContextCommand {
 
     private static func line(_ finding: Finding) -> String {
         let key = finding.key.map { " \(Printable.escaped($0)):" } ?? ""
-        return "\(finding.kind.rawValue):\(key) \(Printable.escaped(finding.detail))\(finding.isRepaired ? " (repaired)" : "")"
+        return
+            "\(finding.kind.rawValue):\(key) \(Printable.escaped(finding.detail))\(finding.isRepaired ? " (repaired)" : "")"
     }
 
     private static func json(_ finding: Finding) -> JSON {
@@ -54,7 +55,7 @@ struct VerifyCommand: ContextCommand {
     }
 }
 
-/// `resumectl stats`
+/// The command `resumectl stats`.
 struct StatsCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Show how much the store holds.",
@@ -84,7 +85,7 @@ struct StatsCommand: ContextCommand {
     }
 }
 
-/// `resumectl doctor`
+/// The command `resumectl doctor`.
 struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -112,7 +113,9 @@ struct DoctorCommand: ContextCommand {
         } catch let error as StoreError where error.code == .noStore {
             checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none, there is no store yet")]
         } catch let error as StoreError {
-            checks += [Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.description)]
+            checks += [
+                Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.description),
+            ]
         }
         if json {
             let members = checks.map { check in
@@ -131,7 +134,7 @@ struct DoctorCommand: ContextCommand {
     }
 }
 
-/// `resumectl completions`
+/// The command `resumectl completions`.
 struct CompletionsCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions", abstract: "Print a completion script for a shell.",

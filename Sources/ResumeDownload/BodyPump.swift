@@ -20,7 +20,9 @@ struct BodyPump {
     /// How often progress is told, at most.
     private static let progressInterval: Duration = .milliseconds(100)
 
-    /// Reads to the end. Runs on the transfer's queue, so that a buffer is written without a hop.
+    /// Reads to the end.
+    ///
+    /// Runs on the transfer's queue, so that a buffer is written without a hop.
     func run(into transfer: isolated Transfer, isCloseDelimited: Bool) async throws -> Outcome {
         let monitor = StallMonitor(seconds: request.stallTimeout, minimumBytes: request.stallBytes)
         let watch = Task { [body] in await monitor.watch(body) }
@@ -50,7 +52,8 @@ struct BodyPump {
             var isCheckpointDue = false
             for buffer in buffers {
                 bytes += Int64(buffer.count)
-                isCheckpointDue = try unsafe buffer.withUnsafeBytes { try unsafe transfer.append($0) } || isCheckpointDue
+                isCheckpointDue =
+                    try unsafe buffer.withUnsafeBytes { try unsafe transfer.append($0) } || isCheckpointDue
             }
             monitor.received(bytes)
             if isCheckpointDue { try await transfer.checkpoint() }

@@ -9,7 +9,9 @@ public struct DownloadRequest: Sendable {
     public var destination: String
     /// What names the download in the store; nil for the URL without user info and signature.
     public var key: String?
-    /// The caller's own fields. Those that the plan decides on (`Range` and so on) are left out.
+    /// The caller's own fields.
+    ///
+    /// Those that the plan decides on (`Range` and so on) are left out.
     public var fields = HTTPFields()
     /// Names of fields that must not go to another origin than the URL's; credentials are known without.
     public var secretFields: Set<HTTPField.Name> = []
@@ -77,9 +79,13 @@ public struct DownloadResult: Sendable, Hashable {
     public var isLengthVerified: Bool
 }
 
-/// A download that was given up. What came is kept unless the text says otherwise.
+/// A download that was given up.
+///
+/// What came is kept unless the text says otherwise.
 public struct DownloadError: Error, Sendable, Equatable {
-    /// What kind of failure it is. New ones may be added.
+    /// What kind of failure it is.
+    ///
+    /// New ones may be added.
     public enum Code: String, Sendable, Hashable {
         /// The server said no for good, or sent something else.
         case refused

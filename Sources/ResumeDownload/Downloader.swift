@@ -65,6 +65,7 @@ public struct Downloader: Sendable {
     /// who is slow misses progress, never the end.
     ///
     /// - Parameter request: What, to where, how.
+    /// - Returns: The events, in order.
     public func events(_ request: DownloadRequest) -> AsyncThrowingStream<DownloadEvent, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
             let task = Task {
@@ -90,7 +91,9 @@ public struct Downloader: Sendable {
         }
     }
 
-    /// Records what is held and why it stopped. A failure to do so does not hide the first one.
+    /// Records what is held and why it stopped.
+    ///
+    /// A failure to do so does not hide the first one.
     private func keep(_ transfer: Transfer, after error: any Error) async throws {
         let held = await transfer.partial.length
         try? await transfer.close()
@@ -110,7 +113,9 @@ extension Reason {
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "too-large"),
-            text: "The download has more than the \(limit) bytes that are allowed\(length > limit ? " (\(length))" : "").")
+            text:
+                "The download has more than the \(limit) bytes that are allowed\(length > limit ? " (\(length))" : "")."
+        )
     }
 
     static let digestMismatch = Reason(

@@ -16,7 +16,9 @@ public protocol Transport: Sendable {
 public struct TransportResponse: Sendable {
     /// Status and fields.
     public var head: HTTPResponse
-    /// The body. Read it to its end, or cancel it.
+    /// The body.
+    ///
+    /// Read it to its end, or cancel it.
     public var body: any ResponseBody
 
     /// Makes a response.
@@ -50,7 +52,9 @@ public protocol BodyBuffer: Sendable {
 
 /// A failure between this machine and the server.
 public struct TransportError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is. New ones may be added.
+    /// What kind of failure it is.
+    ///
+    /// New ones may be added.
     public enum Code: String, Sendable, Hashable {
         /// The name of the host could not be resolved.
         case nameNotResolved = "name-not-resolved"

@@ -33,13 +33,16 @@ public struct DownloadURL: Sendable, Hashable {
         public var description: String {
             switch self {
             case .notAURL: "not a URL; give an absolute one such as https://example.org/file"
-            case .unsupportedScheme(let scheme): "the scheme '\(Printable.escaped(scheme))' is not supported; use http or https"
+            case .unsupportedScheme(let scheme):
+                "the scheme '\(Printable.escaped(scheme))' is not supported; use http or https"
             case .badHost: "the URL has no valid host; give an absolute one such as https://example.org/file"
             }
         }
     }
 
-    /// Parses an absolute URL. Its fragment is dropped.
+    /// Parses an absolute URL.
+    ///
+    /// Its fragment is dropped.
     ///
     /// - Throws: ``Problem``.
     public init(_ text: String) throws(Problem) {
@@ -47,7 +50,8 @@ public struct DownloadURL: Sendable, Hashable {
         guard isPlain, let colon = text.firstIndex(of: ":") else { throw .notAURL }
         let scheme = text[..<colon].lowercased()
         guard scheme == "http" || scheme == "https" else {
-            let isScheme = scheme.first?.isLetter == true && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+            let isScheme =
+                scheme.first?.isLetter == true && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
             throw isScheme ? .unsupportedScheme(scheme) : .notAURL
         }
         guard text[colon...].hasPrefix("://"), let parts = URLComponents(string: text) else { throw .notAURL }
@@ -63,7 +67,9 @@ public struct DownloadURL: Sendable, Hashable {
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
     }
 
-    /// Where a request goes: scheme, host and port. Secrets meant for one origin are not sent to another.
+    /// Where a request goes: scheme, host and port.
+    ///
+    /// Secrets meant for one origin are not sent to another.
     public var origin: String { "\(scheme)://\(authority)" }
 
     /// The URL without user info and fragment, as it is requested.

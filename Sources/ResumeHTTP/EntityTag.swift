@@ -4,7 +4,9 @@ internal import HTTPTypes
 ///
 /// Source: [RFC 9110, 8.8.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-8.8.3).
 public struct EntityTag: Sendable, Hashable {
-    /// The longest tag that is kept, in bytes. A longer one is no validator.
+    /// The longest tag that is kept, in bytes.
+    ///
+    /// A longer one is no validator.
     public static let maximumLength = 8192
 
     /// Whether the tag begins with `W/`: then two bodies under it may differ, and it proves nothing about bytes.

@@ -13,7 +13,9 @@ public struct HeldPartial: Sendable, Hashable {
         self.length = length
     }
 
-    /// Whether every byte of the known complete length is held. Only coverage means complete.
+    /// Whether every byte of the known complete length is held.
+    ///
+    /// Only coverage means complete.
     public var isComplete: Bool {
         guard let complete = representation?.completeLength else { return false }
         return length == complete
@@ -76,7 +78,9 @@ public enum Plan: Sendable, Hashable {
         }
     }
 
-    /// The fields that the request must carry. They replace the caller's own of the same names.
+    /// The fields that the request must carry.
+    ///
+    /// They replace the caller's own of the same names.
     ///
     /// Identity is asked for, since offsets into a compressed stream mean nothing for the file.
     public var fields: HTTPFields {

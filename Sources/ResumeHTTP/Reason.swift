@@ -37,7 +37,8 @@ extension Reason: CustomStringConvertible {
 // Why a partial cannot be continued by a range request.
 extension Reason {
     static let noValidator = Reason(
-        "no-validator", "The server sent neither an entity tag nor a date, so nothing proves that its bytes are the same.")
+        "no-validator",
+        "The server sent neither an entity tag nor a date, so nothing proves that its bytes are the same.")
     static let weakEntityTag = Reason(
         "weak-entity-tag", "The server's entity tag is weak: it does not promise the same bytes.")
     static let dateTooFresh = Reason(
@@ -119,10 +120,13 @@ extension Reason {
 // Why an answer is refused, for now or for good.
 extension Reason {
     static func status(_ code: Int, _ phrase: String) -> Reason {
-        Reason("status-\(code)", phrase.isEmpty ? "The server answered \(code)." : "The server answered \(code) \(phrase).")
+        Reason(
+            "status-\(code)", phrase.isEmpty ? "The server answered \(code)." : "The server answered \(code) \(phrase)."
+        )
     }
 
-    static let unsolicitedRange = Reason("unsolicited-range", "The server sent a part although the whole was asked for.")
+    static let unsolicitedRange = Reason(
+        "unsolicited-range", "The server sent a part although the whole was asked for.")
     static let notAResource = Reason("not-the-file", "The server's answer is not the file itself.")
     static let portal = Reason(
         "portal-suspected",

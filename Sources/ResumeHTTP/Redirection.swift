@@ -51,6 +51,7 @@ public struct Redirection: Sendable {
     /// - Parameters:
     ///   - fields: The caller's fields.
     ///   - secret: Names that the caller marks as secret, beside the well-known ones.
+    /// - Returns: All of them at the first origin, else those that are no secret.
     public func permitted(_ fields: HTTPFields, secret: Set<HTTPField.Name> = []) -> HTTPFields {
         guard hasLeftOrigin else { return fields }
         return HTTPFields(fields.filter { !Self.credentials.contains($0.name) && !secret.contains($0.name) })

@@ -43,6 +43,7 @@ public struct RetryBudget: Sendable {
     ///   - progressed: Whether the try added bytes: then the count begins anew.
     ///   - retryAfter: What the server asked for, in seconds; it is waited for at least.
     ///   - jitter: A random number from 0 to 1, handed in so that the decision is a pure one.
+    /// - Returns: What to do now.
     public mutating func failed(progressed: Bool, retryAfter: Int64?, jitter: Double) -> Action {
         if progressed { failures = 0 }
         guard failures < limits.retries else { return .giveUp }

@@ -65,7 +65,7 @@ extension Verdict {
             .contains { !$0.isEmpty && $0 != "identity" }
     }
 
-    /// `Vary: *`
+    /// The code `Vary: *`.
     static func variesAlways(_ fields: HTTPFields) -> Bool {
         fields[values: .vary].contains { $0.split(separator: ",").contains { $0.filter { $0 != " " } == "*" } }
     }

@@ -21,7 +21,9 @@ public enum Verdict: Sendable, Hashable {
         public var bodyStart: Int64
         /// The first byte that is missing: what comes before is compared with what is held, not written.
         public var offset: Int64
-        /// Where the body ends, excluded; nil where the answer does not say. Surplus bytes are refused.
+        /// Where the body ends, excluded; nil where the answer does not say.
+        ///
+        /// Surplus bytes are refused.
         public var bodyEnd: Int64?
         /// What is known of the representation from now on.
         public var representation: Representation
@@ -94,7 +96,8 @@ public enum Verdict: Sendable, Hashable {
                 Continuation(
                     bodyStart: 0, offset: held.length, bodyEnd: length, representation: fresh, reason: .prefixKept))
         }
-        if let old = stored.completeLength, let new = fresh.completeLength, old != new, fresh.validator == stored.validator
+        if let old = stored.completeLength, let new = fresh.completeLength, old != new,
+            fresh.validator == stored.validator
         {
             return .startOver(fresh, reason: .lengthChanged(from: old, to: new))
         }

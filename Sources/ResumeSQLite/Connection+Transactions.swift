@@ -24,14 +24,16 @@ extension Connection {
     ///   - kind: When locks are taken.
     ///   - durability: What the commit survives.
     ///   - body: The work. Not a place for waiting: the database is locked meanwhile.
+    /// - Returns: What `body` returned.
     /// - Throws: ``SQLiteError`` of `BEGIN` or `COMMIT`, or whatever `body` throws.
     public borrowing func transaction<Result>(
         _ kind: TransactionKind, durability: CommitDurability = .process, _ body: () throws -> Result
     ) throws -> Result {
-        if durability == .power { try run("PRAGMA synchronous = FULL") }
+        // Executed anew each time: this pragma takes effect when it is prepared, so a kept statement would do nothing.
+        if durability == .power { try execute("PRAGMA synchronous = FULL") }
         defer {
             // Only a failing allocation can make this fail, and then the next commit is merely safer.
-            if durability == .power { _ = try? run("PRAGMA synchronous = NORMAL") }
+            if durability == .power { try? execute("PRAGMA synchronous = NORMAL") }
         }
         try run(kind.rawValue)
         do {
@@ -75,44 +77,5 @@ extension Connection {
         }
         if let failure { throw failure }
         return (Int(frames), Int(copied))
-    }
-}
-
-/// Stops a running query of a connection from another thread.
-@safe
-struct Interrupter: @unchecked Sendable {
-    // `sqlite3_interrupt` may be called from any thread as long as the connection is open; the actor
-    // that hands this out keeps it open for as long as the closure runs.
-    private let handle: OpaquePointer
-
-    init(handle: OpaquePointer) {
-        unsafe self.handle = handle
-    }
-
-    func interrupt() {
-        unsafe sqlite3_interrupt(handle)
-    }
-}
-
-/// The library this process is linked to.
-public enum SQLiteLibrary {
-    /// Its version, such as `3.40.1`.
-    public static var version: String {
-        unsafe String(cString: sqlite3_libversion())
-    }
-
-    /// Its version as a number, such as 3040001.
-    public static var versionNumber: Int {
-        Int(sqlite3_libversion_number())
-    }
-
-    /// The oldest version that has all that is used here (`STRICT` tables).
-    public static let oldestSupported = 3_037_000
-
-    /// Whether the library has the WAL-reset bug (3.7.0 to 3.51.2, but for the fixed 3.50.7 and 3.44.6).
-    public static var hasWALResetBug: Bool {
-        let version = versionNumber
-        return version < 3_051_003
-            && !(3_050_007..<3_051_000).contains(version) && !(3_044_006..<3_045_000).contains(version)
     }
 }

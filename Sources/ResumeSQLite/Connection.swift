@@ -26,6 +26,7 @@ public struct Connection: ~Copyable {
     ///   - mode: Read and write, or read only.
     ///   - busyTimeout: How long SQLite waits for another process's lock, in milliseconds.
     ///   - vfs: The name of a virtual file system, for tests; nil for SQLite's default.
+    /// - Returns: The connection, ready for use.
     /// - Throws: ``SQLiteError`` where the file cannot be opened or is not a database.
     public static func open(
         path: String, mode: Mode = .readWrite, busyTimeout: Int32 = 10_000, vfs: String? = nil
@@ -103,7 +104,7 @@ public struct Connection: ~Copyable {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         try statement.value.bind(values)
-        while try statement.value.step() != nil {}
+        while try statement.value.step() {}
         return Int(unsafe sqlite3_changes64(handle))
     }
 
@@ -117,9 +118,7 @@ public struct Connection: ~Copyable {
         defer { statement.value.reset() }
         try statement.value.bind(values)
         var results: [Result] = []
-        while let row = try statement.value.step() {
-            results.append(try body(row))
-        }
+        while try statement.value.step() { results.append(try body(statement.value.row)) }
         return results
     }
 
@@ -132,8 +131,7 @@ public struct Connection: ~Copyable {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         try statement.value.bind(values)
-        guard let row = try statement.value.step() else { return nil }
-        return try body(row)
+        return try statement.value.step() ? try body(statement.value.row) : nil
     }
 
     /// The integer in the first column of the first row, for pragmas and counts.
@@ -141,16 +139,14 @@ public struct Connection: ~Copyable {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         try statement.value.bind(values)
-        guard let row = try statement.value.step() else { return nil }
-        return row.integer(0)
+        return try statement.value.step() ? statement.value.row.integer(0) : nil
     }
 
     /// The text in the first column of the first row, for pragmas.
     public borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
-        guard let row = try statement.value.step() else { return nil }
-        return row.text(0)
+        return try statement.value.step() ? statement.value.row.text(0) : nil
     }
 
     private borrowing func prepared(_ sql: String) throws(SQLiteError) -> StatementCache.Box {
@@ -160,11 +156,6 @@ public struct Connection: ~Copyable {
     /// The number of the row that the last `INSERT` made.
     public var lastInsertRowID: Int64 {
         unsafe sqlite3_last_insert_rowid(handle)
-    }
-
-    /// A handle with which another thread can stop what this connection does.
-    var interrupter: Interrupter {
-        unsafe Interrupter(handle: handle)
     }
 
     /// The C connection, for what only SQLite's own interface can say.

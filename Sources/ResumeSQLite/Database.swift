@@ -69,7 +69,9 @@ public actor Database {
         opened = OpenConnection(try make())
     }
 
-    /// Closes the connection. What is called later fails with `SQLITE_MISUSE`.
+    /// Closes the connection.
+    ///
+    /// What is called later fails with `SQLITE_MISUSE`.
     public func close() {
         opened = nil
     }
@@ -90,11 +92,11 @@ public actor Database {
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
         let open = try current()
-        let interrupter = open.connection.interrupter
+        let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
-            try body(open.connection)
+            try open.connection.interruptible(by: flag) { try body(open.connection) }
         } onCancel: {
-            interrupter.interrupt()
+            flag.set()
         }
     }
 

@@ -25,51 +25,51 @@ public struct ResultCode: RawRepresentable, Sendable, Hashable {
 }
 
 extension ResultCode {
-    /// `SQLITE_OK`
+    /// The code `SQLITE_OK`.
     public static let ok = ResultCode(rawValue: SQLITE_OK)
-    /// `SQLITE_ERROR`
+    /// The code `SQLITE_ERROR`.
     public static let error = ResultCode(rawValue: SQLITE_ERROR)
-    /// `SQLITE_PERM`
+    /// The code `SQLITE_PERM`.
     public static let permission = ResultCode(rawValue: SQLITE_PERM)
-    /// `SQLITE_BUSY`
+    /// The code `SQLITE_BUSY`.
     public static let busy = ResultCode(rawValue: SQLITE_BUSY)
-    /// `SQLITE_BUSY_SNAPSHOT`
+    /// The code `SQLITE_BUSY_SNAPSHOT`.
     public static let busySnapshot = ResultCode(rawValue: Int32(RESUME_SQLITE_BUSY_SNAPSHOT))
-    /// `SQLITE_LOCKED`
+    /// The code `SQLITE_LOCKED`.
     public static let locked = ResultCode(rawValue: SQLITE_LOCKED)
-    /// `SQLITE_NOMEM`
+    /// The code `SQLITE_NOMEM`.
     public static let noMemory = ResultCode(rawValue: SQLITE_NOMEM)
-    /// `SQLITE_READONLY`
+    /// The code `SQLITE_READONLY`.
     public static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
-    /// `SQLITE_INTERRUPT`
+    /// The code `SQLITE_INTERRUPT`.
     public static let interrupt = ResultCode(rawValue: SQLITE_INTERRUPT)
-    /// `SQLITE_IOERR`
+    /// The code `SQLITE_IOERR`.
     public static let ioError = ResultCode(rawValue: SQLITE_IOERR)
-    /// `SQLITE_CORRUPT`
+    /// The code `SQLITE_CORRUPT`.
     public static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
-    /// `SQLITE_FULL`
+    /// The code `SQLITE_FULL`.
     public static let full = ResultCode(rawValue: SQLITE_FULL)
-    /// `SQLITE_CANTOPEN`
+    /// The code `SQLITE_CANTOPEN`.
     public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    /// `SQLITE_PROTOCOL`
+    /// The code `SQLITE_PROTOCOL`.
     public static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
-    /// `SQLITE_SCHEMA`
+    /// The code `SQLITE_SCHEMA`.
     public static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
-    /// `SQLITE_TOOBIG`
+    /// The code `SQLITE_TOOBIG`.
     public static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
-    /// `SQLITE_CONSTRAINT`
+    /// The code `SQLITE_CONSTRAINT`.
     public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
-    /// `SQLITE_CONSTRAINT_UNIQUE`
+    /// The code `SQLITE_CONSTRAINT_UNIQUE`.
     public static let constraintUnique = ResultCode(rawValue: Int32(RESUME_SQLITE_CONSTRAINT_UNIQUE))
-    /// `SQLITE_MISUSE`
+    /// The code `SQLITE_MISUSE`.
     public static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
-    /// `SQLITE_RANGE`
+    /// The code `SQLITE_RANGE`.
     public static let range = ResultCode(rawValue: SQLITE_RANGE)
-    /// `SQLITE_NOTADB`
+    /// The code `SQLITE_NOTADB`.
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
-    /// `SQLITE_ROW`
+    /// The code `SQLITE_ROW`.
     static let row = ResultCode(rawValue: SQLITE_ROW)
-    /// `SQLITE_DONE`
+    /// The code `SQLITE_DONE`.
     static let done = ResultCode(rawValue: SQLITE_DONE)
 }
 

@@ -19,7 +19,9 @@ public struct Row: ~Copyable {
         return unsafe sqlite3_column_int64(statement, index)
     }
 
-    /// The text in a column, nil where it holds none. Invalid UTF-8 is repaired.
+    /// The text in a column, nil where it holds none.
+    ///
+    /// Invalid UTF-8 is repaired.
     public func text(_ column: Int) -> String? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_TEXT,

@@ -51,7 +51,8 @@ struct Statement: ~Copyable {
     /// Binds all parameters, from the first on.
     borrowing func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
         guard unsafe values.count == Int(sqlite3_bind_parameter_count(handle)) else {
-            throw SQLiteError(code: .range, message: "\(values.count) values for another number of parameters", sql: sql)
+            throw SQLiteError(
+                code: .range, message: "\(values.count) values for another number of parameters", sql: sql)
         }
         for (index, value) in values.enumerated() {
             let position = Int32(truncatingIfNeeded: index + 1)
@@ -80,13 +81,21 @@ struct Statement: ~Copyable {
         }
     }
 
-    /// Goes on to the next row; nil at the end.
-    borrowing func step() throws(SQLiteError) -> Row? {
+    /// Goes on to the next row.
+    ///
+    /// - Returns: Whether there is one; then ``row`` is it.
+    /// - Throws: ``SQLiteError``
+    borrowing func step() throws(SQLiteError) -> Bool {
         switch unsafe sqlite3_step(handle) {
-        case SQLITE_ROW: return unsafe Row(statement: handle)
-        case SQLITE_DONE: return nil
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
         case let code: throw error(code)
         }
+    }
+
+    /// The row that the statement stands on, after ``step()`` returned true.
+    var row: Row {
+        unsafe Row(statement: handle)
     }
 
     /// Makes the statement ready to be used again and forgets its values.

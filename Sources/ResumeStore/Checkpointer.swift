@@ -48,8 +48,9 @@ final class Checkpointer: Sendable {
         try lock.exclusive { try Self.tolerant { try connection.checkpoint(.passive) } }
     }
 
-    /// A reader in another process is no failure: the log stays, and the next checkpoint takes it. Neither is a full
-    /// disk, on which the commit itself has succeeded.
+    /// A reader in another process is no failure: the log stays, and the next checkpoint takes it.
+    ///
+    /// Neither is a full disk, on which the commit itself has succeeded.
     private static func tolerant(_ body: () throws -> (frames: Int, copied: Int)) throws {
         do {
             _ = try body()

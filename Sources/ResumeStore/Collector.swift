@@ -37,6 +37,7 @@ extension DownloadStore {
     ///   - maximumSize: How many bytes may be held; nil for the configured budget.
     ///   - maximumAge: How long an entry may lie unused, in seconds; nil for the configured time.
     ///   - dryRun: Only say what would be removed.
+    /// - Returns: What was removed, and what would have been but for its being in use.
     /// - Throws: ``StoreError``
     public func collect(
         maximumSize: Int64? = nil, maximumAge: Int64? = nil, dryRun: Bool = false
@@ -54,7 +55,9 @@ extension DownloadStore {
     }
 
     /// Expired entries first, then the least recently used until the sum is at most `size`.
-    private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport) async throws {
+    private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport)
+        async throws
+    {
         let now = WallClock.milliseconds
         let candidates = try await read { connection in try connection.entries() }.filter { !$0.isPinned }
         var total = try await totals().receivedBytes
@@ -83,6 +86,7 @@ extension DownloadStore {
     /// - Parameters:
     ///   - dryRun: Only say what would be removed.
     ///   - isChosen: Which entries.
+    /// - Returns: What was removed, and what would have been but for its being in use.
     /// - Throws: ``StoreError``
     public func purge(dryRun: Bool = false, where isChosen: @Sendable (Entry) -> Bool) async throws -> RemovalReport {
         let chosen = try await read { connection in try connection.entries() }.filter(isChosen)

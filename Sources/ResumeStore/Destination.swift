@@ -40,7 +40,8 @@ public struct Destination: Sendable, Hashable {
             let advice =
                 error.isMissing
                 ? "Make the folder first, or name another one." : "Name a place that this user may write."
-            throw StoreError(.destination, "Cannot write \(self.path): \(error.description).", advice: advice, cause: error)
+            throw StoreError(
+                .destination, "Cannot write \(self.path): \(error.description).", advice: advice, cause: error)
         }
     }
 

@@ -27,7 +27,8 @@ public struct Diagnostics: Sendable {
         Check(
             name: "sqlite",
             value: SQLiteLibrary.hasWALResetBug
-                ? "\(SQLiteLibrary.version) (has the WAL-reset bug; the store's lock keeps it out)" : SQLiteLibrary.version,
+                ? "\(SQLiteLibrary.version) (has the WAL-reset bug; the store's lock keeps it out)"
+                : SQLiteLibrary.version,
             problem: SQLiteLibrary.versionNumber < SQLiteLibrary.oldestSupported ? "older than 3.37" : nil)
     }
 }
@@ -59,18 +60,23 @@ extension DownloadStore {
         checks.append(.init(name: "held_bytes", value: "\(totals.receivedBytes)"))
         do {
             let log = try folder.logSize()
-            checks.append(.init(name: "log_bytes", value: "\(log)", problem: log > 64 << 20 ? "never copied back" : nil))
+            checks.append(
+                .init(name: "log_bytes", value: "\(log)", problem: log > 64 << 20 ? "never copied back" : nil))
             let leases = try leaseFile()
             let again = try leaseFile()
             let works = try leases.tryLock(0) && !again.tryLock(0)
             checks.append(
-                .init(name: "locks", value: works ? "work" : "do not work", problem: works ? nil : "downloads may be fetched twice"))
+                .init(
+                    name: "locks", value: works ? "work" : "do not work",
+                    problem: works ? nil : "downloads may be fetched twice"))
         } catch {
             throw StoreError(wrapping: error)
         }
         let free = try freeSpace()
         checks.append(
-            .init(name: "free_bytes", value: "\(free)", problem: free < 16 << 20 ? "the file system is almost full" : nil))
+            .init(
+                name: "free_bytes", value: "\(free)", problem: free < 16 << 20 ? "the file system is almost full" : nil)
+        )
         return Diagnostics(checks: checks)
     }
 }

@@ -11,6 +11,7 @@ extension DownloadStore {
     ///   - path: The folder. It should be the store's alone.
     ///   - creating: Whether a store that is not there is made, with the folder and its parents.
     ///   - configuration: Budget and intervals.
+    /// - Returns: The store.
     /// - Throws: ``StoreError``: `noStore`, `notAStore`, `damaged`, `newerStore`, `unsupportedFileSystem`,
     ///   `unsupportedSQLite`, `noSpace`, `io`. Nothing is erased or repaired by itself.
     public static func open(
@@ -18,7 +19,8 @@ extension DownloadStore {
     ) async throws -> DownloadStore {
         guard SQLiteLibrary.versionNumber >= SQLiteLibrary.oldestSupported else {
             throw StoreError(
-                .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old.", advice: "Version 3.37 or later is needed.")
+                .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old.",
+                advice: "Version 3.37 or later is needed.")
         }
         let database = Database(label: "resume-store.database")
         do {

@@ -51,7 +51,9 @@ public final class DownloadStore: Sendable {
         checkpointer = Checkpointer(folder: folder, lock: guardLock)
     }
 
-    /// Closes the database after a last checkpoint. Transfers still open fail from then on.
+    /// Closes the database after a last checkpoint.
+    ///
+    /// Transfers still open fail from then on.
     public func close() async {
         let checkpointer = checkpointer
         // What the checkpoint could not do, the next opening does.
@@ -121,6 +123,7 @@ extension DownloadStore {
     /// The last events, oldest first.
     ///
     /// - Parameter key: Only those of one download; nil for all.
+    /// - Returns: At most the last 1000.
     /// - Throws: ``StoreError``
     public func events(key: String? = nil) async throws -> [Event] {
         try await read { connection in try connection.events(key: key) }

@@ -120,4 +120,10 @@ public struct Totals: Sendable, Hashable {
     public var entries: Int64
     /// How many bytes they hold.
     public var receivedBytes: Int64
+
+    /// Makes sums.
+    public init(entries: Int64, receivedBytes: Int64) {
+        self.entries = entries
+        self.receivedBytes = receivedBytes
+    }
 }

@@ -4,7 +4,9 @@ internal import ResumeSQLite
 ///
 /// Two errors are equal when their codes are.
 public struct StoreError: Error, Sendable, Equatable {
-    /// What kind of failure it is. New ones may be added.
+    /// What kind of failure it is.
+    ///
+    /// New ones may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, stable from release to release.
         public let description: String

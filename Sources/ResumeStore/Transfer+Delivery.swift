@@ -39,7 +39,7 @@ extension Transfer {
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
             throw StoreError(.misuse, "There is nothing to deliver.")
         }
-        let isShared = lease.isAwaited
+        let isShared = lease?.isAwaited ?? false
         do {
             let folder = try Folder(destination.folder)
             let staging = Destination.stagingName(for: name)
@@ -73,7 +73,9 @@ extension Transfer {
                 unsafe linkat(store.folder.blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
             }
         } catch {
-            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else { throw error }
+            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
+                throw error
+            }
             try blob.copy(to: staging, in: folder, length: held)
             return
         }
@@ -92,7 +94,7 @@ extension Transfer {
         }
         KillPoint.reached(.rowRemoved)
         try store.removeBlobs(blobs)
-        isClosed = true
+        release()
     }
 }
 
@@ -117,7 +119,8 @@ extension OpenFile {
         #if os(Linux)
         if resume_files_clone(descriptor, target.descriptor) == 0 { return }
         while done < length {
-            let count = resume_files_copy_range(descriptor, target.descriptor, done, Int(min(length - done, 1 << 30)))
+            let count = resume_files_copy_range(
+                descriptor, target.descriptor, done, Int(min(length - done, 1 << 30)))
             if count <= 0 { break }
             done += Int64(count)
         }

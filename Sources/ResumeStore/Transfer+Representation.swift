@@ -44,7 +44,9 @@ extension Transfer {
         entry.representation?.completeLength = length
     }
 
-    /// Drops all that is held, since it is wrong, and records why. The next plan asks for the whole.
+    /// Drops all that is held, since it is wrong, and records why.
+    ///
+    /// The next plan asks for the whole.
     ///
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) async throws {

@@ -14,7 +14,8 @@ public actor Transfer {
     /// What names the download in the store.
     public nonisolated let key: String
     nonisolated let store: DownloadStore
-    nonisolated let lease: Lease
+    /// Given back by ``close()`` and after the delivery.
+    var lease: Lease?
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
@@ -67,6 +68,7 @@ public actor Transfer {
     /// - Parameters:
     ///   - overlap: Bytes to fetch again and compare; 0 turns it off.
     ///   - avoidsRange: Why the whole is to be asked for whatever is held; nil to ask for the rest where possible.
+    /// - Returns: What to ask for, with the fields to send.
     public func plan(overlap: Int64 = Plan.defaultOverlap, avoidsRange: Reason? = nil) -> Plan {
         Plan(for: partial, overlap: overlap, avoidsRange: avoidsRange)
     }
@@ -228,15 +230,22 @@ public actor Transfer {
     static let superseded = StoreError(
         .superseded, "Somebody else started this download over or removed it meanwhile.", advice: "Run it again.")
 
+    /// Ends the transfer and lets the next one work on the entry.
+    func release() {
+        isClosed = true
+        lease = nil
+    }
+
     func requireOpen() throws(StoreError) {
         if isClosed { throw StoreError(.misuse, "The transfer is closed.") }
     }
 
     /// Lets go of the entry: records what is held, and removes an entry of which nothing is.
     ///
-    /// - Throws: ``StoreError``; the lease is given back all the same when the transfer goes away.
+    /// - Throws: ``StoreError``; the lease is given back all the same.
     public func close() async throws {
         guard !isClosed else { return }
+        defer { release() }
         isClosed = true
         try? await synchronizer.finish()
         try await checkpoint()

@@ -3,11 +3,11 @@ import NIOPosix
 import Synchronization
 
 #if canImport(Darwin)
-    import Darwin
+import Darwin
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #else
-    import Glibc
+import Glibc
 #endif
 
 /// A client that sends bytes as they are given and keeps all that comes, to see what is on the wire.

@@ -49,7 +49,9 @@ extension StoreFolder {
             let file = try OpenFile(name.fileName, in: blobs.file, flags: O_RDWR)
             return try file.status().kind == .regular ? file : nil
         } catch {
-            if error.isMissing || error.number == ELOOP || error.number == ENXIO || error.number == EISDIR { return nil }
+            if error.isMissing || error.number == ELOOP || error.number == ENXIO || error.number == EISDIR {
+                return nil
+            }
             throw error
         }
     }
@@ -98,8 +100,9 @@ enum BootIdentifier {
     private static let unknown = "unknown-" + BlobName().fileName
 }
 
-/// The time of day in milliseconds since the epoch. For what people see and for eviction; no decision about bytes
-/// depends on it.
+/// The time of day in milliseconds since the epoch.
+///
+/// For what people see and for eviction; no decision about bytes depends on it.
 enum WallClock {
     static var milliseconds: Int64 {
         var time = timespec()

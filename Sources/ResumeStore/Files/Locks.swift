@@ -11,11 +11,18 @@ internal import CResumeFiles
 ///
 /// Writers hold it shared, a checkpoint holds it alone: so no process can reset the write-ahead log inside
 /// another one's checkpoint, which corrupts the database with SQLite 3.7.0 to 3.51.2. It dies with its process.
-struct WriterLock: Sendable {
+package struct WriterLock: Sendable {
     private let file: OpenFile
 
     /// How long to wait for the lock before the store counts as busy.
     private static let patience: Duration = .seconds(10)
+
+    /// Opens the lock file of the store in a folder.
+    ///
+    /// - Throws: ``SystemError``
+    package init(store path: String) throws {
+        try self.init(in: Folder(path))
+    }
 
     /// Opens the lock file anew: locks of different instances exclude one another even in one process.
     init(in store: Folder) throws(SystemError) {
@@ -28,14 +35,14 @@ struct WriterLock: Sendable {
     }
 
     /// Runs a body that writes, beside other writers but not beside a checkpoint.
-    func shared<Result>(_ body: () throws -> Result) throws -> Result {
+    package func shared<Result>(_ body: () throws -> Result) throws -> Result {
         try holdShared()
         defer { flock(file.descriptor, LOCK_UN) }
         return try body()
     }
 
     /// Runs a body with no writer anywhere; nil where that cannot be had within `patience`.
-    func exclusive<Result>(patience: Duration = .zero, _ body: () throws -> Result) throws -> Result? {
+    package func exclusive<Result>(patience: Duration = .zero, _ body: () throws -> Result) throws -> Result? {
         guard try lock(LOCK_EX, patience: patience) else { return nil }
         defer { flock(file.descriptor, LOCK_UN) }
         return try body()

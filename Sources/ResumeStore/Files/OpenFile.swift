@@ -22,6 +22,7 @@ final class OpenFile: Sendable {
     ///   - flags: `O_RDONLY` and so on; `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that
     ///     a FIFO in place of a file cannot hang.
     ///   - mode: The permissions of a file that is made.
+    /// - Throws: ``SystemError``
     init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD

@@ -36,14 +36,16 @@ struct StoreFolder: Sendable {
                     advice: "Name a folder of its own for the store.", cause: error)
             default:
                 throw StoreError(
-                    .io, "\(error.description).", advice: "Check that the folder exists and that this user may write it.",
+                    .io, "\(error.description).",
+                    advice: "Check that the folder exists and that this user may write it.",
                     cause: error)
             }
         }
         self.path = path
         if let kind = root.networkFileSystem {
             throw StoreError(
-                .unsupportedFileSystem, "\(path) is on a network file system (\(kind)), where SQLite's log does not work.",
+                .unsupportedFileSystem,
+                "\(path) is on a network file system (\(kind)), where SQLite's log does not work.",
                 advice: "Choose a folder on a local disk with --store or RESUMECTL_STORE.")
         }
     }
@@ -65,7 +67,9 @@ struct StoreFolder: Sendable {
     ///
     /// - Returns: Whether it was made.
     func prepareDatabaseFile(creating: Bool) throws -> Bool {
-        for name in [Self.databaseName, "\(Self.databaseName)-wal", "\(Self.databaseName)-shm", "lock", "leases", "waiters"] {
+        for name in [
+            Self.databaseName, "\(Self.databaseName)-wal", "\(Self.databaseName)-shm", "lock", "leases", "waiters",
+        ] {
             guard let status = try root.status(of: name) else { continue }
             guard status.kind == .regular else {
                 throw StoreError(

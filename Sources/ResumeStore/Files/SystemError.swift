@@ -8,7 +8,7 @@ internal import Glibc
 
 /// A system call that failed.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// `errno`
+    /// The code `errno`.
     public var number: Int32
     /// The call's name.
     public var call: String
@@ -33,6 +33,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     ///   - path: What it is about, for the error.
     ///   - body: The call; -1 means failure, with the reason in `errno`.
     /// - Returns: What the call returned.
+    /// - Throws: ``SystemError`` with what `errno` says.
     @discardableResult
     static func check<Number: FixedWidthInteger & SignedInteger>(
         _ call: String, _ path: String = "", _ body: () -> Number

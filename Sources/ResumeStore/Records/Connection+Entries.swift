@@ -19,7 +19,9 @@ extension Connection {
             .flatMap { $0 }.map { try withChunks($0) }
     }
 
-    /// All entries in the order of their last use. A row that cannot be read is left out, not a failure of all.
+    /// All entries in the order of their last use.
+    ///
+    /// A row that cannot be read is left out, not a failure of all.
     borrowing func entries() throws -> [Entry] {
         var chunks: [Int64: [Entry.Chunk]] = [:]
         let rows = try rows("SELECT download, path, first_byte, received, durable FROM chunk ORDER BY 1, 3") { row in

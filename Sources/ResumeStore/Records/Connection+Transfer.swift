@@ -32,12 +32,17 @@ extension Connection {
         return old.compactMap { $0 }
     }
 
-    /// Records that bytes are held. Claims only grow.
+    /// Records that bytes are held.
+    ///
+    /// Claims only grow.
     ///
     /// - Parameters:
+    ///   - id: The entry's number.
+    ///   - generation: The generation that the writer knows.
     ///   - received: Bytes from 0 on that survive the process.
     ///   - durable: Bytes from 0 on that survive a power loss; 0 leaves that as it is.
     /// - Returns: Whether the generation still is the entry's.
+    /// - Throws: `SQLiteError`
     borrowing func checkpoint(id: Int64, generation: Int64, received: Int64, durable: Int64) throws -> Bool {
         let before = try integer(
             """

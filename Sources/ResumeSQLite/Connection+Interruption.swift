@@ -1,0 +1,37 @@
+internal import CResumeSQLite
+internal import Synchronization
+
+/// Says to a running query that nobody wants its result any more.
+final class CancellationFlag: Sendable {
+    private let isSet = Atomic<Bool>(false)
+
+    func set() {
+        isSet.store(true, ordering: .relaxed)
+    }
+
+    var value: Bool { isSet.load(ordering: .relaxed) }
+}
+
+extension Connection {
+    /// How many of SQLite's instructions go by between two looks at the flag: some 100 µs.
+    private static let instructionsBetweenLooks: Int32 = 10_000
+
+    /// Runs a body whose queries end with `SQLITE_INTERRUPT` when the flag is set.
+    ///
+    /// Not `sqlite3_interrupt`: that is forgotten where it comes between two statements, or before the first one.
+    borrowing func interruptible<Result>(by flag: CancellationFlag, _ body: () throws -> Result) rethrows -> Result {
+        try withExtendedLifetime(flag) {
+            unsafe withHandle { handle in
+                let context = unsafe Unmanaged.passUnretained(flag).toOpaque()
+                unsafe sqlite3_progress_handler(
+                    handle, Self.instructionsBetweenLooks,
+                    { context in
+                        guard let context = unsafe context else { return 0 }
+                        return unsafe Unmanaged<CancellationFlag>.fromOpaque(context).takeUnretainedValue().value ? 1 : 0
+                    }, context)
+            }
+            defer { unsafe withHandle { unsafe sqlite3_progress_handler($0, 0, nil, nil) } }
+            return try body()
+        }
+    }
+}

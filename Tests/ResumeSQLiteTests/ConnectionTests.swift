@@ -1,0 +1,154 @@
+import ResumeSQLite
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionTests {
+    /// An empty database in a folder of its own.
+    @discardableResult
+    static func withConnection<Result>(_ body: (borrowing Connection) throws -> Result) async throws -> Result {
+        try await TemporaryFolder.with { folder in
+            try Files.write([], to: folder["test.sqlite"])
+            let connection = try Connection.open(path: folder["test.sqlite"])
+            return try body(connection)
+        }
+    }
+
+    @Test("A primary code matches its extended codes, an extended one only itself")
+    func resultCodes() {
+        #expect(ResultCode.busy ~= ResultCode.busySnapshot)
+        #expect(!(ResultCode.busySnapshot ~= ResultCode.busy))
+        #expect(ResultCode.busySnapshot.primary == .busy)
+        #expect(!(ResultCode.full ~= ResultCode.busySnapshot))
+        #expect(ResultCode.constraint ~= ResultCode.constraintUnique)
+    }
+
+    @Test(
+        "Every pragma that is relied on is set",
+        arguments: [
+            ("synchronous", 1), ("wal_autocheckpoint", 0), ("foreign_keys", 1), ("trusted_schema", 0),
+            ("cell_size_check", 1), ("mmap_size", 0), ("secure_delete", 1), ("temp_store", 2),
+        ] as [(String, Int64)])
+    func pragmas(name: String, value: Int64) async throws {
+        try await Self.withConnection { connection in
+            let found = try connection.integer("PRAGMA \(name)")
+            #expect(found == value)
+        }
+    }
+
+    @Test("Values of every kind go in and come back")
+    func values() async throws {
+        try await Self.withConnection { connection in
+            try connection.execute("CREATE TABLE t (i INTEGER, s TEXT, b BLOB, n TEXT) STRICT")
+            try connection.run(
+                "INSERT INTO t VALUES (?, ?, ?, ?)", .integer(.max), .text("é\u{1F600}"), .blob([0, 255, 0]), .null)
+            try connection.run("INSERT INTO t VALUES (?, ?, ?, ?)", .integer(.min), .text(""), .blob([]), .text("x"))
+            let rows = try connection.rows("SELECT * FROM t ORDER BY rowid") { row in
+                (row.integer(0), row.text(1), row.blob(2), row.text(3))
+            }
+            #expect(rows[0] == (.max, "é\u{1F600}", [0, 255, 0], nil))
+            #expect(rows[1] == (.min, "", [], "x"))
+        }
+    }
+
+    @Test("A column of another type reads as nil, never converted")
+    func strictColumns() async throws {
+        try await Self.withConnection { connection in
+            let row = try connection.first("SELECT '12', 12, x'00'") { ($0.integer(0), $0.text(1), $0.text(2)) }
+            #expect(row?.0 == nil && row?.1 == nil && row?.2 == nil)
+        }
+    }
+
+    struct Failure: Error {}
+
+    /// A function of its own: with Swift 6.3.1 a closure that stands beside a macro's in one function may be called in
+    /// place of another one.
+    static func insertAndFail(_ connection: borrowing Connection) throws {
+        try connection.transaction(.immediate) {
+            _ = try connection.run("INSERT INTO t VALUES (1)")
+            throw Failure()
+        }
+    }
+
+    static func updateDurably(_ connection: borrowing Connection) throws -> Int64? {
+        try connection.transaction(.immediate, durability: .power) {
+            _ = try connection.run("UPDATE t SET i = 1")
+            return try connection.integer("PRAGMA synchronous")
+        }
+    }
+
+    @Test("A transaction that throws leaves nothing behind, and the next one works")
+    func rollback() async throws {
+        try await Self.withConnection { connection in
+            try connection.execute("CREATE TABLE t (i INTEGER) STRICT")
+            #expect(throws: Failure.self) { try Self.insertAndFail(connection) }
+            let isOpen = connection.isInTransaction
+            #expect(!isOpen)
+            #expect(try connection.integer("SELECT count(*) FROM t") == 0)
+            // Twice, since the pragma behind it must take effect each time.
+            for _ in 1...2 {
+                #expect(try Self.updateDurably(connection) == 2)
+                #expect(try connection.integer("PRAGMA synchronous") == 1)
+            }
+            try connection.run("INSERT INTO t VALUES (1)")
+            #expect(try connection.integer("SELECT count(*) FROM t") == 1)
+            #expect(try connection.integer("PRAGMA synchronous") == 1)
+        }
+    }
+
+    @Test("An error names code and statement, and never a value")
+    func errors() async throws {
+        try await Self.withConnection { connection in
+            try connection.execute("CREATE TABLE t (s TEXT UNIQUE) STRICT")
+            try connection.run("INSERT INTO t VALUES (?)", .text("secret"))
+            let error = #expect(throws: SQLiteError.self) {
+                try connection.run("INSERT INTO t VALUES (?)", .text("secret"))
+            }
+            #expect(error?.code == .constraintUnique)
+            #expect(error?.sql == "INSERT INTO t VALUES (?)")
+            #expect(error?.description.contains("secret") == false)
+        }
+    }
+
+    @Test("The wrong number of values is an error, not a NULL")
+    func wrongNumberOfValues() async throws {
+        try await Self.withConnection { connection in
+            #expect(throws: SQLiteError(code: .range, message: "")) {
+                _ = try connection.run("SELECT ?, ?", .integer(1))
+            }
+        }
+    }
+
+    @Test("T41: a symbolic link in place of the database is refused")
+    func symbolicLink() async throws {
+        try await TemporaryFolder.with { folder in
+            try Files.write([], to: folder["real"])
+            try Shell.run("ln", "-s", folder["real"], folder["link"])
+            #expect(throws: SQLiteError.self) { _ = try Connection.open(path: folder["link"]).isInTransaction }
+        }
+    }
+
+    @Test("A long read ends when its task is cancelled, and the connection still works")
+    func interrupt() async throws {
+        try await TemporaryFolder.with { folder in
+            try Files.write([], to: folder["test.sqlite"])
+            let path = folder["test.sqlite"]
+            let database = Database(label: "test")
+            try await database.open { try Connection.open(path: path) }
+            let task = Task {
+                try await database.read { connection in
+                    try connection.integer(
+                        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+                }
+            }
+            try await Task.sleep(for: .milliseconds(50))
+            task.cancel()
+            await #expect(throws: SQLiteError(code: .interrupt, message: "")) { try await task.value }
+            #expect(try await database.withConnection { try $0.integer("SELECT 1") } == 1)
+            await database.close()
+            await #expect(throws: SQLiteError(code: .misuse, message: "")) {
+                try await database.withConnection { try $0.integer("SELECT 1") }
+            }
+        }
+    }
+}

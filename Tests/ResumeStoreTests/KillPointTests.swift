@@ -1,0 +1,102 @@
+import Foundation
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// The process dies by SIGKILL between any two steps; the parent opens the store again and goes on.
+@Suite(.timeLimit(.minutes(5)))
+struct KillPointTests {
+    static let url = "http://127.0.0.1/file.bin"
+    static let old = HonestServer(sampleBytes(2_000_000), etag: "\"v1\"")
+    static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
+
+    /// A workflow that comes by every point but the collector's: a partial, a changed file, a delivery.
+    static func download(in path: String, dyingAt point: Int, occurrence: Int) async throws {
+        let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
+        let transfer = try await store.begin(try DownloadURL(url))
+        if point == 0 || KillPoint(rawValue: point) == .startedOver {
+            try await old.fill(transfer, upTo: 1_500_000)
+        }
+        if let point = KillPoint(rawValue: point) { KillPoint.arm(point, occurrence: occurrence) }
+        try await new.fill(transfer)
+        try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+    }
+
+    /// Whatever is left can be opened, is consistent, and leads to the right file.
+    static func recover(_ folder: TemporaryFolder) async throws {
+        let store = try await DownloadStore.open(at: folder["store"])
+        let damage = try await store.verify().filter { $0.kind != .orphan }
+        #expect(damage.isEmpty, "\(damage)")
+        let isDelivered = try await store.events().contains { $0.kind == .delivered }
+        if Files.exists(folder["out"]) { #expect(try Files.bytes(folder["out"]) == new.content) }
+        if !isDelivered {
+            let transfer = try await store.begin(try DownloadURL(url))
+            let wasComplete = await transfer.isComplete
+            #expect(try await new.fill(transfer))
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            // A complete download that the destination shows already was not fetched again.
+            if Files.exists(folder["out"]) { #expect(wasComplete || !isDelivered) }
+        }
+        #expect(try Files.bytes(folder["out"]) == new.content)
+        _ = try await store.collect(maximumSize: 0)
+        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        #expect(try Files.names(in: folder.path) == ["out", "store"], "nothing temporary is left beside the file")
+        #expect(try await store.verify().isEmpty)
+        #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
+        await store.close()
+    }
+
+    @Test(
+        "SIGKILL at each step of checkpoint, completion and delivery",
+        arguments: KillPoint.allCases.filter { $0 != .evictionCommitted }, [1, 2])
+    func killed(at point: KillPoint, occurrence: Int) async throws {
+        // Most points come by once only in one download.
+        let repeated: [KillPoint] = [.bytesWritten, .checkpointCommitted]
+        guard occurrence == 1 || repeated.contains(point) else { return }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let number = point.rawValue
+        let path = folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int, occurrence = occurrence as Int] in
+            try await KillPointTests.download(in: path, dyingAt: number, occurrence: occurrence)
+        }
+        let afterSeal: [KillPoint] = [.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced]
+        if afterSeal.contains(point) {
+            let store = try await DownloadStore.open(at: folder["store"])
+            #expect(try await store.entry(key: Self.url)?.state == .complete, "no complete download is lost")
+            await store.close()
+        }
+        try await Self.recover(folder)
+    }
+
+    @Test("SIGKILL between the collector's row and its file leaves an orphan, which the next collection removes")
+    func killedInEviction() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let store = try await DownloadStore.open(at: "\(path)/store")
+            let transfer = try await store.begin(try DownloadURL(KillPointTests.url))
+            try await KillPointTests.old.fill(transfer, upTo: 1_000_000)
+            try await transfer.close()
+            KillPoint.arm(.evictionCommitted)
+            _ = try await store.collect(maximumSize: 0)
+        }
+        let store = try await DownloadStore.open(at: folder["store"])
+        #expect(try await store.entries().isEmpty)
+        #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
+        #expect(try await store.verify().map(\.kind) == [.orphan])
+        let report = try await store.collect()
+        #expect(report.orphans.count == 1 && report.orphanBytes >= 1_000_000)
+        #expect(try await store.verify().isEmpty)
+    }
+
+    @Test("A workflow that is not killed ends as the killed ones must")
+    func unkilled() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await Self.download(in: folder.path, dyingAt: 0, occurrence: 1)
+        try await Self.recover(folder)
+    }
+}

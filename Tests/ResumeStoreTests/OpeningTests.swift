@@ -1,0 +1,133 @@
+import Foundation
+import ResumeHTTP
+import ResumeMigrations
+import ResumeSQLite
+import ResumeStore
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OpeningTests {
+    @Test("A store is private whatever the umask, and nothing makes one by looking")
+    func permissions() async throws {
+        try await TemporaryFolder.with { folder in
+            await #expect(throws: StoreError(.noStore, "")) {
+                _ = try await DownloadStore.open(at: folder["store"], creating: false)
+            }
+            #expect(!Files.exists(folder["store"]))
+            let store = try await DownloadStore.open(at: folder["parents/made/store"])
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            try await HonestServer(sampleBytes(100)).fill(transfer, upTo: 50)
+            let path = folder["parents/made/store"]
+            #expect(try Files.mode(path) == 0o700)
+            #expect(try Files.mode("\(path)/blobs") == 0o700)
+            for name in try Files.names(in: path) where name != "blobs" {
+                #expect(try Files.mode("\(path)/\(name)") == 0o600, "\(name)")
+            }
+            for name in try Files.names(in: "\(path)/blobs") { #expect(try Files.mode("\(path)/blobs/\(name)") == 0o600) }
+        }
+    }
+
+    @Test("The migrations compiled in are the files of the folder, numbered from 1")
+    func migrations() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Migrations")
+        let files = try Files.names(in: folder.standardizedFileURL.path).filter { $0.hasSuffix(".sql") }
+        #expect(files == Migration.all.map { "\($0.name).sql" })
+        #expect(Migration.all.map(\.version) == (1...Int64(files.count)).map { $0 })
+        for migration in Migration.all {
+            let text = try Files.bytes(folder.appendingPathComponent("\(migration.name).sql").path)
+            #expect(String(decoding: text, as: UTF8.self) == migration.sql)
+            #expect(migration.name.hasPrefix("V\(migration.version)__"))
+        }
+    }
+
+    @Test("A database of a newer release is refused and left as it is")
+    func newer() async throws {
+        try await TemporaryFolder.with { folder in
+            await (try DownloadStore.open(at: folder["store"])).close()
+            try TransferTests.sql(folder, "PRAGMA user_version = 99; CREATE TABLE future (x)")
+            await #expect(throws: StoreError(.newerStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+            let connection = try Connection.open(path: folder["store/store.sqlite"])
+            #expect(try connection.integer("SELECT count(*) FROM future") == 0)
+            #expect(try connection.integer("PRAGMA user_version") == 99)
+        }
+    }
+
+    @Test("T42: a planted trigger or view is refused", arguments: [
+        "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM download; END", "CREATE VIEW v AS SELECT * FROM event",
+    ])
+    func planted(sql: String) async throws {
+        try await TemporaryFolder.with { folder in
+            await (try DownloadStore.open(at: folder["store"])).close()
+            // Our own connections cannot: views and triggers are switched off on them.
+            try Shell.run("sqlite3", folder["store/store.sqlite"], sql)
+            await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+        }
+    }
+
+    @Test("Another program's database is refused and left as it is")
+    func foreign() async throws {
+        try await TemporaryFolder.with { folder in
+            try Shell.run("mkdir", folder["store"])
+            try Shell.run("sqlite3", folder["store/store.sqlite"], "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+            await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+            #expect(try Shell.run("sqlite3", folder["store/store.sqlite"], "SELECT x FROM theirs") == "1\n")
+        }
+    }
+
+    @Test("A damaged database is told with what to do, never erased")
+    func damaged() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder["store/store.sqlite"]
+            await (try DownloadStore.open(at: folder["store"])).close()
+            let junk = sampleBytes(20_000)
+            try Files.write(junk, to: path)
+            try? FileManager.default.removeItem(atPath: path + "-wal")
+            let error = await #expect(throws: StoreError(.damaged, "")) {
+                _ = try await DownloadStore.open(at: folder["store"])
+            }
+            #expect(error?.advice.isEmpty == false)
+            #expect(try Files.bytes(path) == junk)
+        }
+    }
+
+    @Test("T41: a FIFO, link, folder or device in place of a file is refused and does not hang", arguments: [
+        ["mkfifo"], ["ln", "-s", "/etc/passwd"], ["mkdir"], ["ln", "-s", "/dev/zero"],
+    ])
+    func wrongKind(command: [String]) async throws {
+        for name in ["store.sqlite", "lock", "leases"] {
+            try await TemporaryFolder.with { folder in
+                await (try DownloadStore.open(at: folder["store"])).close()
+                let path = folder["store/\(name)"]
+                try FileManager.default.removeItem(atPath: path)
+                let outcome = try await Shell.outcome(command[0], Array(command.dropFirst()) + [path])
+                #expect(outcome.status == 0)
+                await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+            }
+        }
+    }
+
+    @Test("T18: a row that cannot be read is set aside; the others work")
+    func badRow() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["a", "b"] {
+                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"))
+                try await HonestServer(sampleBytes(100_000)).fill(transfer, upTo: 50_000)
+                try await transfer.close()
+            }
+            try TransferTests.sql(
+                folder,
+                """
+                UPDATE chunk SET received = 9223372036854775807, durable = 0, path = '../../etc/passwd'
+                WHERE download = (SELECT id FROM download WHERE key LIKE '%/a')
+                """)
+            #expect(try await store.entries().count == 2)
+            let bad = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            #expect(await bad.partial.length == 0)
+            try await bad.close()
+            let good = try await store.begin(try DownloadURL("http://127.0.0.1/b"))
+            #expect(await good.partial.length == 50_000)
+        }
+    }
+}

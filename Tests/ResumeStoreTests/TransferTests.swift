@@ -1,0 +1,191 @@
+import HTTPTypes
+import ResumeHTTP
+import ResumeSQLite
+import ResumeStore
+import TestSupport
+import Testing
+
+/// The door for programs with an HTTP client of their own, used as they use it.
+@Suite(.timeLimit(.minutes(1)))
+struct TransferTests {
+    static let url = "http://127.0.0.1/file.bin"
+
+    static func begin(_ store: DownloadStore, url: String = url) async throws -> Transfer {
+        try await store.begin(try DownloadURL(url))
+    }
+
+    @Test("A download that stops is continued by another opening of the store, and delivered whole")
+    func resume() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(3_000_000))
+            let first = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(first)
+            #expect(await transfer.plan() == .whole(reason: nil))
+            #expect(try await server.fill(transfer, upTo: 1_700_000) == false)
+            try await transfer.close()
+            await first.close()
+
+            let second = try await DownloadStore.open(at: folder["store"], creating: false)
+            let again = try await Self.begin(second)
+            #expect(await again.partial.length == 1_700_000)
+            let plan = await again.plan()
+            #expect(plan.fields[.range] == "bytes=\(1_700_000 - 4096)-")
+            #expect(plan.fields[.ifRange] == "\"v1\"")
+            #expect(try await server.fill(again))
+            try await again.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == server.content)
+            #expect(try await second.entries().isEmpty)
+            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try await second.totals() == Totals(entries: 0, receivedBytes: 0))
+            let kinds = try await second.events(key: Self.url).map(\.kind)
+            #expect(kinds == [.started, .resumed, .delivered])
+        }
+    }
+
+    @Test("T1, T13: a changed representation gets a blob of its own; the old one goes")
+    func changed() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await HonestServer(sampleBytes(300_000)).fill(transfer, upTo: 200_000)
+            let before = try Files.names(in: folder["store/blobs"])
+            let changed = HonestServer(sampleBytes(300_000, seed: 2), etag: "\"v2\"")
+            #expect(try await changed.fill(transfer))
+            let after = try Files.names(in: folder["store/blobs"])
+            #expect(before.count == 1 && after.count == 1 && before != after)
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == changed.content)
+            let restart = try await store.events(key: Self.url).first { $0.kind == .restarted }
+            #expect(restart?.reason.code.rawValue == "entity-tag-changed")
+            #expect(restart?.bytes == 200_000)
+        }
+    }
+
+    @Test("T2, T31: bytes that differ in the overlap are refused and nothing is appended")
+    func overlap() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await HonestServer(sampleBytes(300_000)).fill(transfer, upTo: 200_000)
+            // Another file under the same strong entity tag, as when it is replaced within a second.
+            let replaced = HonestServer(sampleBytes(300_000, seed: 2))
+            await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await replaced.fill(transfer) }
+            #expect(await transfer.partial.length == 200_000)
+            try await transfer.discard(reason: .heldBytesDiffer(at: 195_904))
+            #expect(await transfer.plan() == .whole(reason: nil))
+            #expect(try await replaced.fill(transfer))
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == replaced.content)
+        }
+    }
+
+    @Test("C12, C16: bytes beyond what was announced are refused")
+    func surplus() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            let plan = await transfer.plan()
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.contentLength] = "10"
+            _ = try await transfer.receive(head, to: plan)
+            await #expect(throws: StoreError(.surplusBytes, "")) { try await transfer.write(sampleBytes(11)) }
+            #expect(await transfer.partial.length == 10)
+        }
+    }
+
+    @Test("T5: what is short is never complete, and an empty file is")
+    func coverage() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            let plan = await transfer.plan()
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.contentLength] = "10"
+            _ = try await transfer.receive(head, to: plan)
+            try await transfer.write(sampleBytes(9))
+            #expect(try await transfer.endBody(.whole) == false)
+            await #expect(throws: StoreError(.misuse, "")) {
+                try await transfer.deliver(to: Destination(checking: folder["out"]))
+            }
+            let empty = try await Self.begin(store, url: "http://127.0.0.1/empty")
+            #expect(try await HonestServer([]).fill(empty))
+            try await empty.deliver(to: Destination(checking: folder["empty"]))
+            #expect(try Files.bytes(folder["empty"]).isEmpty)
+        }
+    }
+
+    @Test("T14: after the machine was started anew only what was synced is trusted")
+    func bootIdentifier() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(3_000_000))
+            let store = try await DownloadStore.open(
+                at: folder["store"], configuration: .init(durableInterval: 1_000_000))
+            let transfer = try await Self.begin(store)
+            try await server.fill(transfer, upTo: 2_500_000)
+            try await transfer.close()
+            let durable = try #require(try await store.entry(key: Self.url)).durableBytes
+            #expect(durable > 0 && durable < 2_500_000)
+            try Self.sql(folder, "UPDATE download SET boot_id = 'an earlier one'")
+            let again = try await Self.begin(store)
+            #expect(await again.partial.length == durable)
+            #expect(try await store.totals().receivedBytes == durable)
+            #expect(try await server.fill(again))
+            try await again.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == server.content)
+        }
+    }
+
+    @Test("A22: a blob that is shorter than its row counts as far as it goes; one that is gone, for nothing")
+    func shortBlob() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            for (size, expected) in [("100000", Int64(100_000)), (nil, 0)] {
+                let transfer = try await Self.begin(store)
+                try await server.fill(transfer, upTo: 200_000)
+                try await transfer.close()
+                let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
+                if let size {
+                    try Shell.run("truncate", "-s", size, folder["store/blobs/\(blob)"])
+                } else {
+                    try Shell.run("rm", folder["store/blobs/\(blob)"])
+                }
+                let again = try await Self.begin(store)
+                #expect(await again.partial.length == expected)
+                try await again.close()
+            }
+        }
+    }
+
+    @Test("A writer that was overtaken is told so, and changes nothing")
+    func superseded() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            let server = HonestServer(sampleBytes(300_000))
+            try await server.fill(transfer, upTo: 100_000)
+            // What somebody does whose locks do not work.
+            try Self.sql(folder, "UPDATE download SET generation = generation + 1")
+            await #expect(throws: StoreError(.superseded, "")) { try await server.fill(transfer, upTo: 200_000) }
+            #expect(try await store.entry(key: Self.url)?.receivedBytes == 100_000)
+        }
+    }
+
+    @Test("Calls in the wrong order are errors")
+    func misuse() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
+            try await transfer.close()
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.whole) }
+            // Nothing was held, so nothing is left.
+            #expect(try await store.entries().isEmpty)
+        }
+    }
+
+    /// Runs SQL on a store's database through a connection of its own.
+    static func sql(_ folder: TemporaryFolder, _ statement: String) throws {
+        try Connection.open(path: folder["store/store.sqlite"]).execute(statement)
+    }
+}

@@ -1,0 +1,89 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import Foundation
+
+/// A folder for one test, removed at its end.
+package struct TemporaryFolder: Sendable {
+    /// Its absolute path.
+    package let path: String
+
+    /// Makes a folder, runs the body, and removes the folder whatever happened.
+    ///
+    /// - Returns: What `body` returned.
+    /// - Throws: What `body` threw.
+    package static func with<Result>(_ body: (TemporaryFolder) async throws -> Result) async throws -> Result {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        return try await body(folder)
+    }
+
+    /// Makes a folder that is removed with ``remove()``.
+    ///
+    /// - Throws: Where it cannot be made.
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/resume-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    /// Removes the folder.
+    package func remove() {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a name in the folder.
+    package subscript(name: String) -> String { "\(path)/\(name)" }
+}
+
+/// Reading and writing whole files in tests.
+package enum Files {
+    /// The bytes of a file.
+    ///
+    /// - Throws: Where it cannot be read.
+    package static func bytes(_ path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// Writes a file.
+    ///
+    /// - Throws: Where it cannot be written.
+    package static func write(_ bytes: [UInt8], to path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    /// Whether there is something of that name.
+    package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    /// The names in a folder, sorted.
+    ///
+    /// - Throws: Where it cannot be read.
+    package static func names(in path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+
+    /// The permission bits of a file.
+    ///
+    /// - Throws: Where it is not there.
+    package static func mode(_ path: String) throws -> Int {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw CocoaError(.fileNoSuchFile) }
+        return Int(status.st_mode & 0o777)
+    }
+}
+
+/// Bytes that look random and are the same in each process.
+package func sampleBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var state = seed
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count + 8)
+    while bytes.count < count {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        withUnsafeBytes(of: state >> 16) { bytes.append(contentsOf: $0.prefix(6)) }
+    }
+    bytes.removeLast(bytes.count - count)
+    return bytes
+}
