@@ -78,5 +78,8 @@ let package = Package(
             name: "ResumeStoreTests",
             dependencies: ["CUnfetchHook", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport", httpTypes],
             swiftSettings: testSettings),
+        .testTarget(
+            name: "ResumectlTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
+            swiftSettings: testSettings),
     ]
 )

@@ -123,7 +123,7 @@ struct ConnectionTests {
     func symbolicLink() async throws {
         try await TemporaryFolder.with { folder in
             try Files.write([], to: folder["real"])
-            try Shell.run("ln", "-s", folder["real"], folder["link"])
+            try await Shell.run("ln", "-s", folder["real"], folder["link"])
             #expect(throws: SQLiteError.self) { _ = try Connection.open(path: folder["link"]).isInTransaction }
         }
     }

@@ -1,0 +1,160 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// The statuses that `get` ends with, but for usage.
+@Suite(.timeLimit(.minutes(2)))
+struct ExitStatusTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test(arguments: [(401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"), (410, "Gone")])
+    func refusedByTheServer(status: Int, phrase: String) async throws {
+        try await OriginServer.withServer(handler: { _ in .status("\(status) \(phrase)") }) { server in
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
+            #expect(outcome.status == .refused)
+            #expect(outcome.errors.contains("\(status) \(phrase)"))
+            #expect(!home.has("out.bin"))
+            #expect(server.requests.count == 1)
+            // Nothing came, so nothing is kept.
+            let list = await home.run("list")
+            #expect(list.output.isEmpty)
+        }
+    }
+
+    /// The trap of the expired link: a refusal takes nothing away from what is held.
+    @Test func aRefusalKeepsWhatIsHeld() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            server.setHandler { _ in .status("403 Forbidden", body: Array("expired".utf8)) }
+            #expect(await home.run(get).status == .refused)
+            #expect(try await home.held(server.url()) == Sample.cut)
+            server.setHandler(Sample.whole)
+            let third = await home.run(get)
+            #expect(third.status == .success)
+            #expect(third.errors.contains("resumed at"))
+        }
+    }
+
+    @Test func unreachable() async throws {
+        let url = try await OriginServer.withServer(handler: Sample.whole) { $0.url() }
+        let outcome = await home.run("get", url, "--output", home["out.bin"], "--retries", "0")
+        #expect(outcome.status == .tryAgain)
+        withKnownIssue("a refused connection to an address is told as a connection that was reset") {
+            #expect(outcome.errors.contains("no connection to 127.0.0.1"))
+            #expect(!outcome.errors.contains("reset"))
+        }
+    }
+
+    @Test func noAnswerForNow() async throws {
+        let answers: [Response] = [
+            .status("503 Service Unavailable"), .status("500 Internal Server Error"), .status("429 Too Many Requests"),
+            .status("408 Request Timeout"), Response([.close]), Response([.reset]),
+            Response([.raw(Array("no".utf8)), .close]),
+        ]
+        for answer in answers {
+            try await OriginServer.withServer(handler: { _ in answer }) { server in
+                let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
+                #expect(outcome.status == .tryAgain, "\(answer): \(outcome.errors)")
+                #expect(!home.has("out.bin"))
+                #expect(server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func stalled() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            let outcome = await home.run(get + ["--stall-timeout", "3"])
+            #expect(outcome.status == .tryAgain)
+            #expect(outcome.errors.contains("Too little came"))
+            #expect(try await home.held(server.url()) == Sample.cut)
+        }
+    }
+
+    /// A server whose tag is another one each time ends as something to try again, not in an endless loop.
+    @Test func unstable() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            .file(Resource(Sample.content, etag: "\"v\(request.number)\""), for: request, cutAfter: 100_000)
+        }
+        try await OriginServer.withServer(handler: handler) { server in
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--json")
+            #expect(outcome.status == .tryAgain)
+            let last = try #require(try outcome.json.last)
+            #expect(last["reason"]?.string == "unstable")
+            #expect(server.requests.count < 8)
+            #expect(!home.has("out.bin"))
+        }
+    }
+
+    @Test func interruptedByTheUser() async throws {
+        let outcome = try await home.whileDownloading { url in
+            let entry = try #require(try await home.entry(url))
+            #expect(entry["inUse"]?.bool == true)
+        }
+        #expect(outcome.status == .interrupted)
+        #expect(outcome.errors.contains("kept"))
+        #expect(!home.has("busy.bin"))
+        let entry = try #require(try await home.run("list", "--json").json.first)
+        #expect(entry["receivedBytes"]?.integer == Sample.cut)
+        #expect(entry["inUse"]?.bool == false)
+    }
+
+    /// Destinations that cannot be written, relative to the home.
+    private static let unwritable = ["missing/out.bin", "folder", "folder/", "file/out.bin", "folder/.", "folder/.."]
+
+    @Test(arguments: unwritable)
+    func unwritableDestination(name: String) async throws {
+        try home.makeFolder("folder")
+        try home.write([1], to: "file")
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let outcome = await home.run("get", server.url(), "--output", home[name])
+            #expect(outcome.status == .cannotCreate, "\(outcome.errors)")
+            #expect(outcome.errors.contains("Cannot write"))
+            #expect(server.acceptedConnections == 0)
+            #expect(try home.names() == ["file", "folder"])
+        }
+    }
+
+    @Test func unwritableFolder() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            let outcome = await home.run("get", server.url(), server.url("/b.bin"), "--directory", home["missing"])
+            #expect(outcome.status == .cannotCreate)
+            #expect(server.acceptedConnections == 0)
+        }
+    }
+
+    /// A store that cannot be made, since not even root makes folders there.
+    @Test(arguments: ["/proc/resumectl/store", "/dev/null/store"])
+    func storeThatCannotBeMade(path: String) async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--store", path)
+            #expect(outcome.status == (path.hasPrefix("/proc") ? .io : .damaged), "\(outcome.errors)")
+            #expect(server.acceptedConnections == 0)
+        }
+    }
+
+    @Test func noInputFile() async throws {
+        let outcome = await home.run("get", "--input-file", home["missing.txt"])
+        #expect(outcome.status == .notFound)
+        #expect(outcome.errors.contains("missing.txt"))
+        #expect(try home.names().isEmpty)
+    }
+
+    private static let ofAnEntry = ["show", "pin", "unpin", "verify"]
+
+    @Test(arguments: ofAnEntry)
+    func noSuchEntry(command: String) async throws {
+        try await home.leavePartial()
+        let outcome = await home.run(command, "http://127.0.0.1:9/other.bin")
+        #expect(outcome.status == .notFound)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.contains("no entry http://127.0.0.1:9/other.bin"))
+        #expect(outcome.errors.contains("resumectl list"))
+    }
+}

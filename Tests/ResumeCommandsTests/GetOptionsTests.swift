@@ -1,0 +1,168 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// Options of `get`: fields, digests and limits.
+@Suite(.timeLimit(.minutes(2)))
+struct GetOptionsTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    /// The SHA-256 of a million times the letter a, one of FIPS 180's examples.
+    private static let digest = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+    private static let million = Resource(
+        Content([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)), etag: "\"a\"")
+
+    @Test func headers() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
+            let outcome = await home.run(
+                "get", server.url(), "-o", home["out.bin"], "--header", "X-One: 1", "-H", "x-two:\t two words",
+                "--header", "X-Empty:", "--header", "User-Agent: test/1")
+            #expect(outcome.status == .success)
+            // With each request, the ones that go on as well.
+            #expect(server.requests.count == 2)
+            for request in server.requests {
+                #expect(request.fields("X-One") == ["1"])
+                #expect(request.fields("X-Two") == ["two words"])
+                #expect(request.fields("X-Empty") == [""])
+                #expect(request.fields("User-Agent") == ["test/1"])
+                #expect(request.fields("Accept-Encoding") == ["identity"])
+            }
+        }
+    }
+
+    /// A space too many at the end is no mistake that anybody sees.
+    @Test func headerWithASpaceAtItsEnd() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--header", "X-One: 1 ")
+            withKnownIssue("refused, with a message about control characters") {
+                #expect(outcome.status == .success)
+            }
+        }
+    }
+
+    @Test func whatIsSentByItself() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            #expect(await home.run("get", server.url(), "-o", home["out.bin"]).status == .success)
+            let request = try #require(server.requests.first)
+            #expect(request.method == "GET")
+            #expect(request.field("Host") == "127.0.0.1:\(server.port)")
+            #expect(request.field("User-Agent")?.isEmpty == false)
+            #expect(request.field("Authorization") == nil)
+        }
+    }
+
+    @Test func userAndPassword() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            let url = server.url("/file.bin", user: "Aladdin:open%20sesame")
+            #expect(await home.run("get", url, "-o", home["out.bin"]).status == .success)
+            // RFC 7617's example.
+            #expect(server.requests.first?.field("Authorization") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+            #expect(server.requests.first?.target == "/file.bin")
+        }
+    }
+
+    /// Credentials stop at the origin they were meant for.
+    @Test func redirectToAnotherOrigin() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { other in
+            let location = other.url("/elsewhere.bin")
+            let handler: @Sendable (OriginRequest) -> Response = { request in
+                request.path == "/start"
+                    ? .status("302 Found", fields: [("Location", "/second")])
+                    : .status("307 Temporary Redirect", fields: [("Location", location)])
+            }
+            try await OriginServer.withServer(handler: handler) { server in
+                let outcome = await home.run(
+                    "get", server.url("/start", user: "me:secret"), "-o", home["out.bin"], "-H", "X-Token: secret",
+                    "-H", "Cookie: secret", "-H", "Accept: text/plain")
+                #expect(outcome.status == .success, "\(outcome.errors)")
+                #expect(server.requests.map { $0.field("X-Token") } == ["secret", "secret"])
+                #expect(server.requests.allSatisfy { $0.field("Authorization") != nil })
+                let request = try #require(other.requests.first)
+                #expect(request.field("X-Token") == nil)
+                #expect(request.field("Cookie") == nil)
+                #expect(request.field("Authorization") == nil)
+                #expect(request.field("Accept") == "text/plain")
+            }
+        }
+    }
+
+    @Test(arguments: [digest, digest.uppercased()])
+    func rightDigest(text: String) async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            .file(Self.million, for: request, cutAfter: request.number == 1 ? Sample.cut : nil)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out.bin"], "--sha256", text, "--json", "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            let outcome = await home.run(get)
+            #expect(outcome.status == .success)
+            let finished = try #require(try outcome.json.last)
+            #expect(finished["sha256"]?.string == Self.digest)
+            #expect(finished["reusedBytes"]?.integer == Sample.cut)
+            #expect(Self.million.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    @Test func wrongDigestIsNeverDelivered() async throws {
+        try home.write("old".utf8, to: "out.bin")
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url(), "-o", home["out.bin"], "--sha256", Self.digest, "--json"]
+            let outcome = await home.run(get)
+            #expect(outcome.status == .refused)
+            let failed = try #require(try outcome.json.last)
+            #expect(failed["event"]?.string == "failed")
+            #expect(failed["reason"]?.string == "digest-mismatch")
+            #expect(failed["resumable"]?.bool == false)
+            #expect(try outcome.events.contains("finished") == false)
+            #expect(outcome.errors.contains("SHA-256"))
+            #expect(try home.bytes("out.bin") == Array("old".utf8))
+            #expect(try home.names() == ["out.bin", "store"])
+            // Once more from the beginning, then no more; and the wrong bytes are gone.
+            #expect(server.requests.count == 2)
+            #expect(server.requests.allSatisfy { $0.field("Range") == nil })
+            #expect(try home.names(in: "store/blobs").isEmpty)
+            let log = await home.run("log", server.url())
+            #expect(log.output.contains("SHA-256"))
+        }
+    }
+
+    @Test(arguments: [Resource.Framing.contentLength, .chunked(size: 10_000), .untilClose])
+    func tooLarge(framing: Resource.Framing) async throws {
+        var resource = Sample.resource
+        resource.framing = framing
+        let served = resource
+        try await OriginServer.withServer(handler: { .file(served, for: $0) }) { server async throws in
+            let get = ["get", server.url(), "-o", home["out.bin"], "--max-size"]
+            let outcome = await home.run(get + ["299999"])
+            #expect(outcome.status == .refused, "\(outcome.errors)")
+            #expect(outcome.errors.contains("299999 bytes that are allowed"))
+            #expect(!home.has("out.bin"))
+            let fits = await home.run(get + ["300KB"])
+            #expect(fits.status == .success, "\(fits.errors)")
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    @Test func key() async throws {
+        try await home.leavePartial(options: ["--key", "image v1"])
+        #expect(try await home.held("image v1") == Sample.cut)
+        // The same key goes on from another place that has the same file.
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let outcome = await home.run(
+                "get", server.url("/mirror.bin"), "-o", home["out.bin"], "--key", "image v1")
+            #expect(outcome.status == .success)
+            #expect(server.requests.first?.field("Range") != nil)
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    @Test func limitedRate() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--limit-rate", "1MB")
+            #expect(outcome.status == .success)
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+        }
+    }
+}

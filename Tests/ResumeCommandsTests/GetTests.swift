@@ -1,0 +1,169 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// `get`: a fresh download, one that goes on, and one that starts over.
+@Suite(.timeLimit(.minutes(2)))
+struct GetTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test func fresh() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
+            #expect(outcome.status == .success)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.errors == "\(home["out.bin"]): done, 293.0 KiB\n")
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+            #expect(server.requests.count == 1)
+            #expect(server.requests.first?.field("Range") == nil)
+            // Nothing is left of it but the log, and nothing beside the file.
+            #expect(try home.names() == ["out.bin", "store"])
+            #expect(try home.names(in: "store/blobs").isEmpty)
+            let list = await home.run("list")
+            #expect(list.output.isEmpty)
+        }
+    }
+
+    @Test func anEmptyFile() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(Content("")), for: $0) }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(try home.bytes("out.bin").isEmpty)
+        }
+    }
+
+    @Test func resumedByTheNextRun() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let first = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
+            #expect(first.status == .tryAgain)
+            #expect(first.errors.contains("kept"))
+            #expect(!home.has("out.bin"))
+
+            let second = await home.run("get", server.url(), "--output", home["out.bin"])
+            #expect(second.status == .success)
+            #expect(second.errors.contains("resumed at 195.3 KiB of 293.0 KiB"))
+            #expect(second.errors.contains("195.3 KiB of it held before"))
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+            // A few KiB are asked for again, to be compared.
+            let request = try #require(server.requests.last)
+            let firstByte = try #require(request.byteRange?.first)
+            #expect(firstByte < Sample.cut && firstByte >= Sample.cut - 65536)
+            #expect(request.field("If-Range") == "\"v1\"")
+        }
+    }
+
+    @Test func resumedWithinTheRun() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "1")
+            #expect(outcome.status == .success)
+            #expect(outcome.errors.contains("Trying again in"))
+            #expect(outcome.errors.contains("resumed at"))
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    @Test func startedOverAfterAChange() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            // Another file by now, and cut as well: so that there is something to show.
+            server.setHandler { .file(Sample.changedResource, for: $0, cutAfter: 100_000) }
+            let second = await home.run(get)
+            #expect(second.status == .tryAgain)
+            #expect(second.errors.contains("started over"))
+            #expect(second.errors.contains("its entity tag was \"v1\" and is now \"v2\""))
+
+            let show = await home.run("show", server.url())
+            #expect(show.output.contains("its entity tag was \"v1\" and is now \"v2\""))
+            let log = await home.run("log", server.url())
+            #expect(log.output.contains("restarted"))
+            #expect(log.output.contains("its entity tag was \"v1\" and is now \"v2\""))
+            let events = try await home.run("log", server.url(), "--json").json
+            let restart = try #require(events.first { $0["kind"]?.string == "restarted" })
+            #expect(restart["reason"]?.string == "entity-tag-changed")
+            #expect(restart["bytes"]?.integer == Sample.cut)
+
+            server.setHandler { .file(Sample.changedResource, for: $0) }
+            #expect(await home.run(get).status == .success)
+            #expect(Sample.changed.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    /// The trap of a server that answers 206 of another file whatever `If-Range` says.
+    @Test func startedOverThoughIfRangeIsIgnored() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            var resource = Sample.changedResource
+            resource.ignoresIfRange = true
+            let careless = resource
+            server.setHandler { .file(careless, for: $0) }
+            let second = await home.run(get)
+            #expect(second.status == .success, "\(second.errors)")
+            #expect(Sample.changed.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    @Test func restart() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            let second = await home.run(get + ["--restart", "--json"])
+            #expect(second.status == .success)
+            #expect(server.requests.last?.field("Range") == nil)
+            let finished = try #require(try second.json.last)
+            #expect(finished["reusedBytes"]?.integer == 0)
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+            let log = try await home.run("log", "--json").json
+            #expect(log.contains { $0["reason"]?.string == "restart-requested" && $0["bytes"]?.integer == Sample.cut })
+        }
+    }
+
+    /// With `--restart`, too, the events say that it began anew and why.
+    @Test func restartIsTold() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            let second = await home.run(get + ["--restart", "--json"])
+            #expect(second.status == .success)
+            withKnownIssue("--restart is told as 'started', without the reason") {
+                let first = try #require(try second.json.first)
+                #expect(first["event"]?.string == "restarted")
+                #expect(first["reason"]?.string == "restart-requested")
+            }
+        }
+    }
+
+    @Test func anExistingFileIsReplacedOnlyByTheWhole() async throws {
+        try home.write("old".utf8, to: "out.bin")
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            #expect(try home.bytes("out.bin") == Array("old".utf8))
+            #expect(await home.run(get).status == .success)
+            #expect(Sample.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    /// Somebody else's download of the same file is waited for, and the origin is asked once.
+    @Test func oneOriginRequestForTwoRuns() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, bytesPerSecond: 400_000)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let first = Task { await home.run("get", server.url(), "--output", home["a.bin"]) }
+            #expect(try await eventually { server.bodyBytesSent > 0 })
+            let second = await home.run("get", server.url(), "--output", home["b.bin"])
+            #expect(await first.value.status == .success)
+            #expect(second.status == .success)
+            #expect(second.errors.contains("waiting to take a copy"))
+            #expect(server.requests.count == 1)
+            #expect(Sample.content.matches(try home.bytes("a.bin")))
+            #expect(Sample.content.matches(try home.bytes("b.bin")))
+        }
+    }
+}

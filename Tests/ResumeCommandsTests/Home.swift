@@ -1,0 +1,145 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import Synchronization
+import Testing
+
+/// A folder of its own for one test, with a store in it; it goes when the value goes.
+final class Home: Sendable {
+    /// The folder.
+    let path: String
+    private let printed = Mutex("")
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/resumectl-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // What cannot be removed is left to the system's own cleaning.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The store's folder, which commands make where they may.
+    var store: String { self["store"] }
+
+    /// The store's database.
+    var database: String { "\(store)/store.sqlite" }
+
+    /// Everything that commands have printed so far, on both streams.
+    var transcript: String { printed.withLock { $0 } }
+
+    /// The path of a name in the folder.
+    subscript(name: String) -> String { "\(path)/\(name)" }
+
+    /// Runs a command line on the store, and holds its output against what the contract says of each command.
+    ///
+    /// - Parameters:
+    ///   - arguments: Without the program's name.
+    ///   - environment: Replaces the one that names the store.
+    ///   - width: How wide the terminal on standard error is; nil for none.
+    ///   - location: Where issues are reported.
+    /// - Returns: The status and what was printed.
+    @discardableResult
+    func run(
+        _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil,
+        at location: SourceLocation = #_sourceLocation
+    ) async -> Outcome {
+        await run(arguments, environment: environment, width: width, at: location)
+    }
+
+    @discardableResult
+    func run(
+        _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil,
+        at location: SourceLocation = #_sourceLocation
+    ) async -> Outcome {
+        let output = Recorder()
+        let errors = Recorder()
+        let context = CommandContext(
+            output: { output.append($0) }, errors: { errors.append($0) },
+            environment: environment ?? ["RESUMECTL_STORE": store], terminalWidth: width)
+        let status = await ResumeCtl.run(arguments, in: context)
+        let outcome = Outcome(status: status, output: output.text, errors: errors.text)
+        printed.withLock { $0 += outcome.output + outcome.errors }
+        outcome.check(arguments, isTerminal: width != nil, at: location)
+        return outcome
+    }
+
+    /// Whether there is something of that name in the folder.
+    func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: self[name]) }
+
+    /// The bytes of a file of the folder.
+    func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: self[name])))
+    }
+
+    /// Writes a file of the folder.
+    func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: self[name]))
+    }
+
+    /// Removes something from the folder.
+    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: self[name]) }
+
+    /// Makes a symbolic link in the folder.
+    func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: self[name], withDestinationPath: target)
+    }
+
+    /// The permission bits of something in the folder.
+    func mode(_ name: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: self[name])
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    /// Makes a folder in the folder.
+    func makeFolder(_ name: String) throws {
+        try FileManager.default.createDirectory(atPath: self[name], withIntermediateDirectories: true)
+    }
+
+    /// The names in the folder or in one below it, sorted.
+    func names(in name: String = "") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: self[name]).sorted()
+    }
+
+    /// Every byte of every file of the store, database and log included.
+    ///
+    /// Only for when no command runs: closing a database that SQLite has open drops its locks.
+    func storedBytes() throws -> [UInt8] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: store).sorted()
+        return try names.flatMap { name in
+            var isFolder: ObjCBool = false
+            let isThere = unsafe FileManager.default.fileExists(atPath: "\(store)/\(name)", isDirectory: &isFolder)
+            return isThere && !isFolder.boolValue ? try bytes("store/\(name)") : []
+        }
+    }
+
+    /// Runs SQL on the store's database with the program `sqlite3`, so in another process.
+    func sql(_ statement: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["sqlite3", database, statement]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "sqlite3 failed; it is needed for this test")
+    }
+}
+
+/// Text that is written from several tasks.
+private final class Recorder: Sendable {
+    private let state = Mutex("")
+    var text: String { state.withLock { $0 } }
+    func append(_ text: String) { state.withLock { $0 += text } }
+}
+
+/// Waits until something is so, at most some twenty seconds.
+///
+/// - Returns: Whether it is.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+    for _ in 0..<2000 {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    return try await condition()
+}

@@ -1,0 +1,70 @@
+import ResumeCommands
+import Testing
+
+/// How a command line ended, and what it printed.
+struct Outcome: Sendable {
+    /// What goes before each drawing of the progress bar, and takes the last one away.
+    static let clearing = "\r\u{1B}[K"
+
+    var status: ResumeCommands.ExitStatus
+    var output: String
+    var errors: String
+
+    /// The lines of standard output.
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+
+    /// The lines of standard output, each as JSON.
+    var json: [JSONText] {
+        get throws { try lines.map { try JSONText(parsing: $0) } }
+    }
+
+    /// The one line of standard output as JSON.
+    var object: JSONText {
+        get throws {
+            try #require(lines.count == 1, "not one line: \(output)")
+            return try JSONText(parsing: output)
+        }
+    }
+
+    /// The events of `get --json` by their names.
+    var events: [String] {
+        get throws { try json.map { $0["event"]?.string ?? "none" } }
+    }
+
+    /// Holds the output against what the contract says of every command.
+    func check(_ arguments: [String], isTerminal: Bool, at location: SourceLocation) {
+        let name = arguments.first ?? "resumectl"
+        let shown = name.debugDescription
+        var talk = errors
+        if isTerminal { talk = talk.replacing(Self.clearing, with: "") }
+        // A script may hold tabs; what a person reads holds line ends only.
+        let data = name == "completions" ? output.replacing("\t", with: "") : output
+        #expect(Self.hidden(in: data).isEmpty, "standard output of \(shown)", sourceLocation: location)
+        #expect(Self.hidden(in: talk).isEmpty, "standard error of \(shown)", sourceLocation: location)
+        if arguments.contains("--json"), !arguments.contains("--help") {
+            for line in lines {
+                guard let json = try? JSONText(parsing: line) else {
+                    Issue.record("not JSON: \(line)", sourceLocation: location)
+                    continue
+                }
+                #expect(json.hasSortedKeys, "\(line)", sourceLocation: location)
+            }
+        }
+        switch status {
+        case .success: break
+        case .usage: #expect(output.isEmpty && !errors.isEmpty, sourceLocation: location)
+        default: #expect(!errors.isEmpty || name == "doctor", "\(name) said nothing", sourceLocation: location)
+        }
+    }
+
+    /// The characters of a text that a terminal obeys or that change the direction of what is read.
+    private static func hidden(in text: String) -> [String] {
+        text.unicodeScalars.filter { scalar in
+            guard scalar != "\n" else { return false }
+            return switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: true
+            default: false
+            }
+        }.map { "U+" + String($0.value, radix: 16) }
+    }
+}

@@ -1,0 +1,94 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// Where the store is, and who makes it.
+@Suite(.timeLimit(.minutes(2)))
+struct PlaceTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static let looking = [
+        ["list"], ["list", "--json"], ["ls"], ["show", "http://example.org/a"], ["purge", "--all"], ["purge", "key"],
+        ["gc"], ["gc", "--dry-run", "--max-size", "0"], ["verify"], ["verify", "--repair"], ["stats", "--json"],
+        ["log"], ["log", "key"], ["pin", "key"], ["unpin", "key"],
+    ]
+
+    /// Commands that only look never make a store, nor anything in a folder that is none.
+    @Test(arguments: looking)
+    func noStore(arguments: [String]) async throws {
+        let missing = await home.run(arguments)
+        #expect(missing.status == .notFound)
+        #expect(missing.output.isEmpty)
+        #expect(missing.errors == "resumectl: There is no store at \(home.store).\n")
+        #expect(try home.names().isEmpty)
+        try home.makeFolder("store")
+        #expect(await home.run(arguments).status == .notFound)
+        #expect(try home.names(in: "store").isEmpty)
+        try home.makeFolder("store/blobs")
+        #expect(await home.run(arguments).status == .notFound)
+        #expect(try home.names(in: "store") == ["blobs"])
+    }
+
+    /// The place as `doctor` names it.
+    private func place(_ environment: [String: String], _ option: String? = nil) async throws -> String? {
+        let arguments = ["doctor", "--json"] + (option.map { ["--store", $0] } ?? [])
+        let checks = try await home.run(arguments, environment: environment).object["checks"]?.array
+        return checks?.first { $0["name"]?.string == "store" }?["value"]?.string
+    }
+
+    @Test func order() async throws {
+        let all = ["HOME": home["h"], "XDG_CACHE_HOME": home["x"], "RESUMECTL_STORE": home["r"]]
+        #expect(try await place(all, home["o"]) == home["o"])
+        #expect(try await place(all) == home["r"])
+        #expect(try await place(["HOME": home["h"], "RESUMECTL_STORE": home["r"] + "/"]) == home["r"])
+        #if !os(macOS)
+        #expect(try await place(["HOME": home["h"], "XDG_CACHE_HOME": home["x"]]) == home["x/resumectl"])
+        #expect(try await place(["HOME": home["h"]]) == home["h/.cache/resumectl"])
+        // What is no absolute path is to be ignored, by the XDG specification.
+        #expect(try await place(["HOME": home["h"], "XDG_CACHE_HOME": "x"]) == home["h/.cache/resumectl"])
+        #expect(try await place(["HOME": home["h"], "RESUMECTL_STORE": ""]) == home["h/.cache/resumectl"])
+        #endif
+        #expect(try home.names().isEmpty)
+    }
+
+    @Test func madeWithItsParents() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let environment = ["HOME": home["h"], "XDG_CACHE_HOME": home["deep/er"]]
+            let outcome = await home.run(
+                "get", server.url(), "-o", home["out.bin"], "--retries", "0", environment: environment)
+            #expect(outcome.status == .tryAgain)
+            #if !os(macOS)
+            #expect(home.has("deep/er/resumectl/store.sqlite"))
+            #expect(try home.mode("deep/er/resumectl") == 0o700)
+            #expect(try home.mode("deep/er/resumectl/store.sqlite") == 0o600)
+            #expect(!home.has("h"))
+            #endif
+            let list = await home.run("list", environment: environment)
+            #expect(list.output.contains(server.url()))
+        }
+    }
+
+    @Test func theOptionOfEachCommand() async throws {
+        let url = try await home.leavePartial()
+        let commands = [
+            ["list"], ["show", url], ["log"], ["stats"], ["verify"], ["doctor"], ["gc"], ["pin", url], ["unpin", url],
+            ["purge", url],
+        ]
+        for command in commands {
+            let outcome = await home.run(command + ["--store", home.store], environment: ["HOME": home["h"]])
+            #expect(outcome.status == .success, "\(command): \(outcome.errors)")
+        }
+        #expect(!home.has("h"))
+    }
+
+    /// The mode of what is delivered is the user's ordinary one, not the store's.
+    @Test func modeOfTheFile() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            #expect(await home.run("get", server.url(), "-o", home["out.bin"]).status == .success)
+            try home.write([1], to: "ordinary")
+            #expect(try home.mode("out.bin") == home.mode("ordinary"))
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// `purge` and `gc`.
+@Suite(.timeLimit(.minutes(2)))
+struct PurgeTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static let keysOfReport = ["dryRun", "freedBytes", "inUse", "orphanBytes", "orphans", "removed"]
+
+    /// The keys of all entries, sorted.
+    private func keys() async throws -> [String] {
+        try await home.run("list", "--json").json.compactMap { $0["key"]?.string }.sorted()
+    }
+
+    /// Leaves 50 000 bytes as `a`, unused for an hour, 100 000 as `b` and 200 000 as `c`.
+    private func leaveThree() async throws {
+        for (name, held) in [("a", 50_000), ("b", 100_000), ("c", 200_000)] as [(String, Int64)] {
+            try await home.leavePartial("\(name).bin", held: held, options: ["--key", name])
+        }
+        try home.sql("UPDATE download SET used_at = used_at - 3600000 WHERE key = 'a'")
+    }
+
+    private static let selections: [(arguments: [String], left: [String])] = [
+        (["a", "c"], ["b"]),
+        (["--all"], []),
+        (["--older-than", "30m"], ["b", "c"]),
+        (["--larger-than", "99999"], ["a"]),
+        (["--larger-than", "100000"], ["a", "b"]),
+        (["--match", "b"], ["a", "c"]),
+        (["--match", "*/c.bin"], ["a", "b"]),
+        (["--larger-than", "0", "--older-than", "30m"], ["b", "c"]),
+        (["a", "b", "--larger-than", "60KB"], ["a", "c"]),
+    ]
+
+    @Test(arguments: selections.indices)
+    func selection(index: Int) async throws {
+        let (arguments, left) = Self.selections[index]
+        try await leaveThree()
+        let dry = await home.run(["purge", "--dry-run"] + arguments)
+        #expect(dry.status == .success)
+        #expect(dry.output.contains("would free"))
+        #expect(try await keys() == ["a", "b", "c"])
+        let outcome = await home.run(["purge"] + arguments)
+        #expect(outcome.status == .success)
+        #expect(outcome.output.contains("freed "))
+        #expect(try await keys() == left)
+        #expect(try home.names(in: "store/blobs").count == left.count)
+    }
+
+    @Test func json() async throws {
+        try await leaveThree()
+        for isDry in [true, false] {
+            let report = try await home.run(["purge", "b", "--json"] + (isDry ? ["--dry-run"] : [])).object
+            #expect(report.keys == Self.keysOfReport)
+            #expect(report["dryRun"]?.bool == isDry)
+            #expect(report["freedBytes"]?.integer == 100_000)
+            let removed = try #require(report["removed"]?.array)
+            #expect(removed.map(\.keys) == [["bytes", "key", "reason"]])
+            #expect(removed.first?["key"]?.string == "b")
+            #expect(removed.first?["reason"]?.string == "purged")
+        }
+    }
+
+    @Test func nothingMatches() async throws {
+        try await leaveThree()
+        let selections = [
+            ["d"], ["--match", "d*"], ["--older-than", "7d"], ["--larger-than", "1GiB"], ["a", "--match", "b"],
+        ]
+        for selection in selections {
+            let outcome = await home.run(["purge"] + selection)
+            #expect(outcome.status == .refused, "\(selection)")
+            #expect(outcome.errors.contains("Nothing fits"))
+            let json = await home.run(["purge", "--json"] + selection)
+            #expect(json.status == .refused)
+            #expect(try json.object["freedBytes"]?.integer == 0)
+        }
+        #expect(try await keys() == ["a", "b", "c"])
+    }
+
+    @Test func allOfNothing() async throws {
+        try await home.leavePartial()
+        #expect(await home.run("purge", "--all").status == .success)
+        let outcome = await home.run("purge", "--all")
+        withKnownIssue("--all is a selection like the others") {
+            #expect(outcome.status == .refused)
+        }
+    }
+
+    @Test func oneOfSeveralKeysIsNotThere() async throws {
+        try await leaveThree()
+        let outcome = await home.run("purge", "a", "mistyped")
+        #expect(try await keys() == ["b", "c"])
+        withKnownIssue("a key that names nothing is passed over in silence") {
+            #expect(outcome.errors.contains("mistyped"))
+        }
+    }
+
+    @Test func inUse() async throws {
+        try await leaveThree()
+        let outcome = try await home.whileDownloading { url async throws in
+            let all = await home.run("purge", "--all")
+            #expect(all.status == .success)
+            #expect(all.output.contains("in use, left alone: \(url)"))
+            #expect(try await keys() == [url])
+            let one = await home.run("purge", url, "--json")
+            #expect(one.status == .refused)
+            #expect(one.errors.contains("in use"))
+            #expect(try one.object["inUse"]?.array == [.string(url)])
+            let budget = await home.run("gc", "--max-size", "0")
+            #expect(budget.status == .success)
+            #expect(try await home.held(url) == Sample.cut)
+        }
+        #expect(outcome.status == .interrupted)
+    }
+
+    @Test func gcBySize() async throws {
+        try await leaveThree()
+        let dry = await home.run("gc", "--max-size", "200KB", "--dry-run")
+        #expect(dry.status == .success)
+        #expect(dry.output.contains("would remove a") && dry.output.contains("would remove b"))
+        #expect(try await keys() == ["a", "b", "c"])
+        let report = try await home.run("gc", "--max-size", "200KB", "--json").object
+        #expect(report.keys == Self.keysOfReport)
+        #expect(report["freedBytes"]?.integer == 150_000)
+        #expect(report["removed"]?.array?.compactMap { $0["key"]?.string } == ["a", "b"])
+        #expect(report["removed"]?.array?.compactMap { $0["reason"]?.string } == ["over-budget", "over-budget"])
+        #expect(try await keys() == ["c"])
+        #expect(await home.run("log", "a").output.contains("evicted"))
+    }
+
+    @Test func gcByAge() async throws {
+        try await leaveThree()
+        let outcome = await home.run("gc", "--max-age", "30m")
+        #expect(outcome.status == .success)
+        #expect(outcome.output == "removed a, 48.8 KiB: It had not been used for too long.\nfreed 48.8 KiB\n")
+        #expect(try await keys() == ["b", "c"])
+        // Within its budget nothing is taken.
+        let again = await home.run("gc")
+        #expect(again.status == .success)
+        #expect(again.output == "freed 0 B\n")
+        #expect(try await keys() == ["b", "c"])
+    }
+
+    @Test func gcOfOrphans() async throws {
+        try await home.leavePartial()
+        let orphan = "blobs/" + String(repeating: "0", count: 32)
+        try home.write([UInt8](repeating: 1, count: 10_000), to: "store/\(orphan)")
+        try home.write([1], to: "store/blobs/README")
+        let dry = try await home.run("gc", "--dry-run", "--json").object
+        #expect(dry["orphans"]?.array == [.string(orphan)])
+        #expect(home.has("store/\(orphan)"))
+        let outcome = await home.run("gc")
+        #expect(outcome.output.contains("removed \(orphan), which no entry names"))
+        #expect(!home.has("store/\(orphan)"))
+        // Whose name no blob has is not the store's.
+        #expect(home.has("store/blobs/README"))
+        #expect(try home.names(in: "store/blobs").count == 2)
+    }
+
+    @Test func gcOfAnEntryWithoutItsBlob() async throws {
+        let url = try await home.leavePartial()
+        for name in try home.names(in: "store/blobs") { try home.remove("store/blobs/\(name)") }
+        let dry = await home.run("gc", "--dry-run")
+        let outcome = await home.run("gc")
+        #expect(outcome.status == .success)
+        #expect(try await home.held(url) == nil)
+        withKnownIssue("an entry that goes because its blob is gone is not named") {
+            #expect(dry.output.contains("would remove \(url)"))
+            #expect(outcome.output.contains("removed \(url)"))
+        }
+    }
+}

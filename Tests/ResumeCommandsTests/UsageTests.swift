@@ -1,0 +1,124 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// Command lines that are wrong end with 64, before anything is touched.
+@Suite(.timeLimit(.minutes(2)))
+struct UsageTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static let url = "http://127.0.0.1:9/file.bin"
+
+    private static let wrongOfGet: [[String]] = [
+        [],
+        ["--no-such-option", url],
+        ["not a url"],
+        ["file.bin"],
+        ["ftp://127.0.0.1/file.bin"],
+        ["http:///file.bin"],
+        ["http://127.0.0.1:99999/file.bin"],
+        ["http://127.0.0.1:9/", "--directory", "."],
+        ["http://127.0.0.1:9/a/", "--directory", "."],
+        ["http://127.0.0.1:9/..%2Fescaped", "--directory", "."],
+        [url, "--output", "a", "--directory", "b"],
+        [url, "\(url)2", "--output", "a"],
+        [url, "\(url)2", "--key", "a"],
+        [url, "\(url)2", "--sha256", String(repeating: "0", count: 64)],
+        [url, url],
+        [url, "http://127.0.0.1:10/other/file.bin"],
+        [url, "--key", ""],
+        [url, "--sha256", "0123"],
+        [url, "--sha256", String(repeating: "g", count: 64)],
+        [url, "--header", "no colon"],
+        [url, "--header", "Two words: value"],
+        [url, "--header", ": value"],
+        [url, "--header", "X-Line: a\r\nX-Other: b"],
+        [url, "--header", "Range: bytes=0-"],
+        [url, "--header", "range: bytes=0-"],
+        [url, "--header", "If-Range: \"v1\""],
+        [url, "--header", "If-Match: \"v1\""],
+        [url, "--header", "Accept-Encoding: gzip"],
+        [url, "--max-concurrent", "0"],
+        [url, "--max-concurrent", "65"],
+        [url, "--retries", "-1"],
+        [url, "--retries=-1"],
+        [url, "--retries", "many"],
+        [url, "--stall-timeout", "0"],
+        [url, "--stall-timeout", "nan"],
+        [url, "--connect-timeout", "0"],
+        [url, "--connect-timeout", "inf"],
+        [url, "--limit-rate", "0"],
+        [url, "--limit-rate", "fast"],
+        [url, "--max-size=-1"],
+        [url, "--max-size", "1 GB"],
+    ]
+
+    @Test(arguments: wrongOfGet)
+    func get(arguments: [String]) async throws {
+        let outcome = await home.run(["get"] + arguments)
+        #expect(outcome.status == .usage, "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        // The message says what is wrong, and no store is made for it.
+        #expect(!outcome.errors.isEmpty)
+        #expect(try home.names().isEmpty)
+    }
+
+    private static let wrong: [[String]] = [
+        ["frobnicate"],
+        ["--no-such-option"],
+        ["list", "superfluous"],
+        ["list", "--sort", "colour"],
+        ["list", "--match", ""],
+        ["list", "--older-than", "7"],
+        ["show"],
+        ["show", "one", "two"],
+        ["purge"],
+        ["purge", "--dry-run"],
+        ["purge", "--json"],
+        ["purge", "--all", "key"],
+        ["purge", "--all", "--older-than", "7d"],
+        ["purge", "--larger-than", "much"],
+        ["gc", "superfluous"],
+        ["gc", "--max-size"],
+        ["verify", "--no-such-option"],
+        ["stats", "superfluous"],
+        ["log", "one", "two"],
+        ["pin"],
+        ["unpin"],
+        ["doctor", "superfluous"],
+        ["completions"],
+        ["completions", "tcsh"],
+        ["list", "--store", ""],
+        ["list", "--store"],
+    ]
+
+    @Test(arguments: wrong)
+    func others(arguments: [String]) async throws {
+        let outcome = await home.run(arguments)
+        #expect(outcome.status == .usage, "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        #expect(!outcome.errors.isEmpty)
+        #expect(try home.names().isEmpty)
+    }
+
+    @Test func messagesSayWhatWouldBeRight() async throws {
+        let purge = await home.run("purge")
+        #expect(purge.errors.contains("--all"))
+        let range = await home.run("get", Self.url, "--header", "Range: bytes=0-")
+        #expect(range.errors.contains("Range"))
+        let sort = await home.run("list", "--sort", "colour")
+        #expect(sort.errors.contains("'used'") && sort.errors.contains("'size'"))
+        let two = await home.run("get", Self.url, Self.url)
+        #expect(two.errors.contains("--output"))
+        let unnamed = await home.run("get", "http://127.0.0.1:9/")
+        #expect(unnamed.errors.contains("--output"))
+    }
+
+    @Test func thereMustBeAPlaceForTheStore() async throws {
+        let outcome = await home.run("list", environment: [:])
+        #expect(outcome.status == .usage)
+        #expect(outcome.errors.contains("RESUMECTL_STORE"))
+    }
+}

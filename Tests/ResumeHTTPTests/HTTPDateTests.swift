@@ -1,0 +1,121 @@
+import ResumeHTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTPDateTests {
+    @Test(
+        "The three forms of RFC 9110, 5.6.7, are one date",
+        arguments: [
+            "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        ])
+    func forms(text: String) {
+        #expect(HTTPDate(text)?.secondsSinceEpoch == 784_111_777)
+    }
+
+    @Test(
+        "Known dates",
+        arguments: [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+            ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
+            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Fri, 01 Mar 2024 00:00:00 GMT", 1_709_251_200),
+            ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400), ("Sun, 28 Feb 2100 23:59:59 GMT", 4_107_542_399),
+            ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648), ("Sun, 07 Feb 2106 06:28:16 GMT", 4_294_967_296),
+            ("Mon, 01 Jan 0001 00:00:00 GMT", -62_135_596_800), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+            ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+        ] as [(String, Int64)])
+    func known(text: String, seconds: Int64) {
+        #expect(HTTPDate(text)?.secondsSinceEpoch == seconds)
+    }
+
+    @Test("A leap second is a date")
+    func leapSecond() {
+        #expect(HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT") == HTTPDate("Sun, 01 Jan 2017 00:00:00 GMT"))
+    }
+
+    @Test("M07: a year of two digits lies in 1970 to 2069, whatever the clock says")
+    func twoDigits() {
+        #expect(HTTPDate("Thursday, 01-Jan-70 00:00:00 GMT")?.secondsSinceEpoch == 0)
+        #expect(HTTPDate("Tuesday, 01-Jan-69 00:00:00 GMT") == HTTPDate("Tue, 01 Jan 2069 00:00:00 GMT"))
+        #expect(HTTPDate("Friday, 31-Dec-99 23:59:59 GMT") == HTTPDate("Fri, 31 Dec 1999 23:59:59 GMT"))
+        #expect(HTTPDate("Saturday, 01-Jan-00 00:00:00 GMT") == HTTPDate("Sat, 01 Jan 2000 00:00:00 GMT"))
+    }
+
+    @Test("Every day of 400 years is one day after the day before")
+    func calendar() throws {
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        var expected: Int64 = 0
+        // One month in seven of the years, all of the months around each century.
+        for year in 1970..<2370 {
+            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+            for (index, month) in months.enumerated() {
+                let length = lengths[index] + (isLeap && index == 1 ? 1 : 0)
+                if year % 100 == 0 || (year * 12 + index) % 7 == 0 {
+                    for day in [1, length] {
+                        let text = "Mon, \(day < 10 ? "0" : "")\(day) \(month) \(year) 00:00:00 GMT"
+                        #expect(HTTPDate(text)?.secondsSinceEpoch == expected + Int64(day - 1) * 86_400)
+                    }
+                }
+                expected += Int64(length) * 86_400
+            }
+        }
+        #expect(expected == 146_097 * 86_400)
+    }
+
+    @Test(
+        "What is no date is none",
+        arguments: [
+            "", " ", "0", "-1", "Sun", "Sun,", "now", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37",
+            "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 gmt", "Sun, 06 Nov 1994 08:49:37 +0000",
+            "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun 06 Nov 1994 08:49:37 GMT", "06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
+            "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37:00 GMT",
+            "Sun, 06 Nov 1994 +8:49:37 GMT", "Sun, 06 Nov 1994 0x:49:37 GMT", "Sun, 06 Nov 19940 08:49:37 GMT",
+            "Sun, 06 Nov 994 08:49:37 GMT", "Sun, 06 Nov \u{0661}994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49:37 GMT\r\nX: 1",
+            "Sun, 06 Nov 1994 08:49:37 GMT; length=1", "Sun, 99999999999999999999 Nov 1994 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  6 08:49:37", "Sunday, Nov 06 1994 08:49:37 GMT",
+        ])
+    func malformed(text: String) {
+        #expect(HTTPDate(text) == nil)
+    }
+
+    @Test("A text of any length is looked at for a bounded time")
+    func long() {
+        #expect(HTTPDate(String(repeating: "9", count: 40)) == nil)
+        #expect(HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT" + String(repeating: " ", count: 100_000)) == nil)
+        #expect(HTTPDate(String(repeating: ",", count: 1 << 20)) == nil)
+    }
+
+    @Test(
+        "No month has more days than it has",
+        arguments: [
+            "Thu, 31 Feb 2024 00:00:00 GMT", "Fri, 30 Feb 2024 00:00:00 GMT", "Wed, 29 Feb 2023 00:00:00 GMT",
+            "Wed, 31 Apr 2024 00:00:00 GMT", "Mon, 29 Feb 2100 00:00:00 GMT",
+        ])
+    func impossibleDays(text: String) {
+        withKnownIssue("1 to 31 is accepted in every month and runs over into the next one") {
+            #expect(HTTPDate(text) == nil)
+        }
+    }
+
+    @Test(
+        "Separators stand where a form has them",
+        arguments: [
+            "---,Sun 06 Nov 1994 08:49:37 GMT", "Sun-06,Nov-1994 08:49:37 GMT", "Sun-Nov-6-08:49:37-1994",
+            "Sun, 06 Nov 1994 0008:049:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
+        ])
+    func separators(text: String) {
+        withKnownIssue("space, comma and hyphen are taken for one another: the comment says nil for anything else") {
+            #expect(HTTPDate(text) == nil)
+        }
+    }
+
+    @Test("Earlier dates come first")
+    func order() {
+        #expect(HTTPDate(secondsSinceEpoch: -1) < HTTPDate(secondsSinceEpoch: 0))
+        #expect(HTTPDate(secondsSinceEpoch: .min) < HTTPDate(secondsSinceEpoch: .max))
+        #expect(!(HTTPDate(secondsSinceEpoch: 7) < HTTPDate(secondsSinceEpoch: 7)))
+    }
+}

@@ -1,0 +1,154 @@
+import HTTPTypes
+import ResumeHTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RepresentationTests {
+    private func representation(_ lines: String...) -> Representation {
+        Representation(fields: headerFields(lines))
+    }
+
+    @Test("A09, T8: where there is a strong entity tag it is the validator, whatever the date")
+    func strongTag() {
+        let both = representation("ETag: \"a\"", "Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)")
+        #expect(both.validator?.fieldValue == Array("\"a\"".utf8))
+        #expect(both.weakness == nil)
+    }
+
+    @Test("A03, A04, G05, T8: a weak entity tag is no validator, and keeps the date from being one")
+    func weakTag() {
+        let weak = representation("ETag: W/\"a\"", "Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)")
+        #expect(weak.entityTag?.isWeak == true)
+        #expect(weak.validator == nil)
+        #expect(weak.weakness?.code.rawValue == "weak-entity-tag")
+    }
+
+    @Test("A08: neither tag nor date")
+    func none() {
+        let none = representation("Date: \(Fixture.sent)", "Content-Length: 9")
+        #expect(none.validator == nil)
+        #expect(none.weakness?.code.rawValue == "no-validator")
+    }
+
+    @Test(
+        "A05, A06, A07, M04: Last-Modified is strong a whole second before the response's Date, and not sooner",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:36 GMT", false), ("Sun, 06 Nov 1994 08:49:37 GMT", false),
+            ("Sun, 06 Nov 1994 08:49:38 GMT", true), ("Sun, 06 Nov 1994 08:50:37 GMT", true),
+            ("Sunday, 06-Nov-94 08:49:38 GMT", true), ("Sun Nov  6 08:49:37 1994", false), ("", false), ("now", false),
+        ])
+    func oneSecond(date: String, isStrong: Bool) {
+        let dated = representation("Last-Modified: \(Fixture.modified)", "Date: \(date)", "Age: 90000")
+        #expect((dated.validator != nil) == isStrong)
+        #expect((dated.weakness?.code.rawValue == "date-too-fresh") == !isStrong)
+    }
+
+    @Test("A07: without a Date nothing is proved about Last-Modified")
+    func noDate() {
+        #expect(representation("Last-Modified: \(Fixture.modified)").validator == nil)
+        #expect(representation("Last-Modified: \(Fixture.modified)", "Date: x", "Date: y").validator == nil)
+    }
+
+    @Test("Promise 10: the reason says what is the case, not that an absent Date was too fresh")
+    func reasonWithoutDate() {
+        let noDate = representation("Last-Modified: \(Fixture.modified)")
+        let noParse = representation("Last-Modified: last week", "Date: \(Fixture.sent)")
+        withKnownIssue("both are told as 'less than a second older than the response'") {
+            #expect(noDate.weakness?.text.contains("less than a second older") == false)
+            #expect(noParse.weakness?.text.contains("less than a second older") == false)
+        }
+    }
+
+    @Test(
+        "A05: the date goes back exactly as it came",
+        arguments: [
+            "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 GMT",
+        ])
+    func dateVerbatim(text: String) throws {
+        let validator = try #require(representation("Last-Modified: \(text)", "Date: \(Fixture.sent)").validator)
+        #expect(validator == .lastModified(text))
+        #expect(validator.fieldValue == Array(text.utf8))
+    }
+
+    @Test("A12: what is no entity tag is no validator", arguments: ["abc", "\"abc", "w/\"a\"", "\"a\", \"b\"", ""])
+    func malformedTag(text: String) {
+        let made = representation("ETag: \(text)")
+        #expect(made.entityTag == nil)
+        #expect(made.validator == nil)
+    }
+
+    @Test("B11, F15: two entity tags that differ are none; two that agree are one")
+    func twoTags() {
+        #expect(representation("ETag: \"a\"", "ETag: \"b\"").validator == nil)
+        #expect(representation("ETag: \"a\"", "ETag: \"a\" ").validator?.fieldValue == Array("\"a\"".utf8))
+        #expect(representation("ETag: \"a\r\n b\"").validator == nil)
+    }
+
+    @Test(
+        "A04, T8: a date is no way round an entity tag that cannot be kept",
+        arguments: [
+            ["ETag: \"\(String(repeating: "a", count: 8191))\""],
+            ["ETag: W/\"\(String(repeating: "a", count: 70_000))\""],
+            ["ETag: \"a\"", "ETag: \"b\""], ["ETag: \"\u{EF}\u{BF}\u{BD}\""],
+        ])
+    func unusableTagAndDate(lines: [String]) {
+        let fields = headerFields(lines + ["Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)"])
+        withKnownIssue("RFC 9110, 13.1.5: a date only where there is no entity tag; here there is one, not kept") {
+            #expect(Representation(fields: fields).validator == nil)
+        }
+    }
+
+    @Test(
+        "F09, F10: Content-Length is a decimal number or not known",
+        arguments: [
+            ("0", 0), ("5", 5), ("005", 5), ("4294967297", 4_294_967_297), ("9223372036854775807", .max), ("-5", nil),
+            ("+5", nil), ("0x10", nil), ("1e3", nil), ("5, 5", nil), ("", nil), ("9223372036854775808", nil),
+            ("99999999999999999999999", nil), ("9999999999999999999999999999999999999999", nil), ("\u{B2}", nil),
+        ] as [(String, Int64?)])
+    func contentLength(text: String, expected: Int64?) {
+        #expect(representation("Content-Length: \(text)").completeLength == expected)
+    }
+
+    @Test("F07, F08: a length beside Transfer-Encoding, or two lengths, are none")
+    func noLength() {
+        #expect(representation("Content-Length: 5", "Content-Length: 6").completeLength == nil)
+        #expect(representation("Content-Length: 5", "Content-Length: 5").completeLength == 5)
+        #expect(representation("Content-Length: 5", "Transfer-Encoding: chunked").completeLength == nil)
+        #expect(representation("Transfer-Encoding: chunked").completeLength == nil)
+    }
+
+    @Test(
+        "D11, D12: only 'none' turns ranges off",
+        arguments: [
+            (["Accept-Ranges: none"], false), (["Accept-Ranges: NONE"], false), (["Accept-Ranges: bytes"], true),
+            ([], true),
+            (["Accept-Ranges: items"], true), (["Accept-Ranges:"], true),
+        ] as [([String], Bool)])
+    func acceptRanges(lines: [String], expected: Bool) {
+        #expect(Representation(fields: headerFields(lines)).acceptsRanges == expected)
+    }
+
+    @Test("Other fields are kept as they came")
+    func otherFields() {
+        let made = representation(
+            "Content-Type: Text/HTML; charset=utf-8", "Repr-Digest: sha-256=:AAAA:", "Date: \(Fixture.sent)")
+        #expect(made.contentType == "Text/HTML; charset=utf-8")
+        #expect(made.reprDigest == "sha-256=:AAAA:")
+        #expect(made.date == Fixture.sent)
+        #expect(representation() == Representation())
+    }
+
+    @Test("A17: a planted date with a line break in it is no validator")
+    func plantedDate() {
+        for text in ["\(Fixture.modified)\r\nX: 1", "\(Fixture.modified)\n", "\0", "Sun, 06 Nov 1994\n08:49:37 GMT"] {
+            #expect(Representation(lastModified: text, date: Fixture.sent).validator == nil)
+        }
+        let planted = Representation(lastModified: "X:\r\n1, 06 Nov 1994 08:49:37 GMT", date: Fixture.sent)
+        withKnownIssue("what stands in the place of the day's name is not looked at") {
+            #expect(planted.validator == nil)
+        }
+        // HTTPField makes spaces of them, so that at least nothing is injected.
+        let sent = Plan(for: HeldPartial(representation: planted, length: Fixture.length)).fields[.ifRange] ?? ""
+        #expect(!sent.unicodeScalars.contains { $0 == "\r" || $0 == "\n" })
+    }
+}

@@ -1,0 +1,64 @@
+import HTTPTypes
+import ResumeHTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryAfterTests {
+    @Test(
+        "I04, I06: seconds, clamped",
+        arguments: [
+            ("0", 0), ("2", 2), ("002", 2), ("599", 599), ("600", 600), ("601", 600), ("31536000", 600),
+            ("1000000000000", 600), ("9223372036854775807", 600), ("9223372036854775808", 600),
+            ("18446744073709551616", 600),
+        ] as [(String, Int64)])
+    func seconds(text: String, expected: Int64) {
+        #expect(RetryAfter.seconds(in: headerFields(["Retry-After: \(text)"])) == expected)
+    }
+
+    @Test("I06: forty digits, and a hundred thousand, are a long wait")
+    func manyDigits() {
+        for count in [40, 100_000] {
+            let digits = String(repeating: "9", count: count)
+            #expect(RetryAfter.seconds(in: headerFields(["Retry-After: \(digits)"])) == RetryAfter.longest)
+        }
+        #expect(RetryAfter.seconds(in: headerFields(["Retry-After: " + String(repeating: "0", count: 40) + "7"])) == 7)
+    }
+
+    @Test(
+        "I06: garbage is no wait",
+        arguments: ["-1", "+1", "1.5", "1e3", "0x10", "2s", "soon", "", " ", "1 2", "1, 1", "\u{661}", "-\(Int64.max)"])
+    func garbage(text: String) {
+        #expect(RetryAfter.seconds(in: headerFields(["Retry-After: \(text)", "Date: \(Fixture.sent)"])) == nil)
+    }
+
+    @Test(
+        "I05: a date counts from the response's own Date, not from the local clock",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:40 GMT", 2), ("Sunday, 06-Nov-94 08:49:40 GMT", 2),
+            ("Sun Nov  6 08:49:40 1994", 2),
+            ("Sun, 06 Nov 1994 08:49:38 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+            ("Mon, 01 Jan 0001 00:00:00 GMT", 0),
+            ("Sun, 06 Nov 1994 09:49:38 GMT", 600), ("Fri, 31 Dec 9999 23:59:59 GMT", 600),
+        ] as [(String, Int64)])
+    func date(text: String, expected: Int64) {
+        let fields = headerFields(["Retry-After: \(text)", "Date: \(Fixture.sent)"])
+        #expect(RetryAfter.seconds(in: fields) == expected)
+    }
+
+    @Test("I05: a date without a Date to count from is no wait")
+    func noDate() {
+        let later = "Retry-After: Sun, 06 Nov 1994 08:49:40 GMT"
+        #expect(RetryAfter.seconds(in: headerFields([later])) == nil)
+        #expect(RetryAfter.seconds(in: headerFields([later, "Date: yesterday"])) == nil)
+        #expect(
+            RetryAfter.seconds(in: headerFields([later, "Date: \(Fixture.sent)", "Date: \(Fixture.modified)"])) == nil)
+        #expect(RetryAfter.seconds(in: headerFields(["Retry-After: 3", "Date: yesterday"])) == 3)
+    }
+
+    @Test("Two fields that differ are none")
+    func conflicting() {
+        #expect(RetryAfter.seconds(in: headerFields(["Retry-After: 3", "Retry-After: 4"])) == nil)
+        #expect(RetryAfter.seconds(in: headerFields(["Retry-After: 3", "Retry-After: 3"])) == 3)
+        #expect(RetryAfter.seconds(in: headerFields([])) == nil)
+    }
+}

@@ -1,0 +1,128 @@
+import HTTPTypes
+import ResumeHTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryBudgetTests {
+    private func waits(_ limits: RetryBudget.Limits, jitter: Double, retryAfter: Int64? = nil) -> [Double] {
+        var budget = RetryBudget(limits)
+        var waits: [Double] = []
+        while waits.count < 1000,
+            case .wait(let seconds) = budget.failed(progressed: false, retryAfter: retryAfter, jitter: jitter)
+        {
+            waits.append(seconds)
+        }
+        return waits
+    }
+
+    @Test("The defaults wait 0.5, 1, 2, ... seconds at most, half of that at least, five times")
+    func defaults() {
+        #expect(waits(RetryBudget.Limits(), jitter: 1) == [0.5, 1, 2, 4, 8])
+        #expect(waits(RetryBudget.Limits(), jitter: 0) == [0.25, 0.5, 1, 2, 4])
+        #expect(waits(RetryBudget.Limits(), jitter: 0.5) == [0.375, 0.75, 1.5, 3, 6])
+    }
+
+    @Test(
+        "Jitter outside 0 to 1 is clamped",
+        arguments: [-1, 2, -.infinity, .infinity, .greatestFiniteMagnitude] as [Double])
+    func clampedJitter(jitter: Double) {
+        #expect(waits(RetryBudget.Limits(), jitter: jitter) == waits(RetryBudget.Limits(), jitter: jitter < 0 ? 0 : 1))
+    }
+
+    @Test("A wait is a finite number that a clock can sleep for")
+    func finite() {
+        let broken = [
+            waits(RetryBudget.Limits(), jitter: .nan), waits(RetryBudget.Limits(firstDelay: .nan), jitter: 0.5),
+            waits(RetryBudget.Limits(firstDelay: .infinity, longestDelay: .infinity), jitter: 0.5),
+        ]
+        withKnownIssue("NaN and infinity pass; Task.sleep(for: .seconds(.nan)) traps") {
+            #expect(broken.allSatisfy { $0.allSatisfy { $0.isFinite } })
+        }
+    }
+
+    @Test("No wait is longer than the longest, however many there were")
+    func longest() {
+        let waits = waits(RetryBudget.Limits(retries: 200, firstDelay: 0.5, longestDelay: 30), jitter: 1)
+        #expect(waits.count == 200)
+        #expect(waits.max() == 30)
+        #expect(waits.suffix(190).allSatisfy { $0 == 30 })
+        #expect(waits == waits.sorted())
+    }
+
+    @Test("I04: what the server asks for is waited for at least")
+    func retryAfter() {
+        #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: 3) == [3, 3, 3, 4, 8])
+        #expect(waits(RetryBudget.Limits(), jitter: 0, retryAfter: 600) == [600, 600, 600, 600, 600])
+        #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: -5) == waits(RetryBudget.Limits(), jitter: 1))
+        #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: .min) == waits(RetryBudget.Limits(), jitter: 1))
+    }
+
+    @Test("I08: a byte of progress renews the tries and the first wait")
+    func renewal() {
+        var budget = RetryBudget(RetryBudget.Limits(retries: 2))
+        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
+        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .wait(seconds: 1))
+        #expect(budget.failed(progressed: true, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
+        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .wait(seconds: 1))
+        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .giveUp)
+        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .giveUp)
+    }
+
+    @Test("D09, E09: without progress it ends", arguments: [0, 1, 5, 1000])
+    func bounded(retries: Int) {
+        #expect(waits(RetryBudget.Limits(retries: retries), jitter: 0.3).count == retries)
+    }
+
+    @Test("Limits below zero are zero")
+    func limits() {
+        let limits = RetryBudget.Limits(retries: -1, firstDelay: -1, longestDelay: -1, restarts: -1)
+        #expect(limits == RetryBudget.Limits(retries: 0, firstDelay: 0, longestDelay: 0, restarts: 0))
+        var changed = RetryBudget.Limits(retries: 3)
+        changed.firstDelay = -7
+        #expect(waits(changed, jitter: 1) == [0, 0, 0])
+        changed.retries = .min
+        #expect(waits(changed, jitter: 1) == [])
+    }
+
+    @Test("B14, T11: restarts are bounded, and progress does not renew them", arguments: [0, 1, 3])
+    func restarts(limit: Int) {
+        var budget = RetryBudget(RetryBudget.Limits(restarts: limit))
+        for _ in 0..<limit {
+            #expect(budget.restarted() == true)
+            _ = budget.failed(progressed: true, retryAfter: nil, jitter: 0)
+        }
+        #expect(budget.restarted() == false)
+        #expect(budget.restarted() == false)
+    }
+
+    @Test("B14, M03, T11: replicas that disagree are never spliced, and end as unstable")
+    func alternatingReplicas() {
+        var budget = RetryBudget()
+        var held = Fixture.tagged
+        var avoidsRange: Reason?
+        for request in 0..<100 {
+            let plan = Plan(for: held, avoidsRange: avoidsRange)
+            let tag = "ETag: \"\(request)\""
+            let isRange = if case .range = plan { true } else { false }
+            let head = response(isRange ? 206 : 200, [tag, isRange ? Fixture.contentRange : "Content-Length: 250000"])
+            switch Verdict(for: head, to: plan, held: held) {
+            case .askForWhole(let reason):
+                #expect(isRange)
+                #expect(reason.code.rawValue == "entity-tag-changed")
+                avoidsRange = reason
+            case .startOver(let representation, let reason):
+                #expect(reason.code.rawValue == "entity-tag-changed")
+                held = HeldPartial(representation: representation, length: Fixture.length)
+                avoidsRange = nil
+                guard budget.restarted() else {
+                    #expect(request == 7)
+                    return
+                }
+            case let verdict:
+                Issue.record("\(verdict.summary)")
+                return
+            }
+        }
+        Issue.record("it never ended")
+    }
+}

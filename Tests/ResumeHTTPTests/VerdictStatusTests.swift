@@ -1,0 +1,127 @@
+import HTTPTypes
+import ResumeHTTP
+import Testing
+
+/// Answers that carry no byte of the file.
+@Suite(.timeLimit(.minutes(1)))
+struct VerdictStatusTests {
+    private static let nothing = HeldPartial(representation: nil, length: 0)
+
+    @Test(
+        "E, T6: a 416 means complete only where the length is what is held and the validator agrees",
+        arguments: [
+            Answer("E01", ["Content-Range: bytes */100000", "ETag: \"a\""], "complete: resumed"),
+            Answer("E01: nginx sends no tag", ["Content-Range: bytes */100000"], "range-not-satisfiable"),
+            Answer("E02", ["Content-Range: bytes */99999", "ETag: \"a\""], "range-not-satisfiable"),
+            Answer("E03", ["Content-Range: bytes */250000", "ETag: \"a\""], "range-not-satisfiable"),
+            Answer("E04", [], "range-not-satisfiable"),
+            Answer("E04: tag only", ["ETag: \"a\""], "range-not-satisfiable"),
+            Answer("E05", ["Content-Type: text/html", "Content-Length: 197"], "range-not-satisfiable"),
+            Answer("E06", ["Content-Range: bytes */100000", "ETag: \"b\""], "range-not-satisfiable"),
+            Answer("E06: weak", ["Content-Range: bytes */100000", "ETag: W/\"a\""], "range-not-satisfiable"),
+            Answer(
+                "C12", ["Content-Range: bytes */100000", "Content-Range: bytes */9", "ETag: \"a\""],
+                "range-not-satisfiable"),
+            Answer("C11", ["Content-Range: bytes */99999999999999999999", "ETag: \"a\""], "range-not-satisfiable"),
+            Answer("a range", ["Content-Range: bytes 0-99999/100000", "ETag: \"a\""], "range-not-satisfiable"),
+        ])
+    func unsatisfied(answer: Answer) {
+        let held = Fixture.held { $0.completeLength = nil }
+        let verdict = Fixture.judge(416, answer.lines, held: held)
+        #expect(verdict.summary == (answer.id == "E01" ? answer.expected : "ask for whole: \(answer.expected)"))
+        if answer.id == "E01" { #expect(verdict.representation?.completeLength == Fixture.length) }
+    }
+
+    @Test("E06: where the length was known, a 416 with a shorter one completes nothing")
+    func contradiction() {
+        let verdict = Fixture.judge(416, ["Content-Range: bytes */100000", "ETag: \"a\""])
+        #expect(verdict.summary == "ask for whole: range-not-satisfiable")
+    }
+
+    @Test("E01: a date counts as well")
+    func dated() {
+        var held = Fixture.dated
+        held.representation?.completeLength = nil
+        let lines = ["Content-Range: bytes */100000", "Last-Modified: \(Fixture.modified)"]
+        #expect(Fixture.judge(416, lines, held: held).summary == "complete: resumed")
+        let later = ["Content-Range: bytes */100000", "Last-Modified: \(Fixture.sent)"]
+        #expect(Fixture.judge(416, later, held: held).summary == "ask for whole: range-not-satisfiable")
+    }
+
+    @Test("E09: a 416 to a request for the whole is an error")
+    func wholeUnsatisfied() {
+        let lines = ["Content-Range: bytes */0"]
+        #expect(Fixture.judge(416, lines, held: Self.nothing).summary == "refuse: status-416")
+        let whole = Verdict(for: response(416, lines), to: .whole(reason: .restartRequested), held: Fixture.tagged)
+        #expect(whole.summary == "refuse: status-416")
+    }
+
+    @Test("E08, I10: a server that rejects the range or the condition is asked for the whole")
+    func rejected() {
+        #expect(Fixture.judge(400).summary == "ask for whole: range-rejected")
+        #expect(Fixture.judge(412).summary == "ask for whole: precondition-failed")
+        #expect(Fixture.judge(400, held: Self.nothing).summary == "refuse: status-400")
+        #expect(Fixture.judge(412, held: Self.nothing).summary == "refuse: status-412")
+    }
+
+    @Test(
+        "I05, I07, I13: what may pass is tried again",
+        arguments: [408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 599])
+    func transient(status: Int) {
+        #expect(Fixture.judge(status, ["Retry-After: 2"]).summary == "retry after 2: status-\(status)")
+        #expect(Fixture.judge(status).summary == "retry later: status-\(status)")
+        #expect(Fixture.judge(status, held: Self.nothing).summary == "retry later: status-\(status)")
+    }
+
+    @Test("I04, I06: what a server asks for is clamped", arguments: ["-1", "1000000000000", "garbage"])
+    func retryAfter(text: String) {
+        guard case .retry(_, let seconds) = Fixture.judge(429, ["Retry-After: \(text)"]) else {
+            Issue.record("not tried again")
+            return
+        }
+        #expect((0...RetryAfter.longest).contains(seconds ?? 0))
+    }
+
+    @Test(
+        "I01, I02, I03, I09, I11, I13, I14, I16, H15, T28, T40: an error, and what is held stays",
+        arguments: [
+            201, 202, 204, 205, 207, 226, 300, 304, 305, 306, 399, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411,
+            413,
+            414, 417, 421, 428, 431, 451, 501, 505, 506, 508, 510, 511, 600, 999, 0, 99,
+        ])
+    func refused(status: Int) {
+        let lines = ["ETag: \"a\"", Fixture.contentRange, "Content-Length: 154096", "Retry-After: 1"]
+        for held in [Fixture.tagged, Self.nothing] {
+            #expect(Fixture.judge(status, lines, held: held).summary == "refuse: status-\(status)")
+        }
+    }
+
+    @Test("No status but 200, 203, 206 and 416 ever touches a byte")
+    func bodies() {
+        let lines = ["ETag: \"a\"", Fixture.contentRange, "Content-Range: bytes 95904-249999/250000"]
+        for status in 0...999 where ![200, 203, 206, 416].contains(status) {
+            #expect(Fixture.judge(status, lines).representation == nil)
+        }
+    }
+
+    @Test("L03: a reason phrase is shown without control characters")
+    func phrase() {
+        let head = response(404, phrase: "Not \u{1B}]0;x\u{7} Found")
+        let verdict = Verdict(for: head, to: Plan(for: Fixture.tagged), held: Fixture.tagged)
+        #expect(verdict.summary == "refuse: status-404")
+        #expect(!verdict.reason.text.unicodeScalars.contains { $0.properties.generalCategory == .control })
+        #expect(Fixture.judge(404).reason.text == "The server answered 404.")
+    }
+
+    @Test("L03: text of foreign origin is shown escaped")
+    func printable() {
+        #expect(Printable.escaped("plain, \u{E9} \u{1F600}") == "plain, \u{E9} \u{1F600}")
+        #expect(Printable.escaped("\u{1B}[31m\r\n\0") == "\\u{1B}[31m\\u{D}\\u{A}\\u{0}")
+        for unsafe in [
+            "\u{7F}", "\u{9B}", "\u{85}", "\u{202E}", "\u{2066}", "\u{200B}", "\u{2028}", "\u{2029}", "\u{E000}",
+        ] {
+            #expect(Printable.escaped("a\(unsafe)b").hasPrefix("a\\u{"))
+            #expect(Printable.escaped("a\(unsafe)b").hasSuffix("}b"))
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CollectorTests {
+    /// Puts a partial of a size into a store, used later than all before it.
+    static func put(_ name: String, _ size: Int, into store: DownloadStore) async throws {
+        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"))
+        try await HonestServer(sampleBytes(size * 2, seed: UInt64(size))).fill(transfer, upTo: size)
+        try await transfer.close()
+        // The order of use is kept in milliseconds.
+        try await Task.sleep(for: .milliseconds(3))
+    }
+
+    static func names(_ store: DownloadStore) async throws -> [String] {
+        try await store.entries().map { String($0.key.split(separator: "/").last ?? "") }
+    }
+
+    @Test("The least recently used go first, and only as many as needed")
+    func leastRecentlyUsed() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["a", "b", "c", "d"] { try await Self.put(name, 100_000, into: store) }
+            try await (store.begin(try DownloadURL("http://127.0.0.1/a"))).close()
+            let dry = try await store.collect(maximumSize: 250_000, dryRun: true)
+            #expect(dry.removed.count == 2)
+            #expect(try await Self.names(store).count == 4)
+            let report = try await store.collect(maximumSize: 250_000)
+            #expect(report.removed.map(\.key) == ["http://127.0.0.1/b", "http://127.0.0.1/c"])
+            #expect(report.freedBytes == 200_000)
+            #expect(try await Self.names(store) == ["d", "a"])
+            #expect(try Files.names(in: folder["store/blobs"]).count == 2)
+            #expect(try await store.totals().receivedBytes == 200_000)
+            #expect(try await store.verify().isEmpty)
+        }
+    }
+
+    @Test("What has expired goes first, however little is held; what is pinned stays")
+    func expired() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["old", "pinned", "new"] { try await Self.put(name, 1000, into: store) }
+            try TransferTests.sql(folder, "UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%new'")
+            #expect(try await store.setPinned(true, key: "http://127.0.0.1/pinned"))
+            let report = try await store.collect(maximumAge: 86_400)
+            #expect(report.removed.map(\.reason.code.rawValue) == ["expired"])
+            #expect(try await Self.names(store) == ["pinned", "new"])
+            _ = try await store.collect(maximumSize: 0)
+            #expect(try await Self.names(store) == ["pinned"])
+        }
+    }
+
+    @Test("T22, T23: what is in use is never taken, and the next ones are tried")
+    func inUse() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["running", "idle"] { try await Self.put(name, 100_000, into: store) }
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/running"))
+            try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%running'")
+            let report = try await store.collect(maximumSize: 0)
+            #expect(report.inUse == ["http://127.0.0.1/running"])
+            #expect(try await Self.names(store) == ["running"])
+            #expect(await transfer.partial.length == 100_000)
+            let purge = try await store.purge { _ in true }
+            #expect(purge.removed.isEmpty && purge.inUse.count == 1)
+            try await transfer.close()
+            _ = try await store.collect(maximumSize: 0)
+            #expect(try await Self.names(store).isEmpty)
+        }
+    }
+
+    @Test("T25: files without rows and rows without files go, foreign files stay")
+    func orphans() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await Self.put("a", 1000, into: store)
+            try await Self.put("b", 1000, into: store)
+            let blobs = folder["store/blobs"]
+            let first = try #require(try await store.entry(key: "http://127.0.0.1/a")?.chunks.first)
+            try FileManager.default.removeItem(atPath: folder["store/\(first.path)"])
+            try Files.write(sampleBytes(10_000), to: "\(blobs)/0123456789abcdef0123456789abcdef")
+            try Files.write([1], to: "\(blobs)/notes.txt")
+            #expect(Set(try await store.verify().map(\.kind)) == [.blobMissing, .orphan])
+            let report = try await store.collect()
+            #expect(report.orphans == ["blobs/0123456789abcdef0123456789abcdef"])
+            #expect(try await Self.names(store) == ["b"])
+            #expect(try Files.names(in: blobs).contains("notes.txt"))
+            #expect(try await store.verify().isEmpty)
+        }
+    }
+
+    @Test("T24: a thousand entries go in batches, and the totals agree all along")
+    func many() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            await store.close()
+            try TransferTests.sql(
+                folder,
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+                INSERT INTO download (key, url, generation, created_at, used_at, boot_id)
+                SELECT 'key' || i, 'http://127.0.0.1/' || i, 1, i, i, 'x' FROM n;
+                INSERT INTO chunk (download, first_byte, path, received)
+                SELECT id, 0, printf('blobs/%032x', id), 10 FROM download;
+                UPDATE store SET entries = 1000, received = 10000;
+                """)
+            let again = try await DownloadStore.open(at: folder["store"])
+            for number in 1...1000 {
+                let name = String(number, radix: 16)
+                try Files.write([0], to: folder["store/blobs/\(String(repeating: "0", count: 32 - name.count))\(name)"])
+            }
+            let report = try await again.collect(maximumSize: 2000, maximumAge: Int64.max)
+            #expect(report.removed.count == 800)
+            #expect(try await again.totals() == Totals(entries: 200, receivedBytes: 2000))
+            #expect(try Files.names(in: folder["store/blobs"]).count == 200)
+        }
+    }
+
+    @Test("verify --repair keeps what is there and drops the rest")
+    func repair() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await Self.put("a", 100_000, into: store)
+            let chunk = try #require(try await store.entry(key: "http://127.0.0.1/a")?.chunks.first)
+            try await Shell.run("truncate", "-s", "40000", folder["store/\(chunk.path)"])
+            try TransferTests.sql(folder, "UPDATE store SET received = 7")
+            #expect(try await store.verify().map(\.kind) == [.blobShort, .totals])
+            #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
+            #expect(try await store.verify().isEmpty)
+            #expect(try await store.entry(key: "http://127.0.0.1/a")?.receivedBytes == 40_000)
+        }
+    }
+
+    @Test("A full file system: no space is told, what came is kept, and the collector still works",
+        .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"))
+    func fullDisk() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["disk"])
+            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder["disk"])
+            do {
+                try await fill(folder)
+            } catch {
+                try await Shell.run("umount", folder["disk"])
+                throw error
+            }
+            try await Shell.run("umount", folder["disk"])
+        }
+    }
+
+    private func fill(_ folder: TemporaryFolder) async throws {
+        let store = try await DownloadStore.open(at: folder["disk/store"])
+        try await Self.put("old", 2_000_000, into: store)
+        // Announced to be longer than the disk: refused before a byte is written, the idle entry given up for it.
+        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/huge"))
+        await #expect(throws: StoreError(.noSpace, "")) {
+            try await HonestServer(sampleBytes(7_000_000)).fill(transfer, upTo: 1)
+        }
+        try await transfer.close()
+        try await Self.put("kept", 2_000_000, into: store)
+        // Filled to the last byte from outside.
+        _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
+        let running = try await store.begin(try DownloadURL("http://127.0.0.1/kept"))
+        let before = await running.partial.length
+        await #expect(throws: StoreError(.noSpace, "")) {
+            try await HonestServer(sampleBytes(4_000_000, seed: 2_000_000)).fill(running)
+        }
+        try? await running.close()
+        #expect(try await store.entry(key: "http://127.0.0.1/kept")?.receivedBytes == before)
+        let free = try store.freeSpace()
+        let report = try await store.collect(maximumSize: 0)
+        #expect(report.removed.count == 1)
+        #expect(try store.freeSpace() - free >= 1_900_000)
+        #expect(try await store.verify().isEmpty)
+        await store.close()
+    }
+}

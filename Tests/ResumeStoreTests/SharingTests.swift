@@ -1,0 +1,107 @@
+import Foundation
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Several downloads of one key, in one process; those of several processes are in the tests of resumectl.
+@Suite(.timeLimit(.minutes(1)))
+struct SharingTests {
+    static let url = "http://127.0.0.1/file.bin"
+
+    @Test("Whoever does not want to wait is told that the entry is in use")
+    func inUse() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let other = try await DownloadStore.open(at: folder["store"])
+            let first = try await store.begin(try DownloadURL(Self.url))
+            for store in [store, other] {
+                await #expect(throws: StoreError(.inUse, "")) {
+                    _ = try await store.begin(try DownloadURL(Self.url), waits: false)
+                }
+            }
+            #expect(try await other.entry(key: Self.url)?.isInUse == true)
+            try await first.close()
+        }
+    }
+
+    @Test("M08: who waits takes a copy of the finished download; the last one takes the blob itself")
+    func copies() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(1_000_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await store.begin(try DownloadURL(Self.url))
+            let waiting = (1...3).map { number in
+                Task {
+                    let transfer = try await store.begin(try DownloadURL(Self.url))
+                    let isComplete = await transfer.isComplete
+                    if !isComplete { try await server.fill(transfer) }
+                    try await transfer.deliver(to: Destination(checking: folder["copy\(number)"]))
+                    return isComplete
+                }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            try await server.fill(first)
+            try await first.deliver(to: Destination(checking: folder["first"]))
+            for task in waiting { #expect(try await task.value, "nobody fetched it again") }
+            for name in ["first", "copy1", "copy2", "copy3"] {
+                #expect(try Files.bytes(folder[name]) == server.content)
+                var status = stat()
+                #expect(stat(folder[name], &status) == 0 && status.st_nlink == 1, "files of their own")
+            }
+            #expect(try await store.entries().isEmpty)
+            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        }
+    }
+
+    @Test("Who waits goes on from where a holder stopped; a waiter who is cancelled leaves nothing behind")
+    func takeover() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(1_000_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await store.begin(try DownloadURL(Self.url))
+            let cancelled = Task { try await store.begin(try DownloadURL(Self.url)) }
+            let next = Task { try await store.begin(try DownloadURL(Self.url)) }
+            try await Task.sleep(for: .milliseconds(50))
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+            try await server.fill(first, upTo: 600_000)
+            try await first.close()
+            let transfer = try await next.value
+            #expect(await transfer.partial.length == 600_000)
+            try await server.fill(transfer)
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == server.content)
+            #expect(try await store.entries().isEmpty)
+        }
+    }
+
+    @Test("Delivery to another file system is a copy, and replaces a file or link of the same name",
+        .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm"), "needs a second file system"))
+    func otherFileSystem() async throws {
+        try await TemporaryFolder.with { folder in
+            let target = "/dev/shm/resume-test-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: target) }
+            try Files.write(sampleBytes(10), to: folder["precious"])
+            try await Shell.run("ln", "-s", folder["precious"], target)
+            let server = HonestServer(sampleBytes(1_000_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await store.begin(try DownloadURL(Self.url))
+            try await server.fill(transfer)
+            try await transfer.deliver(to: Destination(checking: target))
+            #expect(try Files.bytes(target) == server.content)
+            #expect(try Files.bytes(folder["precious"]).count == 10, "the link was replaced, not followed")
+        }
+    }
+
+    @Test("A destination that cannot be written is found out before anything is fetched")
+    func destinations() async throws {
+        try await TemporaryFolder.with { folder in
+            for path in [folder.path, folder["no/such/folder/file"], "/dev/null", "/proc/file", "", folder.path + "/"] {
+                #expect(throws: StoreError(.destination, ""), "\(path)") { _ = try Destination(checking: path) }
+            }
+            let left = try Files.names(in: folder.path)
+            #expect(left.isEmpty, "the check leaves nothing behind")
+        }
+    }
+}

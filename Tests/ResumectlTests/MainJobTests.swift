@@ -1,0 +1,139 @@
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// The main job as its users run it: processes, signals, a real origin.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct MainJobTests {
+    @Test("nginx, 200 MiB, SIGKILL at twenty random moments: right, and hardly anything is sent twice",
+        .enabled(if: Nginx.isInstalled, "needs nginx"))
+    func killedTwentyTimes() async throws {
+        try await TemporaryFolder.with { folder in
+            let size = 200 << 20
+            let content = sampleBytes(size)
+            try await Shell.run("mkdir", folder["www"])
+            try Files.write(content, to: folder["www/file"])
+            let nginx = try await Nginx(serving: folder["www"])
+            let program = Resumectl(folder: folder)
+            for _ in 0..<20 {
+                let process = try program.start("get", nginx.url("slow/file"), "--output", folder["out"])
+                try await Task.sleep(for: .milliseconds(Int.random(in: 100...330)))
+                process.send(SIGKILL)
+                await process.wait()
+                #expect(!Files.exists(folder["out"]), "nothing appears before it is whole")
+            }
+            let last = try await program.run("get", nginx.url("slow/file"), "--output", folder["out"])
+            #expect(last.status == 0, "\(last.errors)")
+            await nginx.stop()
+            let same = try Files.bytes(folder["out"]) == content
+            #expect(same)
+            #expect(try await program.run("list").output.isEmpty)
+        }
+    }
+
+    @Test("nginx: no more than 1.05 times the size is sent in all",
+        .enabled(if: Nginx.isInstalled, "needs nginx"))
+    func sentTwice() async throws {
+        try await TemporaryFolder.with { folder in
+            let size = 200 << 20
+            try await Shell.run("mkdir", folder["www"])
+            try Files.write(sampleBytes(size), to: folder["www/file"])
+            let nginx = try await Nginx(serving: folder["www"])
+            let program = Resumectl(folder: folder)
+            for _ in 0..<20 {
+                let process = try program.start("get", nginx.url("slow/file"), "--output", folder["out"])
+                try await Task.sleep(for: .milliseconds(Int.random(in: 100...330)))
+                process.send(SIGKILL)
+                await process.wait()
+            }
+            #expect(try await program.run("get", nginx.url("slow/file"), "--output", folder["out"]).status == 0)
+            let log = try nginx.log()
+            await nginx.stop()
+            let sent = log.reduce(0) { $0 + $1.bytes }
+            let ratio = Double(sent) / Double(size)
+            print("killed twenty times: \(log.count) requests, sent \(ratio) times the size")
+            #expect(ratio <= 1.05)
+            #expect(log.dropFirst().contains { $0.status == 206 })
+            #expect(log.filter { $0.status == 200 }.count <= 3, "only before anything was held")
+        }
+    }
+
+    @Test("nginx: a file that changes between two runs comes new and whole, and the reason is told",
+        .enabled(if: Nginx.isInstalled, "needs nginx"))
+    func changedOnNginx() async throws {
+        try await TemporaryFolder.with { folder in
+            let new = sampleBytes(8_000_000, seed: 2)
+            try await Shell.run("mkdir", folder["www"])
+            try Files.write(sampleBytes(8_000_000), to: folder["www/file"])
+            try await Shell.run("touch", "-d", "2024-01-01", folder["www/file"])
+            let nginx = try await Nginx(serving: folder["www"], rate: "4m")
+            let program = Resumectl(folder: folder)
+            let process = try program.start("get", nginx.url("slow/file"), "--output", folder["out"])
+            try await Task.sleep(for: .seconds(1))
+            process.send(SIGKILL)
+            await process.wait()
+            #expect(try await program.run("list").output.contains("partial"))
+            try Files.write(new, to: folder["www/file"])
+            let outcome = try await program.run("get", nginx.url("slow/file"), "--output", folder["out"])
+            await nginx.stop()
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.contains("its entity tag was"))
+            let same = try Files.bytes(folder["out"]) == new
+            #expect(same)
+            let log = try await program.run("log", "--json", nginx.url("slow/file"))
+            #expect(log.output.contains("\"kind\":\"restarted\"") && log.output.contains("\"entity-tag-changed\""))
+        }
+    }
+
+    @Test("T2: an origin that answers 206 for a changed file is not believed; show and log say why")
+    func changedWith206() async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let old = Content(length: 3_000_000, seed: 1)
+            let new = Content(length: 3_000_000, seed: 2)
+            try await OriginServer.withServer(
+                handler: { .file(Resource(old, etag: "\"v1\""), for: $0, cutAfter: 1_500_000) },
+                { server in
+                    let url = "\(server.baseURL)/file"
+                    let first = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
+                    #expect(first.status == 75)
+                    var changed = Resource(new, etag: "\"v2\"")
+                    changed.ignoresIfRange = true
+                    let liar = changed
+                    server.setHandler { .file(liar, for: $0, cutAfter: 2_000_000) }
+                    let second = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
+                    #expect(second.status == 75)
+                    for command in ["show", "log"] {
+                        let told = try await program.run(command, url).output
+                        #expect(told.contains("its entity tag was \"v1\" and is now \"v2\""), "\(told)")
+                    }
+                    let third = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
+                    #expect(third.status == 0, "\(third.errors)")
+                })
+            let bytes = try Files.bytes(folder["out"])
+            #expect(bytes.count == 3_000_000 && new.matches(bytes))
+        }
+    }
+
+    @Test("SIGINT ends with 130 and SIGTERM with 75, and what came is kept", arguments: [SIGINT, SIGTERM])
+    func signals(signal: Int32) async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let resource = Resource(Content(length: 50_000_000, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer(
+                handler: { .file(resource, for: $0, bytesPerSecond: 5_000_000) },
+                { server in
+                    let process = try program.start("get", "\(server.baseURL)/file", "--output", folder["out"])
+                    while server.bodyBytesSent < 2_000_000 { try await Task.sleep(for: .milliseconds(10)) }
+                    process.send(signal)
+                    await process.wait()
+                    #expect(process.result == .exited(signal == SIGINT ? 130 : 75))
+                })
+            let list = try await program.run("list", "--json").output
+            let entry = try JSONSerialization.jsonObject(with: Data(list.utf8)) as? [String: Any]
+            #expect((entry?["receivedBytes"] as? Int ?? 0) >= 1_500_000)
+            #expect(entry?["inUse"] as? Bool == false)
+        }
+    }
+}

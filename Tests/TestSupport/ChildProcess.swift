@@ -1,0 +1,86 @@
+#if canImport(Darwin)
+package import Darwin
+#elseif canImport(Musl)
+package import Musl
+#else
+package import Glibc
+#endif
+internal import Synchronization
+
+/// A program that a test started. (Foundation's `Process` loses track of its children beside exit tests.)
+package final class ChildProcess: Sendable {
+    /// How a program ended.
+    package enum Ending: Sendable, Equatable {
+        /// By itself, with a status.
+        case exited(Int32)
+        /// By a signal.
+        case killed(Int32)
+    }
+
+    /// Its number.
+    package let processIdentifier: pid_t
+    private let ending = Mutex<Ending?>(nil)
+
+    /// Starts a program, with nothing on its standard input.
+    ///
+    /// - Parameters:
+    ///   - path: The program.
+    ///   - arguments: Without its name.
+    ///   - environment: All variables.
+    ///   - output: The file for standard output.
+    ///   - errors: The file for standard error.
+    /// - Throws: ``Shell/Failure`` where it cannot be started.
+    package init(
+        _ path: String, _ arguments: [String], environment: [String: String], output: String, errors: String
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        if errors == output {
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
+        var arguments = ([path] + arguments).map { strdup($0) } + [nil]
+        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        var identifier = pid_t()
+        let code = posix_spawn(&identifier, path, &actions, nil, &arguments, &variables)
+        guard code == 0 else { throw Shell.Failure(description: "\(path) cannot be started: \(code)") }
+        processIdentifier = identifier
+    }
+
+    /// How it ended, nil while it runs.
+    package var result: Ending? {
+        ending.withLock { ending in
+            if let ending { return ending }
+            var status: Int32 = 0
+            guard waitpid(processIdentifier, &status, WNOHANG) == processIdentifier else { return nil }
+            let signal = status & 0x7f
+            ending = signal == 0 ? .exited(status >> 8 & 0xff) : .killed(signal)
+            return ending
+        }
+    }
+
+    /// Whether it still runs.
+    package var isRunning: Bool { result == nil }
+
+    /// Waits for its end without holding a thread of the pool.
+    @discardableResult
+    package func wait() async -> Ending {
+        while true {
+            if let result { return result }
+            // A cancelled test waits on, busily but not for long: its child is killed by then.
+            try? await Task.sleep(for: .milliseconds(5))
+            if Task.isCancelled { send(SIGKILL) }
+        }
+    }
+
+    /// Sends it a signal.
+    package func send(_ signal: Int32) {
+        // Only while it is not waited for: its number may be another's afterwards.
+        if isRunning { kill(processIdentifier, signal) }
+    }
+}
