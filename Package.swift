@@ -73,13 +73,28 @@ let package = Package(
             name: "TestSupport", dependencies: ["ResumeHTTP", "ResumeStore", httpTypes], path: "Tests/TestSupport",
             swiftSettings: testSettings),
         .target(name: "CUnfetchHook", path: "Tests/CUnfetchHook", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .testTarget(name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),
+        .testTarget(
+            name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),
         .testTarget(
             name: "ResumeStoreTests",
             dependencies: ["CUnfetchHook", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport", httpTypes],
             swiftSettings: testSettings),
+        .testTarget(name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", httpTypes], swiftSettings: testSettings),
+        .testTarget(
+            name: "ResumeCommandsTests",
+            dependencies: ["OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeStore", httpTypes],
+            swiftSettings: testSettings),
         .testTarget(
             name: "ResumectlTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
+        .testTarget(
+            name: "ReadmeTests",
+            dependencies: [
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport",
+            ],
+            swiftSettings: testSettings),
+        .executableTarget(
+            name: "store-benchmark", dependencies: ["ResumeHTTP", "ResumeSQLite", "ResumeStore"],
+            path: "Benchmarks/StoreBenchmark", swiftSettings: settings),
     ]
 )

@@ -56,6 +56,26 @@ const char *resume_files_network_file_system(int descriptor) {
 #endif
 }
 
+const char *resume_files_local_file_system(int descriptor) {
+    struct statfs status;
+    if (fstatfs(descriptor, &status) == -1) return NULL;
+#if defined(__APPLE__)
+    return strncmp(status.f_fstypename, "apfs", 4) == 0 ? "APFS" : NULL;
+#else
+    switch ((uint32_t)status.f_type) {
+    case 0xEF53: return "ext4";
+    case 0x58465342: return "XFS";
+    case 0x9123683E: return "Btrfs";
+    case 0x01021994: return "tmpfs";
+    case 0x794C7630: return "overlayfs";
+    case 0x2FC12FC1: return "ZFS";
+    case 0xF2F52010: return "F2FS";
+    case 0x65735546: return "FUSE";
+    default: return NULL;
+    }
+#endif
+}
+
 int resume_files_clone(int source, int target) {
 #if defined(__linux__)
     return ioctl(target, _IOW(0x94, 9, int) /* FICLONE */, source);

@@ -44,7 +44,7 @@ public final class AsyncHTTPTransport: Transport {
     /// - Throws: `TransportError`, `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let message = try Self.message(for: request)
-        let receiver = BodyReceiver()
+        let receiver = BodyReceiver(authority: request.authority ?? "")
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach { task.cancel() }
         return try await withTaskCancellationHandler {

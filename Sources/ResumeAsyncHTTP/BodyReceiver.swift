@@ -32,6 +32,12 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     }
 
     private let state = Mutex(State())
+    /// Host and port, for messages.
+    private let authority: String
+
+    init(authority: String) {
+        self.authority = authority
+    }
 
     /// Hands over what cancels the request.
     func attach(_ stop: @escaping @Sendable () -> Void) {
@@ -149,7 +155,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     }
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
-        finish(TransportError(wrapping: error), stops: false)
+        finish(TransportError(wrapping: error, to: authority), stops: false)
     }
 
     private func finish(_ error: (any Error)?, stops: Bool) {

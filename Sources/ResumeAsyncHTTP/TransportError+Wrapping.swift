@@ -1,4 +1,11 @@
 internal import AsyncHTTPClient
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -7,7 +14,7 @@ internal import ResumeDownload
 
 extension TransportError {
     /// Tells by its kind what async-http-client or NIO failed with.
-    init(wrapping error: any Error) {
+    init(wrapping error: any Error, to authority: String) {
         switch error {
         case let error as TransportError:
             self = error
@@ -16,15 +23,22 @@ extension TransportError {
             self =
                 noAddress && error.connectionErrors.isEmpty
                 ? TransportError(.nameNotResolved, "The host \(error.host) could not be found.")
-                : TransportError(.notConnected, "There is no connection to \(error.host):\(error.port).")
+                : TransportError(.notConnected, "There is no connection to \(authority).")
         case let error as HTTPClientError:
             self.init(wrapping: error)
+        case let error as HTTPParserError where error == .invalidEOFState:
+            self = Self.cut
         case is HTTPParserError, is NIOHTTPDecoderError:
-            self = TransportError(.invalidResponse, "The server's answer is not valid HTTP, or was cut: \(error).")
+            self = TransportError(.invalidResponse, "The server's answer is not valid HTTP: \(error).")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             self = TransportError(.tls, "TLS failed: \(error).")
         case let error as IOError:
-            self = TransportError(.connectionClosed, "The connection failed: \(error.description).")
+            let unreachable = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EHOSTDOWN]
+            self =
+                unreachable.contains(error.errnoCode)
+                ? TransportError(
+                    .notConnected, "There is no connection to \(authority): \(Self.text(error.errnoCode)).")
+                : TransportError(.connectionClosed, "The connection failed: \(Self.text(error.errnoCode)).")
         case is ChannelError:
             self = TransportError(.connectionClosed, "The connection ended: \(error).")
         default:
@@ -32,12 +46,18 @@ extension TransportError {
         }
     }
 
+    private static let cut = TransportError(.connectionClosed, "The connection ended before the answer did.")
+
+    private static func text(_ number: CInt) -> String {
+        unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+    }
+
     private init(wrapping error: HTTPClientError) {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
             self.init(.notConnected, "The connection was not made in time.")
         case .remoteConnectionClosed, .cancelled, .readTimeout, .writeTimeout:
-            self.init(.connectionClosed, "The connection ended before the answer did.")
+            self = Self.cut
         default:
             self.init(.other, "The request failed: \(error.description).")
         }

@@ -24,7 +24,8 @@ struct ByteCount: ExpressibleByArgument, Equatable {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = 0
-        while value >= 1024, unit < 4 {
+        // As it will be shown: what rounds to 1024.0 is one of the next unit.
+        while value >= 1023.95, unit < 4 {
             value /= 1024
             unit += 1
         }

@@ -12,7 +12,15 @@ extension GetCommand {
     func run(_ context: CommandContext) async throws {
         let requests = try requests()
         // Each destination is looked at before the first connection is made.
-        for request in requests { _ = try Destination(checking: request.destination) }
+        for request in requests {
+            do {
+                _ = try Destination(checking: request.destination)
+            } catch {
+                let failure = CommandFailure(error)
+                if json { context.print(GetReporter.json(failure, error, of: request).text) }
+                throw failure
+            }
+        }
         let transport = AsyncHTTPTransport(.init(connectTimeout: connectTimeout))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
@@ -34,7 +42,7 @@ extension GetCommand {
             do {
                 url = try DownloadURL(text)
             } catch {
-                throw CommandFailure(.usage, "\(Printable.escaped(text)): \(error).")
+                throw CommandFailure(.usage, "\(Redaction.url(text)): \(error).")
             }
             let path = try output ?? defaultPath(for: url)
             guard paths.insert(path).inserted else {
@@ -50,7 +58,7 @@ extension GetCommand {
         guard let name = url.lastPathComponent else {
             throw CommandFailure(.usage, "\(url.redacted) names no file. Give one with --output.")
         }
-        return directory.map { "\($0)/\(name)" } ?? name
+        return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
 
     private func listedURLs() throws -> [String] {

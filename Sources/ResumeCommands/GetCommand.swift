@@ -114,12 +114,13 @@ struct GetCommand: ContextCommand {
         return stride(from: 0, to: 64, by: 2).map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) }
     }
 
-    /// The code `Name: value`.
+    /// Reads `Name: value`.
     static func field(_ header: String) -> HTTPField? {
         guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
             return nil
         }
-        let value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        var value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        while value.last == " " || value.last == "\t" { value.removeLast() }
         guard HTTPField.isValidValue(String(value)) else { return nil }
         return HTTPField(name: name, value: String(value))
     }

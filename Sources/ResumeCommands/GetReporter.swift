@@ -1,5 +1,6 @@
 internal import ResumeDownload
 internal import ResumeHTTP
+internal import ResumeStore
 internal import Synchronization
 
 /// Tells of running downloads: events as JSON on standard output, or words and a bar on standard error.
@@ -41,14 +42,7 @@ final class GetReporter: Sendable {
 
     func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) {
         if json {
-            let failed = error as? DownloadError
-            let reason = failed?.reason.code.rawValue ?? "failed"
-            context.print(
-                JSON.object([
-                    "event": .string("failed"), "url": .string(request.url.redacted), "reason": .string(reason),
-                    "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
-                    "resumable": .bool(failed?.isResumable ?? (failure.status != .refused)),
-                ]).text)
+            context.print(Self.json(failure, error, of: request).text)
         }
         say(
             "resumectl: \(Printable.escaped(request.url.redacted)): \(Printable.escaped(failure.message))",
@@ -94,6 +88,18 @@ final class GetReporter: Sendable {
             let unverified = result.isLengthVerified ? "" : " (the server never said how long it is)"
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)"
         }
+    }
+
+    /// The event of a download that was given up.
+    static func json(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) -> JSON {
+        let failed = error as? DownloadError
+        let store = error as? StoreError
+        return .object([
+            "event": .string("failed"), "url": .string(request.url.redacted),
+            "reason": .string(failed?.reason.code.rawValue ?? store?.code.description ?? "failed"),
+            "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
+            "resumable": .bool(failed?.isResumable ?? (failure.status != .refused)),
+        ])
     }
 
     private static func json(_ event: DownloadEvent, of request: DownloadRequest) -> JSON {

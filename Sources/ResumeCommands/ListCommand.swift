@@ -109,7 +109,9 @@ struct LogCommand: ContextCommand {
         let events = try await context.withStore(storeOptions.store) { store in
             guard let key else { return try await store.events() }
             let events = try await store.events(key: key)
-            guard events.isEmpty, let url = try? DownloadURL(key) else { return events }
+            guard events.isEmpty else { return events }
+            if let entry = try? await store.entry(named: key) { return try await store.events(key: entry.key) }
+            guard let url = try? DownloadURL(key) else { return [] }
             return try await store.events(key: url.redacted)
         }
         for event in events {
@@ -123,10 +125,13 @@ extension DownloadStore {
     /// The entry that a user names by its key or by a URL.
     func entry(named name: String) async throws -> Entry {
         if let entry = try await entry(key: name) { return entry }
-        if let url = try? DownloadURL(name), let entry = try await entry(key: url.redacted) { return entry }
-        let shown = (try? DownloadURL(name))?.redacted ?? name
+        if let url = try? DownloadURL(name) {
+            if let entry = try await entry(key: url.redacted) { return entry }
+            // One that was given a key of its own is known by its URL as well.
+            if let entry = try await entries().last(where: { $0.url == url.redacted }) { return entry }
+        }
         throw StoreError(
-            .noEntry, "There is no entry \(Printable.escaped(shown)).", advice: "'resumectl list' shows what there is.")
+            .noEntry, "There is no entry \(Redaction.url(name)).", advice: "'resumectl list' shows what there is.")
     }
 }
 

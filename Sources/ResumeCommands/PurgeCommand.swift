@@ -17,6 +17,12 @@ struct PurgeCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
         abstract: "Remove entries of your choice, with what they hold.",
+        usage: """
+            resumectl purge [--store <dir>] [--dry-run] [--json] <key-or-url> ...
+            resumectl purge [--store <dir>] [--dry-run] [--json] --all
+            resumectl purge [--store <dir>] [--dry-run] [--json] [<key-or-url> ...]
+              [--older-than <time>] [--larger-than <size>] [--match <glob>]
+            """,
         discussion: """
             Entries in use are left alone and named. The conditions are added up: an entry must meet each that is given.
 
@@ -59,20 +65,33 @@ struct PurgeCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         let now = CurrentTime.milliseconds
         let (keys, olderThan, largerThan, match) = (keys, olderThan, largerThan, match)
-        let names = Set(keys + keys.compactMap { (try? DownloadURL($0))?.redacted })
-        let report = try await context.withStore(storeOptions.store) { store in
-            try await store.purge(dryRun: dryRun) { entry in
-                (keys.isEmpty || names.contains(entry.key))
+        let (report, unknown) = try await context.withStore(storeOptions.store) { store in
+            var names: Set<String> = []
+            var unknown: [String] = []
+            for key in keys {
+                if let entry = try? await store.entry(named: key) {
+                    names.insert(entry.key)
+                } else {
+                    unknown.append(key)
+                }
+            }
+            let chosen = names
+            let report = try await store.purge(dryRun: dryRun) { entry in
+                (keys.isEmpty || chosen.contains(entry.key))
                     && (olderThan.map { now - entry.usedAt > $0.seconds * 1000 } ?? true)
                     && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && (match?.matches(entry) ?? true)
             }
+            return (report, unknown)
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)
         } else {
             for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
         }
-        if report.removed.isEmpty && !all {
+        if !unknown.isEmpty {
+            throw CommandFailure(.refused, "There is no entry \(unknown.map(Redaction.url).joined(separator: ", ")).")
+        }
+        if report.removed.isEmpty {
             throw CommandFailure(.refused, report.inUse.isEmpty ? "Nothing fits." : "All that fits is in use.")
         }
     }

@@ -1,4 +1,5 @@
 public import ArgumentParser
+internal import ResumeHTTP
 
 /// The command line.
 public struct ResumeCtl: ParsableCommand {
@@ -32,20 +33,25 @@ public struct ResumeCtl: ParsableCommand {
         let command: any ParsableCommand
         do {
             command = try parseAsRoot(arguments)
-            guard let command = command as? any ContextCommand else { throw CleanExit.helpRequest(self) }
+            guard let command = command as? any ContextCommand else {
+                // The parser's own command for help, which throws the text that was asked for.
+                var help = command
+                try help.run()
+                return .success
+            }
             do {
                 try await command.run(context)
                 return .success
             } catch {
                 let failure = CommandFailure(error)
-                if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
+                if !failure.message.isEmpty { context.say("resumectl: \(Printable.escaped(failure.message))") }
                 return failure.status
             }
         } catch {
             // Help and version are data; what is wrong with the arguments is talk.
             let isWanted = exitCode(for: error) == .success
             let text = fullMessage(for: error)
-            if isWanted { context.print(text) } else { context.say(text) }
+            if isWanted { context.print(text) } else { context.say(Redaction.usage(text)) }
             return isWanted ? .success : .usage
         }
     }

@@ -69,7 +69,7 @@ public struct DownloadResult: Sendable, Hashable {
     public var path: String
     /// Its length in bytes.
     public var totalBytes: Int64
-    /// How many of them were held before this call and not fetched again.
+    /// How many of them were held before this call and kept.
     public var reusedBytes: Int64
     /// How many bytes of bodies came over the network in this call.
     public var fetchedBytes: Int64

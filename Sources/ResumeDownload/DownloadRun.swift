@@ -104,13 +104,15 @@ struct DownloadRun {
         }
         switch verdict {
         case .append(let continuation):
+            avoidsRange = nil
             let total = continuation.representation.completeLength
             onEvent(.resumed(offset: continuation.offset, totalBytes: total))
             return try await readBody(of: response, from: before.length)
         case .startOver(let representation, let reason):
             let total = representation.completeLength
             if before.length > 0 {
-                try countRestart(reason)
+                // The request for the whole that led here has been counted.
+                if avoidsRange == nil { try countRestart(reason) }
                 onEvent(.restarted(reason: reason, totalBytes: total))
             } else {
                 onEvent(.started(totalBytes: total))

@@ -44,7 +44,10 @@ public struct Downloader: Sendable {
         let destination = try Destination(checking: request.destination)
         let transfer = try await begin(request, onEvent: onEvent)
         do {
-            if request.restarts { try await transfer.discard(reason: .restartRequested) }
+            if request.restarts, await transfer.partial.length > 0 {
+                try await transfer.discard(reason: .restartRequested)
+                onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
+            }
             try await transfer.setDestination(destination)
             var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
             let result = try await run.run(to: destination)

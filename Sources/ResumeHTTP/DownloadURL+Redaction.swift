@@ -14,14 +14,17 @@ extension DownloadURL {
     }
 
     private static func parameterName(_ parameter: Substring) -> String {
-        parameter.prefix { $0 != "=" }.lowercased()
+        let name = String(parameter.prefix { $0 != "=" })
+        return (DownloadURL.percentDecoded(name) ?? name).lowercased()
     }
 
     /// Parameters that are secret wherever they stand.
     private static let secrets: Set<String> = [
         "signature", "sig", "token", "access_token", "auth_token", "auth", "api_key", "apikey", "key-pair-id",
         "password", "passwd", "secret", "client_secret", "awsaccesskeyid", "ossaccesskeyid", "googleaccessid",
-        "security-token", "jwt", "session", "sessionid", "private_token",
+        "security-token", "jwt", "session", "sessionid", "private_token", "authorization", "id_token", "refresh_token",
+        "x-oss-signature", "x-oss-signature-version", "x-oss-credential", "x-oss-date", "x-oss-expires",
+        "x-oss-security-token", "x-oss-additional-headers",
     ]
 
     /// Parameters that belong to a signature only where its main one is there too.
@@ -32,12 +35,15 @@ extension DownloadURL {
         ("key-pair-id", ["expires", "policy"]),
         (
             "sig",
-            ["sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv"]
+            [
+                "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv",
+                "si", "saoid", "suoid", "scid",
+            ]
         ),
     ]
 
     private static func isSecret(_ name: String, among names: Set<String>) -> Bool {
-        secrets.contains(name) || name.hasPrefix("x-amz-") || name.hasPrefix("x-goog-") || name.hasPrefix("x-oss-")
+        secrets.contains(name) || name.hasPrefix("x-amz-") || name.hasPrefix("x-goog-")
             || companions.contains { names.contains($0.main) && $0.others.contains(name) }
     }
 }

@@ -55,6 +55,13 @@ public struct DownloadURL: Sendable, Hashable {
             throw isScheme ? .unsupportedScheme(scheme) : .notAURL
         }
         guard text[colon...].hasPrefix("://"), let parts = URLComponents(string: text) else { throw .notAURL }
+        // A port that is no number, or too long for one, must not pass for the default one.
+        let authority = text[colon...].dropFirst(3).prefix { !"/?#".contains($0) }
+        let afterHost = authority.split(separator: "@", omittingEmptySubsequences: false).last?.split(separator: "]")
+            .last
+        let namesPort =
+            afterHost?.split(separator: ":", omittingEmptySubsequences: false).dropFirst().last?.isEmpty == false
+        guard parts.port != nil || !namesPort || authority.hasSuffix("]") else { throw .badHost }
         guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.contains("%"),
             (parts.port ?? 80) > 0, (parts.port ?? 80) < 65536
         else { throw .badHost }
@@ -82,7 +89,10 @@ public struct DownloadURL: Sendable, Hashable {
 
     /// User and password, percent-decoded, as `user:password` for basic authentication.
     public var credentials: String? {
-        userInfo.map { Self.percentDecoded($0) ?? $0 }
+        userInfo.map { info in
+            let text = Self.percentDecoded(info) ?? info
+            return info.contains(":") ? text : text + ":"
+        }
     }
 
     /// The last component of the path, percent-decoded; nil where the path ends in `/`, or where the component
@@ -93,12 +103,11 @@ public struct DownloadURL: Sendable, Hashable {
             let name = Self.percentDecoded(String(component)), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200
         else { return nil }
-        let isForbidden: (UInt8) -> Bool = { $0 == UInt8(ascii: "/") || $0 < 0x20 || $0 == 0x7F }
-        return name.utf8.contains(where: isForbidden) ? nil : name
+        return name.contains("/") || Printable.escaped(name) != name ? nil : name
     }
 
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
-    private static func percentDecoded(_ text: String) -> String? {
+    static func percentDecoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {

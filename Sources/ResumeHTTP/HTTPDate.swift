@@ -12,22 +12,35 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
-    /// The name of the day is not compared with the date. A year of two digits lies in 1970 to 2069, whatever
+    /// The name of the day must be one, and is not compared with the date. A year of two digits lies in 1970 to 2069, whatever
     /// the clock says: no decision here depends on the local time.
     ///
     /// - Returns: nil for anything else.
     public init?(_ text: String) {
-        let parts = text.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "-" }).map(String.init)
-        guard text.utf8.count <= 40, let first = parts.first, first.utf8.count >= 3 else { return nil }
-        switch (parts.count, text.contains(",")) {
-        case (6, true) where parts[5] == "GMT":
-            self.init(day: parts[1], month: parts[2], year: parts[3], time: parts[4])
-        case (5, false):
-            self.init(day: parts[2], month: parts[1], year: parts[4], time: parts[3])
+        guard text.utf8.count <= 40, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        switch words.count {
+        case 6 where Self.days.contains { "\($0.prefix(3))," == words[0] } && words[5] == "GMT":
+            guard words[1].utf8.count == 2, words[3].utf8.count == 4 else { return nil }
+            self.init(day: words[1], month: words[2], year: words[3], time: words[4])
+        case 4 where Self.days.contains { "\($0)," == words[0] } && words[3] == "GMT":
+            let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+            guard date.count == 3, date[0].utf8.count == 2, date[2].utf8.count == 2 else { return nil }
+            self.init(day: date[0], month: date[1], year: date[2], time: words[2])
+        case 5...6 where Self.days.contains { $0.prefix(3) == words[0] }:
+            // asctime pads a day of one digit with a space.
+            let isPadded = words.count == 6 && words[2].isEmpty
+            guard words.count == 5 || isPadded else { return nil }
+            let rest = isPadded ? words[3...] : words[2...]
+            guard let day = rest.first, day.utf8.count == (isPadded ? 1 : 2), let year = rest.last, year.utf8.count == 4
+            else { return nil }
+            self.init(day: day, month: words[1], year: year, time: rest[rest.startIndex + 1])
         default:
             return nil
         }
     }
+
+    private static let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 
     private init?(day: String, month: String, year: String, time: String) {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -35,10 +48,13 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         guard let day = Self.digits(day), (1...31).contains(day),
             let monthIndex = months.firstIndex(of: month),
             var fullYear = Self.digits(year), year.utf8.count == 4 || year.utf8.count == 2,
-            clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
+            clock.count == 3, time.utf8.count == 8, let hour = clock[0], let minute = clock[1], let second = clock[2],
             hour < 24, minute < 60, second <= 60
         else { return nil }
         if year.utf8.count == 2 { fullYear += fullYear < 70 ? 2000 : 1900 }
+        let isLeap = fullYear % 4 == 0 && (fullYear % 100 != 0 || fullYear % 400 == 0)
+        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard day <= lengths[monthIndex] else { return nil }
         let days = Self.daysSinceEpoch(year: fullYear, month: Int64(monthIndex) + 1, day: day)
         secondsSinceEpoch = days * 86_400 + hour * 3_600 + minute * 60 + second
     }

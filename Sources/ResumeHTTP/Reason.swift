@@ -44,6 +44,9 @@ extension Reason {
     static let dateTooFresh = Reason(
         "date-too-fresh",
         "Last-Modified was less than a second older than the response, so a later change could carry the same date.")
+    static let dateUnusable = Reason(
+        "date-unusable", "Last-Modified or Date is missing or malformed, so nothing proves that the bytes are the same."
+    )
     static let rangesNotAccepted = Reason("ranges-not-accepted", "The server said that it does not serve ranges.")
     static let tooLittleHeld = Reason("too-little-held", "Less is held than would be fetched again to compare.")
     package static let rangeFailsRepeatedly = Reason(
@@ -70,7 +73,7 @@ extension Reason {
         case (.none, _):
             .noValidator
         default:
-            Reason("whole-sent", "The server sent the whole file again, and its length does not match what is held.")
+            Reason("whole-sent", "The server sent the whole file again, and nothing proves that it is the same.")
         }
     }
 
@@ -134,16 +137,16 @@ extension Reason {
 }
 
 extension EntityTag: CustomStringConvertible {
-    /// The tag as it came, control characters impossible by its grammar.
-    public var description: String { rawValue }
+    /// The tag as it came; bytes outside ASCII may be control characters, and are escaped.
+    public var description: String { Printable.escaped(rawValue) }
 }
 
 extension Validator: CustomStringConvertible {
     /// The entity tag or the date.
     public var description: String {
         switch self {
-        case .entityTag(let tag): tag.rawValue
-        case .lastModified(let date): date
+        case .entityTag(let tag): tag.description
+        case .lastModified(let date): Printable.escaped(date)
         }
     }
 }

@@ -35,7 +35,8 @@ public struct Representation: Sendable, Hashable {
     public init(fields: HTTPFields) {
         let text: (HTTPField.Name?) -> String? = { SingletonField($0, in: fields).text }
         if case .value(let bytes) = SingletonField(.eTag, in: fields) { entityTag = EntityTag(bytes) }
-        lastModified = text(.lastModified)
+        // Beside an entity tag that cannot be kept a date must not be used either (RFC 9110, 13.1.5).
+        lastModified = entityTag == nil && fields.contains(.eTag) ? nil : text(.lastModified)
         date = text(.date)
         // Content-Length beside Transfer-Encoding is no length (RFC 9112, 6.3).
         completeLength = fields[.transferEncoding] == nil ? text(.contentLength).flatMap { Decimal64.parse($0) } : nil
@@ -60,7 +61,9 @@ public struct Representation: Sendable, Hashable {
     public var weakness: Reason? {
         guard validator == nil else { return nil }
         if entityTag != nil { return .weakEntityTag }
-        return lastModified == nil ? .noValidator : .dateTooFresh
+        guard let lastModified else { return .noValidator }
+        let areDates = HTTPDate(lastModified) != nil && date.flatMap { HTTPDate($0) } != nil
+        return areDates ? .dateTooFresh : .dateUnusable
     }
 
     /// The media type without its parameters, in lower case.

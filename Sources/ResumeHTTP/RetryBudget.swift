@@ -14,8 +14,9 @@ public struct RetryBudget: Sendable {
         /// Makes limits; the defaults wait 0.5, 1, 2, … seconds, at most 30.
         public init(retries: Int = 5, firstDelay: Double = 0.5, longestDelay: Double = 30, restarts: Int = 3) {
             self.retries = max(retries, 0)
-            self.firstDelay = max(firstDelay, 0)
-            self.longestDelay = max(longestDelay, 0)
+            // A wait that is no number, or has no end, would stop the program.
+            self.longestDelay = longestDelay.isFinite ? min(max(longestDelay, 0), 86_400) : 86_400
+            self.firstDelay = firstDelay.isFinite ? min(max(firstDelay, 0), 86_400) : 86_400
             self.restarts = max(restarts, 0)
         }
     }
@@ -50,7 +51,8 @@ public struct RetryBudget: Sendable {
         let doubled = limits.firstDelay * Double(Int64(1) << Int64(min(failures, 30)))
         failures += 1
         // Half fixed, half random: never at once, never all clients together.
-        let delay = min(doubled, limits.longestDelay) * (0.5 + min(max(jitter, 0), 1) / 2)
+        let random = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
+        let delay = min(doubled, limits.longestDelay) * (0.5 + random / 2)
         return .wait(seconds: max(delay, Double(retryAfter ?? 0)))
     }
 

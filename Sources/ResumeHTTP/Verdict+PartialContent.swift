@@ -7,7 +7,11 @@ extension Verdict {
     /// look at `Content-Range`, and may combine parts only if they share a strong validator.
     static func partial(_ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation) -> Verdict {
         let answer = Representation(fields: fields)
-        if answer.mediaType == "multipart/byteranges" { return .askForWhole(reason: .multipartAnswer) }
+        let types = fields[values: .contentType].map { $0.lowercased() }
+        if types.contains(where: { $0.contains("multipart/byteranges") }) {
+            return .askForWhole(reason: .multipartAnswer)
+        }
+        if types.count > 1, answer.contentType == nil { return .askForWhole(reason: .contentTypeChanged) }
         if isCoded(fields) { return .askForWhole(reason: .contentCoded) }
         if variesAlways(fields) { return .askForWhole(reason: .variesAlways) }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
@@ -65,8 +69,10 @@ extension Verdict {
             .contains { !$0.isEmpty && $0 != "identity" }
     }
 
-    /// The code `Vary: *`.
+    /// Whether the fields say `Vary: *`.
     static func variesAlways(_ fields: HTTPFields) -> Bool {
-        fields[values: .vary].contains { $0.split(separator: ",").contains { $0.filter { $0 != " " } == "*" } }
+        fields[values: .vary].contains {
+            $0.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "*" }
+        }
     }
 }

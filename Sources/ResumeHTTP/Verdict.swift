@@ -90,7 +90,8 @@ public enum Verdict: Sendable, Hashable {
             return .retry(reason: .portal, afterSeconds: nil)
         }
         if let validator = stored.validator, case .entityTag = validator, fresh.validator == validator,
-            let length = fresh.completeLength, stored.completeLength.map({ $0 == length }) ?? (length >= held.length)
+            let length = fresh.completeLength, length >= held.length,
+            stored.completeLength.map({ $0 == length }) ?? true
         {
             return .append(
                 Continuation(

@@ -27,7 +27,8 @@ extension Connection {
                     handle, Self.instructionsBetweenLooks,
                     { context in
                         guard let context = unsafe context else { return 0 }
-                        return unsafe Unmanaged<CancellationFlag>.fromOpaque(context).takeUnretainedValue().value ? 1 : 0
+                        return unsafe Unmanaged<CancellationFlag>.fromOpaque(context).takeUnretainedValue().value
+                            ? 1 : 0
                     }, context)
             }
             defer { unsafe withHandle { unsafe sqlite3_progress_handler($0, 0, nil, nil) } }

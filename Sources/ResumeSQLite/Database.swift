@@ -91,13 +91,21 @@ public actor Database {
     public func read<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
-        let open = try current()
         let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
-            try open.connection.interruptible(by: flag) { try body(open.connection) }
+            // A call without `await`: the compiler then proves that this closure runs on the actor. One that did not
+            // mention the actor would run elsewhere, beside the actor's own work.
+            try readNow(flag, body)
         } onCancel: {
             flag.set()
         }
+    }
+
+    private func readNow<Result: Sendable>(
+        _ flag: CancellationFlag, _ body: @Sendable (borrowing Connection) throws -> Result
+    ) throws -> Result {
+        let connection = try current()
+        return try connection.connection.interruptible(by: flag) { try body(connection.connection) }
     }
 
     private func current() throws(SQLiteError) -> OpenConnection {

@@ -7,7 +7,7 @@ extension DownloadStore {
         let orphans = try await orphanedBlobs(removing: !dryRun)
         report.orphans += orphans.map { $0.name.path }
         report.orphanBytes += orphans.reduce(0) { $0 + $1.bytes }
-        try await removeEmptyEntries(dryRun: dryRun)
+        report.removed += try await removeEmptyEntries(dryRun: dryRun)
     }
 
     /// Blobs that no row names.
@@ -35,10 +35,10 @@ extension DownloadStore {
 
     /// Entries of which nothing is held, idle and not pinned: left by a process that died before the first byte, or
     /// with a blob that somebody removed.
-    private func removeEmptyEntries(dryRun: Bool) async throws {
-        guard !dryRun else { return }
+    private func removeEmptyEntries(dryRun: Bool) async throws -> [RemovalReport.Removed] {
         let (folder, leases) = (folder, try leaseFile())
-        try await write { connection in
+        return try await write { connection in
+            var removed: [RemovalReport.Removed] = []
             for entry in try connection.entries() where !entry.isPinned {
                 let isMissing = try entry.chunks.contains { chunk in
                     guard let name = BlobName(path: chunk.path) else { return true }
@@ -48,6 +48,8 @@ extension DownloadStore {
                 guard isMissing || isEmpty, try leases.tryLock(entry.id) else { continue }
                 defer { leases.unlock(entry.id) }
                 guard try connection.entry(id: entry.id) == entry, entry.chunks.isEmpty || isMissing else { continue }
+                if isMissing { removed.append(.init(key: entry.key, bytes: 0, reason: .blobMissing)) }
+                guard !dryRun else { continue }
                 _ = try connection.remove(entry)
                 if isMissing {
                     try connection.record(
@@ -56,6 +58,7 @@ extension DownloadStore {
                             bytes: entry.receivedBytes))
                 }
             }
+            return removed
         }
     }
 

@@ -62,6 +62,7 @@ extension DownloadStore {
             let log = try folder.logSize()
             checks.append(
                 .init(name: "log_bytes", value: "\(log)", problem: log > 64 << 20 ? "never copied back" : nil))
+            checks.append(.init(name: "file_system", value: folder.root.fileSystem))
             let leases = try leaseFile()
             let again = try leaseFile()
             let works = try leases.tryLock(0) && !again.tryLock(0)

@@ -28,7 +28,7 @@ extension DownloadStore {
             return DownloadStore(folder: folder, database: database, guardLock: lock, configuration: configuration)
         } catch {
             await database.close()
-            throw StoreError(wrapping: error)
+            throw StoreError(wrapping: error, at: path)
         }
     }
 }

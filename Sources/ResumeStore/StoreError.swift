@@ -81,7 +81,8 @@ extension StoreError: CustomStringConvertible {
 
 extension StoreError {
     /// Wraps what SQLite or the file system reported; leaves a ``StoreError`` as it is.
-    init(wrapping error: any Error) {
+    init(wrapping error: any Error, at path: String? = nil) {
+        let place = path.map { " at \($0)" } ?? ""
         switch error {
         case let error as StoreError:
             self = error
@@ -94,7 +95,8 @@ extension StoreError {
                 case .ioError, .cannotOpen, .readOnly: .io
                 default: .database
                 }
-            self.init(code, "The store's database failed: \(error.message).", advice: error.advice, cause: error)
+            self.init(
+                code, "The store's database\(place) failed: \(error.message).", advice: error.advice, cause: error)
         case let error as SystemError:
             self.init(
                 error.isOutOfSpace ? .noSpace : .io, "\(error.description).",

@@ -42,7 +42,7 @@ struct ExitStatusTests {
         let url = try await OriginServer.withServer(handler: Sample.whole) { $0.url() }
         let outcome = await home.run("get", url, "--output", home["out.bin"], "--retries", "0")
         #expect(outcome.status == .tryAgain)
-        withKnownIssue("a refused connection to an address is told as a connection that was reset") {
+        do {
             #expect(outcome.errors.contains("no connection to 127.0.0.1"))
             #expect(!outcome.errors.contains("reset"))
         }

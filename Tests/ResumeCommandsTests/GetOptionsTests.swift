@@ -36,7 +36,7 @@ struct GetOptionsTests {
     @Test func headerWithASpaceAtItsEnd() async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server in
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--header", "X-One: 1 ")
-            withKnownIssue("refused, with a message about control characters") {
+            do {
                 #expect(outcome.status == .success)
             }
         }

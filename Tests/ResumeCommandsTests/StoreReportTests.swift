@@ -75,7 +75,7 @@ struct StoreReportTests {
         #expect(values["locks"] == "work")
         #expect(values["sqlite"]?.firstMatch(of: /^3\.\d+\.\d+/) != nil)
         #expect(values["free_bytes"].flatMap(Int64.init) != nil)
-        withKnownIssue("the contract names the file system among what doctor looks at") {
+        do {
             #expect(values.keys.contains { $0.contains("file") && $0.contains("system") })
         }
         let text = await home.run("doctor")

@@ -71,7 +71,7 @@ struct RedactionTests {
         arguments: ["%74oken=s", "X%2DAmz%2DSignature=s"])
     func encodedNames(query: String) throws {
         let shown = try redacted(query)
-        withKnownIssue("names are compared as they are written; the server decodes them") {
+        do {
             #expect(shown == "https://h/f")
         }
     }
@@ -80,7 +80,7 @@ struct RedactionTests {
     func contentParameters() throws {
         let small = try redacted("x-oss-process=image/resize,w_100&x-oss-signature=s")
         let large = try redacted("x-oss-process=image/resize,w_900&x-oss-signature=s")
-        withKnownIssue("every x-oss- parameter is dropped, so two different images have one key") {
+        do {
             #expect(small != large)
         }
     }

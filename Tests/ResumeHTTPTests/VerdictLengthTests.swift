@@ -77,7 +77,7 @@ struct VerdictLengthTests {
     func wholeShorterThanHeld() {
         let held = Fixture.held(length: 300_000) { _ in }
         let verdict = Fixture.judge(200, [Self.tag, "Content-Length: 250000"], held: held)
-        withKnownIssue("the body would end at 250 000, before the first missing byte: no progress, for ever") {
+        do {
             #expect(verdict.summary.hasPrefix("start over"))
         }
     }
@@ -86,7 +86,7 @@ struct VerdictLengthTests {
     func twoContentTypes() {
         let lines = [Self.tag, Fixture.contentRange, "Content-Type: multipart/byteranges; boundary=x"]
         let verdict = Fixture.judge(206, lines + ["Content-Type: application/zip"])
-        withKnownIssue("two types that differ count as none, so that the check for multipart passes") {
+        do {
             #expect(verdict.summary == "ask for whole: multipart-answer")
         }
     }

@@ -134,7 +134,8 @@ struct CollectorTests {
         }
     }
 
-    @Test("A full file system: no space is told, what came is kept, and the collector still works",
+    @Test(
+        "A full file system: no space is told, what came is kept, and the collector still works",
         .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"))
     func fullDisk() async throws {
         try await TemporaryFolder.with { folder in
@@ -160,10 +161,10 @@ struct CollectorTests {
         }
         try await transfer.close()
         try await Self.put("kept", 2_000_000, into: store)
-        // Filled to the last byte from outside.
-        _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
         let running = try await store.begin(try DownloadURL("http://127.0.0.1/kept"))
         let before = await running.partial.length
+        // Filled to the last byte from outside.
+        _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
         await #expect(throws: StoreError(.noSpace, "")) {
             try await HonestServer(sampleBytes(4_000_000, seed: 2_000_000)).fill(running)
         }

@@ -58,7 +58,8 @@ struct KillPointTests {
         defer { folder.remove() }
         let number = point.rawValue
         let path = folder.path
-        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int, occurrence = occurrence as Int] in
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, number = number as Int, occurrence = occurrence as Int] in
             try await KillPointTests.download(in: path, dyingAt: number, occurrence: occurrence)
         }
         let afterSeal: [KillPoint] = [.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced]

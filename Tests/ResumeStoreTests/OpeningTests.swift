@@ -24,13 +24,16 @@ struct OpeningTests {
             for name in try Files.names(in: path) where name != "blobs" {
                 #expect(try Files.mode("\(path)/\(name)") == 0o600, "\(name)")
             }
-            for name in try Files.names(in: "\(path)/blobs") { #expect(try Files.mode("\(path)/blobs/\(name)") == 0o600) }
+            for name in try Files.names(in: "\(path)/blobs") {
+                #expect(try Files.mode("\(path)/blobs/\(name)") == 0o600)
+            }
         }
     }
 
     @Test("The migrations compiled in are the files of the folder, numbered from 1")
     func migrations() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Migrations")
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../Migrations")
         let files = try Files.names(in: folder.standardizedFileURL.path).filter { $0.hasSuffix(".sql") }
         #expect(files == Migration.all.map { "\($0.name).sql" })
         #expect(Migration.all.map(\.version) == (1...Int64(files.count)).map { $0 })
@@ -53,9 +56,12 @@ struct OpeningTests {
         }
     }
 
-    @Test("T42: a planted trigger or view is refused", arguments: [
-        "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM download; END", "CREATE VIEW v AS SELECT * FROM event",
-    ])
+    @Test(
+        "T42: a planted trigger or view is refused",
+        arguments: [
+            "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM download; END",
+            "CREATE VIEW v AS SELECT * FROM event",
+        ])
     func planted(sql: String) async throws {
         try await TemporaryFolder.with { folder in
             await (try DownloadStore.open(at: folder["store"])).close()
@@ -69,7 +75,8 @@ struct OpeningTests {
     func foreign() async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["store"])
-            try await Shell.run("sqlite3", folder["store/store.sqlite"], "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+            try await Shell.run(
+                "sqlite3", folder["store/store.sqlite"], "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
             await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
             #expect(try await Shell.run("sqlite3", folder["store/store.sqlite"], "SELECT x FROM theirs") == "1\n")
         }
@@ -91,9 +98,11 @@ struct OpeningTests {
         }
     }
 
-    @Test("T41: a FIFO, link, folder or device in place of a file is refused and does not hang", arguments: [
-        ["mkfifo"], ["ln", "-s", "/etc/passwd"], ["mkdir"], ["ln", "-s", "/dev/zero"],
-    ])
+    @Test(
+        "T41: a FIFO, link, folder or device in place of a file is refused and does not hang",
+        arguments: [
+            ["mkfifo"], ["ln", "-s", "/etc/passwd"], ["mkdir"], ["ln", "-s", "/dev/zero"],
+        ])
     func wrongKind(command: [String]) async throws {
         for name in ["store.sqlite", "lock", "leases"] {
             try await TemporaryFolder.with { folder in
@@ -103,7 +112,9 @@ struct OpeningTests {
                 try? FileManager.default.removeItem(atPath: path)
                 let outcome = try await Shell.outcome(command[0], Array(command.dropFirst()) + [path])
                 #expect(outcome.status == 0)
-                await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+                await #expect(throws: StoreError(.notAStore, "")) {
+                    _ = try await DownloadStore.open(at: folder["store"])
+                }
             }
         }
     }

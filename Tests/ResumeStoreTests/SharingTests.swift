@@ -76,7 +76,8 @@ struct SharingTests {
         }
     }
 
-    @Test("Delivery to another file system is a copy, and replaces a file or link of the same name",
+    @Test(
+        "Delivery to another file system is a copy, and replaces a file or link of the same name",
         .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm"), "needs a second file system"))
     func otherFileSystem() async throws {
         try await TemporaryFolder.with { folder in

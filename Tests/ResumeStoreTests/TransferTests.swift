@@ -123,7 +123,8 @@ struct TransferTests {
             try await server.fill(transfer, upTo: 2_500_000)
             try await transfer.close()
             let durable: Int64 = 1_000_000
-            try Self.sql(folder, "UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = \(durable)")
+            try Self.sql(
+                folder, "UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = \(durable)")
             let again = try await Self.begin(store)
             #expect(await again.partial.length == durable)
             #expect(try await store.totals().receivedBytes == durable)

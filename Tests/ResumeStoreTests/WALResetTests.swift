@@ -72,7 +72,9 @@ struct WALResetTests {
                 Unmanaged<Intruder>.fromOpaque(context).takeRetainedValue().enter()
             }, context)
         if guarded {
-            _ = try WriterLock(store: folderPath).exclusive(patience: .seconds(1)) { try checkpointer.checkpoint(.passive) }
+            _ = try WriterLock(store: folderPath).exclusive(patience: .seconds(1)) {
+                try checkpointer.checkpoint(.passive)
+            }
         } else {
             try checkpointer.checkpoint(.passive)
         }

@@ -6,7 +6,8 @@ import Testing
 /// The main job as its users run it: processes, signals, a real origin.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct MainJobTests {
-    @Test("nginx, 200 MiB, SIGKILL at twenty random moments: right, and hardly anything is sent twice",
+    @Test(
+        "nginx, 200 MiB, SIGKILL at twenty random moments: right, and hardly anything is sent twice",
         .enabled(if: Nginx.isInstalled, "needs nginx"))
     func killedTwentyTimes() async throws {
         try await TemporaryFolder.with { folder in
@@ -32,7 +33,8 @@ struct MainJobTests {
         }
     }
 
-    @Test("nginx: no more than 1.05 times the size is sent in all",
+    @Test(
+        "nginx: no more than 1.05 times the size is sent in all",
         .enabled(if: Nginx.isInstalled, "needs nginx"))
     func sentTwice() async throws {
         try await TemporaryFolder.with { folder in
@@ -59,7 +61,8 @@ struct MainJobTests {
         }
     }
 
-    @Test("nginx: a file that changes between two runs comes new and whole, and the reason is told",
+    @Test(
+        "nginx: a file that changes between two runs comes new and whole, and the reason is told",
         .enabled(if: Nginx.isInstalled, "needs nginx"))
     func changedOnNginx() async throws {
         try await TemporaryFolder.with { folder in

@@ -7,7 +7,7 @@ package import Glibc
 #endif
 internal import Synchronization
 
-/// A program that a test started. (Foundation's `Process` loses track of its children beside exit tests.)
+/// A program that a test started. (Foundation's `Process` leaves it the thread's blocked signals.)
 package final class ChildProcess: Sendable {
     /// How a program ended.
     package enum Ending: Sendable, Equatable {
@@ -46,8 +46,16 @@ package final class ChildProcess: Sendable {
         var arguments = ([path] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + variables { free(text) } }
+        // Threads of the pool block signals, and a child inherits that: it could not be told to end.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var identifier = pid_t()
-        let code = posix_spawn(&identifier, path, &actions, nil, &arguments, &variables)
+        let code = posix_spawn(&identifier, path, &actions, &attributes, &arguments, &variables)
         guard code == 0 else { throw Shell.Failure(description: "\(path) cannot be started: \(code)") }
         processIdentifier = identifier
     }

@@ -15,6 +15,9 @@ int resume_files_is_byte_locked(int descriptor, int64_t byte);
 /// The name of the descriptor's file system where it is reached over a network, NULL where it is local or unknown.
 const char *resume_files_network_file_system(int descriptor);
 
+/// The name of the descriptor's file system where it is a well-known local one, NULL where it is not.
+const char *resume_files_local_file_system(int descriptor);
+
 /// Makes `target` share the blocks of `source`. Returns -1 where the file system cannot.
 int resume_files_clone(int source, int target);
 

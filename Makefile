@@ -1,0 +1,53 @@
+# `make` alone says what there is.
+.PHONY: help setup setup-test build release test lint format demo bench clean
+SWIFT ?= swift
+help:
+	@echo "make build    build everything"
+	@echo "make test     set up what the tests need, then run them all"
+	@echo "make demo     show the main job: download, kill, list, resume, compare"
+	@echo "make bench    measure against curl, wget and aria2c (speed, memory, a store of 100,000 entries)"
+	@echo "make lint     check the format"
+	@echo "make format   mend the format"
+	@echo "make release  build resumectl for use"
+	@echo "make tsan     run the tests under ThreadSanitizer"
+
+# On Debian and Ubuntu what is missing is installed; elsewhere it is named.
+setup:
+	@Scripts/install.sh libsqlite3-dev
+
+setup-test: setup
+	@Scripts/install.sh nginx-light sqlite3
+
+build: setup
+	$(SWIFT) build --build-tests
+
+release: setup
+	$(SWIFT) build --configuration release --product resumectl
+
+test: setup-test
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build
+
+tsan: setup-test
+	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
+	$(SWIFT) test --skip-build --sanitize=thread --scratch-path .build/tsan
+
+lint:
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests
+
+format:
+	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests
+
+demo: setup
+	$(SWIFT) build --configuration release --product resumectl
+	$(SWIFT) build --configuration release --product origin-server
+	Scripts/demo.sh .build/release
+
+bench: setup-test release
+	@Scripts/install.sh aria2 wget curl openssl time
+	Benchmarks/compare.sh .build/release/resumectl
+	$(SWIFT) build --configuration release --product store-benchmark
+	.build/release/store-benchmark
+
+clean:
+	rm -rf .build

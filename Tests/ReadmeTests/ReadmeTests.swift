@@ -1,0 +1,47 @@
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ReadmeTests {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+
+    static func text(_ name: String) throws -> String {
+        String(decoding: try Files.bytes(root.appendingPathComponent(name).standardizedFileURL.path), as: UTF8.self)
+    }
+
+    @Test("The README's example is the one that is compiled here")
+    func sameText() throws {
+        let file = try Self.text("Tests/ReadmeTests/ReadmeExample.swift")
+        let example = file.components(separatedBy: "// README\n")[1]
+        #expect(try Self.text("README.md").contains("```swift\n\(example)```"))
+    }
+
+    @Test("The README's example does what it says")
+    func works() async throws {
+        try await TemporaryFolder.with { folder in
+            let content = Content(length: 1_000_000, seed: 4)
+            let resource = Resource(content, etag: "\"v1\"")
+            try await OriginServer.withServer(
+                handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil) },
+                { server in
+                    try await fetchModel(
+                        from: "\(server.baseURL)/model.bin", to: folder["model.bin"], cache: folder["cache"])
+                    #expect(server.requests.count == 2)
+                })
+            let bytes = try Files.bytes(folder["model.bin"])
+            #expect(bytes.count == 1_000_000 && content.matches(bytes))
+        }
+    }
+
+    @Test("Every make target and resumectl command that the README names is there")
+    func commands() throws {
+        let readme = try Self.text("README.md")
+        let makefile = try Self.text("Makefile")
+        for line in readme.split(separator: "\n") where line.hasPrefix("make ") {
+            let target = line.split(separator: " ")[1]
+            #expect(makefile.contains("\n\(target):"), "make \(target)")
+        }
+    }
+}
