@@ -26,7 +26,7 @@ release: setup
 
 test: setup-test
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build
+	Scripts/test-modules.sh
 
 tsan: setup-test
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan

@@ -51,7 +51,7 @@ compare() { # name, then for each program: label and command, in one round-robin
         measure curl -sS --cacert cert.pem -o out "$url" >>result.curl
         measure wget -q --ca-certificate cert.pem -O out "$url" >>result.wget
         measure aria2c -q --ca-certificate cert.pem --file-allocation=none -d . -o out "$url" >>result.aria2c
-        SSL_CERT_FILE=$folder/cert.pem measure "$resumectl" get -q "$url" --output out >>result.resumectl
+        measure "$resumectl" get -q --cacert cert.pem "$url" --output out >>result.resumectl
         cmp -s out www/file || { echo "resumectl: wrong bytes"; exit 1; }
     done
     local wall cpu

@@ -3,6 +3,7 @@ public import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 public import ResumeDownload
 
 /// A transport over async-http-client, for Linux and everywhere else.
@@ -77,6 +78,11 @@ extension HTTPClient.Configuration {
         redirectConfiguration = .disallow
         decompression = .disabled
         httpVersion = .http1Only
+        if let path = configuration.trustedCertificates {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(path)
+            tlsConfiguration = tls
+        }
         let milliseconds = Int64(clamping: Int(max(min(configuration.connectTimeout, 86_400), 0.001) * 1000))
         // The engine watches for stalls by itself, and knows whose fault they are.
         timeout = .init(connect: .milliseconds(milliseconds), read: nil)

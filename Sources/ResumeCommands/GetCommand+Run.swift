@@ -21,7 +21,10 @@ extension GetCommand {
                 throw failure
             }
         }
-        let transport = AsyncHTTPTransport(.init(connectTimeout: connectTimeout))
+        if let cacert, (try? Data(contentsOf: URL(filePath: cacert))) == nil {
+            throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(cacert)).")
+        }
+        let transport = AsyncHTTPTransport(.init(connectTimeout: connectTimeout, trustedCertificates: cacert))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await download(requests, with: Downloader(store: store, transport: transport), context)

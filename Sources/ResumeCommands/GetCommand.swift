@@ -66,6 +66,11 @@ struct GetCommand: ContextCommand {
     @Option(name: .long, help: ArgumentHelp("Refuse a file that is longer.", valueName: "size"))
     var maxSize: ByteCount?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Trust the certificates in a PEM file instead of the system's.", valueName: "file"))
+    var cacert: String?
+
     @Flag(name: .long, help: "Drop what is held, and begin anew.")
     var restart = false
 

@@ -234,6 +234,8 @@ public actor Transfer {
     func release() {
         isClosed = true
         lease = nil
+        // An open file keeps its blocks, also when the collector has removed its name.
+        blob = nil
     }
 
     func requireOpen() throws(StoreError) {

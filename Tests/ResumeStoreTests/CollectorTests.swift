@@ -173,7 +173,8 @@ struct CollectorTests {
         let free = try store.freeSpace()
         let report = try await store.collect(maximumSize: 0)
         #expect(report.removed.count == 1)
-        #expect(try store.freeSpace() - free >= 1_900_000)
+        // Less what the reserve takes up again.
+        #expect(try store.freeSpace() - free >= 1_500_000)
         #expect(try await store.verify().isEmpty)
         await store.close()
     }
