@@ -11,11 +11,11 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     typealias Response = Void
 
     /// A waiting reader is woken when so many bytes are there.
-    private static let batch = 128 << 10
+    private static let batch = 256 << 10
     /// A waiting reader is woken when what is there has waited so long, however little it is.
     private static let longestWait: TimeAmount = .milliseconds(5)
     /// The connection is not read while so much waits.
-    private static let limit = 256 << 10
+    private static let limit = 512 << 10
 
     private struct State {
         var head: HTTPResponseHead?

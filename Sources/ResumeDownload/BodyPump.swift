@@ -56,7 +56,7 @@ struct BodyPump {
                     try unsafe buffer.withUnsafeBytes { try unsafe transfer.append($0) } || isCheckpointDue
             }
             monitor.received(bytes)
-            if isCheckpointDue { try await transfer.checkpoint() }
+            if isCheckpointDue { try await transfer.startCheckpoint() }
             let held = transfer.partial
             if let limit = request.maximumLength, held.length > limit {
                 throw DownloadError(.tooLarge, .tooLarge(held.length, limit: limit))

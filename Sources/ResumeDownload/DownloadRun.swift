@@ -183,7 +183,8 @@ struct DownloadRun {
     /// The digest of the whole, where one is expected; empty where none is, nil where it is to be fetched again.
     private mutating func verifiedDigest() async throws -> [UInt8]? {
         guard let expected = request.sha256 else { return [] }
-        let digest = try await Self.digest(of: transfer)
+        let held = await transfer.heldBytes
+        let digest = try await Blocking.run { try Self.digest(of: held) }
         if digest == expected { return digest }
         try await transfer.discard(reason: .digestMismatch)
         reused = 0
@@ -193,9 +194,9 @@ struct DownloadRun {
         return nil
     }
 
-    private static func digest(of transfer: isolated Transfer) throws -> [UInt8] {
+    private static func digest(of held: HeldBytes) throws -> [UInt8] {
         var hash = SHA256()
-        try unsafe transfer.readHeld { unsafe hash.update(bufferPointer: $0) }
+        try unsafe held.forEachBuffer { unsafe hash.update(bufferPointer: $0) }
         return Array(hash.finalize())
     }
 

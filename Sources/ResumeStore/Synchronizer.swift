@@ -42,7 +42,7 @@ final class Synchronizer: Sendable {
     func startIfDue(held: Int64, blob: OpenFile, entry: Entry, store: DownloadStore) {
         state.withLock { state in
             let unsynced = held - state.durable
-            let isDue = unsynced >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
+            let isDue = unsynced >= interval * 3 / 4 || ContinuousClock.now - state.lastStart >= Self.longestDelay
             guard state.running == nil, unsynced > 0, isDue else { return }
             state.lastStart = .now
             state.running = Task {
@@ -82,11 +82,15 @@ final class Synchronizer: Sendable {
     }
 }
 
-/// Runs blocking calls off the cooperative pool, which has a thread a core and no more.
-enum Blocking {
+/// Runs blocking calls off the cooperative pool, which has a thread a core and no more, and off event loops.
+package enum Blocking {
     private static let queue = DispatchQueue(label: "resume-store.blocking", attributes: .concurrent)
 
-    static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    /// Runs a body that may block.
+    ///
+    /// - Returns: What it returned.
+    /// - Throws: What it threw.
+    package static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Swift.Result { try body() }) }
         }

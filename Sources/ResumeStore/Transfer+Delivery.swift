@@ -40,46 +40,16 @@ extension Transfer {
             throw StoreError(.misuse, "There is nothing to deliver.")
         }
         let isShared = lease?.isAwaited ?? false
+        let staging = Staging(
+            blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination, copies: isShared)
         do {
-            let folder = try Folder(destination.folder)
-            let staging = Destination.stagingName(for: name)
-            try folder.remove(staging)
-            if isShared {
-                try blob.copy(to: staging, in: folder, length: held)
-            } else {
-                try stage(blob, name, as: staging, in: folder)
-            }
-            KillPoint.reached(.deliveryStaged)
-            try SystemError.check("rename", destination.path) {
-                unsafe renameat(folder.file.descriptor, staging, folder.file.descriptor, destination.name)
-            }
-            KillPoint.reached(.deliveryRenamed)
-            // Two names of one file are left alone by rename; so they are after a crash at this point.
-            try folder.remove(staging)
-            try folder.file.synchronize()
-            KillPoint.reached(.deliverySynced)
+            try await Blocking.run { try staging.run() }
         } catch {
             var failure = StoreError(wrapping: error)
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
         try await leaveStore(isShared: isShared, destination: destination)
-    }
-
-    /// A hard link where the file system allows one, since that costs nothing; else a copy.
-    private func stage(_ blob: OpenFile, _ name: BlobName, as staging: String, in folder: Folder) throws(SystemError) {
-        do {
-            try SystemError.check("link", staging) {
-                unsafe linkat(store.folder.blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
-            }
-        } catch {
-            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
-                throw error
-            }
-            try blob.copy(to: staging, in: folder, length: held)
-            return
-        }
-        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, FileMode.ordinary) }
     }
 
     private func leaveStore(isShared: Bool, destination: Destination) async throws {
@@ -95,6 +65,51 @@ extension Transfer {
         KillPoint.reached(.rowRemoved)
         try store.removeBlobs(blobs)
         release()
+    }
+}
+
+/// The steps of a delivery on the file system.
+private struct Staging: Sendable {
+    let blob: OpenFile
+    let name: BlobName
+    let blobs: Folder
+    let length: Int64
+    let destination: Destination
+    /// Whether the blob stays for somebody else, so that the destination must be a file of its own.
+    let copies: Bool
+
+    func run() throws(SystemError) {
+        let folder = try Folder(destination.folder)
+        let staging = Destination.stagingName(for: name)
+        try folder.remove(staging)
+        if copies {
+            try blob.copy(to: staging, in: folder, length: length)
+        } else {
+            try stage(as: staging, in: folder)
+        }
+        KillPoint.reached(.deliveryStaged)
+        try SystemError.check("rename", destination.path) {
+            unsafe renameat(folder.file.descriptor, staging, folder.file.descriptor, destination.name)
+        }
+        KillPoint.reached(.deliveryRenamed)
+        // Two names of one file are left alone by rename; so they are after a crash at this point.
+        try folder.remove(staging)
+        try folder.file.synchronize()
+        KillPoint.reached(.deliverySynced)
+    }
+
+    /// A hard link where the file system allows one, since that costs nothing; else a copy.
+    private func stage(as staging: String, in folder: Folder) throws(SystemError) {
+        do {
+            try SystemError.check("link", staging) {
+                unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
+            }
+        } catch {
+            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else { throw error }
+            try blob.copy(to: staging, in: folder, length: length)
+            return
+        }
+        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, FileMode.ordinary) }
     }
 }
 

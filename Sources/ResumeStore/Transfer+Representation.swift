@@ -5,6 +5,9 @@ extension Transfer {
     /// Gives the entry a new representation with an empty blob of its own; the old blob goes after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
         if let length = representation.completeLength { try await store.makeRoom(for: length, except: entry.id) }
+        // Nothing of the old representation may be committed after this.
+        try? await settle()
+        try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, held)
         let store = store
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
@@ -51,6 +54,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) async throws {
         try requireOpen()
+        try? await settle()
         try? await synchronizer.finish()
         let entry = entry
         let lost = held
@@ -92,17 +96,28 @@ extension Transfer {
         self.entry = entry
     }
 
-    /// Hands all bytes that are held to a closure, in order, for a digest.
+    /// The bytes that are held now, to be read elsewhere: that may take long.
+    package var heldBytes: HeldBytes {
+        HeldBytes(blob: blob, length: held)
+    }
+}
+
+/// Bytes of a blob, for a digest.
+package struct HeldBytes: Sendable {
+    let blob: OpenFile?
+    let length: Int64
+
+    /// Hands all bytes to a closure, in order. Blocks.
     ///
     /// - Throws: ``StoreError``, or whatever `body` throws.
-    package func readHeld(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let blob else { return }
         let size = 256 * 1024
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
         defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
-        while offset < held {
-            let wanted = Int(min(Int64(size), held - offset))
+        while offset < length {
+            let wanted = Int(min(Int64(size), length - offset))
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
             let count: Int
             do {
@@ -125,7 +140,8 @@ extension DownloadStore {
         _ commit: @Sendable (BlobName) async throws -> Result
     ) async throws -> (BlobName, OpenFile, Result) {
         do {
-            let creation = try BlobCreation(in: folder)
+            let folder = folder
+            let creation = try await Blocking.run { try BlobCreation(in: folder) }
             let result = try await commit(creation.name)
             return withExtendedLifetime(creation) { (creation.name, creation.file, result) }
         } catch {

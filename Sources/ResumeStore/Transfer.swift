@@ -26,6 +26,8 @@ public actor Transfer {
     var committed: Int64
     private var body: Body?
     private var lastCommit = ContinuousClock.now
+    /// The commit that runs beside the transfer, if one does.
+    private var commit: Task<Void, any Error>?
     let synchronizer: Synchronizer
     var isClosed = false
 
@@ -174,6 +176,7 @@ public actor Transfer {
             try await learnLength(body.position)
         }
         body = nil
+        try await settle()
         try await checkpoint()
         return isComplete
     }
@@ -191,7 +194,7 @@ public actor Transfer {
     // MARK: Checkpoints
 
     /// How many bytes may be lost with the process, less what one write may add.
-    private static let unrecordedLimit: Int64 = (1 << 20) - (256 << 10)
+    private static let unrecordedLimit: Int64 = 512 << 10
 
     private var isCheckpointDue: Bool {
         let unrecorded = held - committed
@@ -218,6 +221,21 @@ public actor Transfer {
         KillPoint.reached(.checkpointCommitted)
         committed = max(committed, target)
         if let blob { synchronizer.startIfDue(held: committed, blob: blob, entry: entry, store: store) }
+    }
+
+    /// Starts what ``checkpoint()`` does, so that the network need not wait for it; waits for the one before.
+    ///
+    /// - Throws: What the one before failed with.
+    package func startCheckpoint() async throws {
+        try await settle()
+        commit = Task { try await checkpoint() }
+    }
+
+    /// Waits for the commit that runs.
+    func settle() async throws {
+        guard let running = commit else { return }
+        try await running.value
+        commit = nil
     }
 
     /// Waits for the sync that runs, and makes everything that is held survive a power loss.
@@ -249,6 +267,8 @@ public actor Transfer {
         guard !isClosed else { return }
         defer { release() }
         isClosed = true
+        // What these failed with shows in the checkpoint, or was told before.
+        try? await settle()
         try? await synchronizer.finish()
         try await checkpoint()
         guard held == 0, !isComplete, !entry.isPinned else { return }
