@@ -83,7 +83,8 @@ extension HTTPClient.Configuration {
             tls.trustRoots = .file(path)
             tlsConfiguration = tls
         }
-        let milliseconds = Int64(clamping: Int(max(min(configuration.connectTimeout, 86_400), 0.001) * 1000))
+        let seconds = configuration.connectTimeout.isNaN ? 30 : max(min(configuration.connectTimeout, 86_400), 0.001)
+        let milliseconds = Int64(seconds * 1000)
         // The engine watches for stalls by itself, and knows whose fault they are.
         timeout = .init(connect: .milliseconds(milliseconds), read: nil)
         // The engine decides on retries; a refused connection is told at once.

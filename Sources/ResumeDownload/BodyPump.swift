@@ -24,7 +24,7 @@ struct BodyPump {
     ///
     /// Runs on the transfer's queue, so that a buffer is written without a hop.
     func run(into transfer: isolated Transfer, isCloseDelimited: Bool) async throws -> Outcome {
-        let monitor = StallMonitor(seconds: request.stallTimeout, minimumBytes: request.stallBytes)
+        let monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
         let watch = Task { [body] in await monitor.watch(body) }
         defer { watch.cancel() }
         var bytes: Int64 = 0

@@ -27,6 +27,8 @@ public struct DownloadRequest: Sendable {
     public var limits = RetryBudget.Limits()
     /// How long, in seconds, less than ``stallBytes`` may come before the connection is given up.
     public var stallTimeout: Double = 30
+    /// The timeout as a number that a clock can take.
+    var boundedStallTimeout: Double { stallTimeout.isFinite ? min(max(stallTimeout, 0.1), 86_400) : 86_400 }
     /// How many bytes must come in each ``stallTimeout``.
     public var stallBytes: Int64 = 1024
     /// The highest rate, in bytes a second; nil for no limit.

@@ -12,7 +12,7 @@ extension DownloadRun {
         var redirection = Redirection(from: request.url)
         while true {
             let message = message(for: plan, at: redirection)
-            let timeout = request.stallTimeout
+            let timeout = request.boundedStallTimeout
             let response = try await Self.withTimeout(seconds: timeout) { try await transport.send(message) }
             do {
                 guard try redirection.follow(response.head) else { return response }
@@ -49,11 +49,16 @@ extension DownloadRun {
                 return nil
             }
             defer { group.cancelAll() }
-            // The group is never empty here, so the first result is there.
-            guard let first = try await group.next(), let response = first else {
+            do {
+                // The group is never empty here, so the first result is there.
+                if let first = try await group.next(), let response = first { return response }
                 throw TransportError(.stalled, "The server did not answer within \(seconds) seconds.")
+            } catch {
+                // An answer that comes at the last moment is not left hanging.
+                group.cancelAll()
+                while let late = try? await group.next() { late?.body.cancel(with: CancellationError()) }
+                throw error
             }
-            return response
         }
     }
 }
@@ -67,6 +72,7 @@ extension TransportResponse {
 
     /// Whether only the end of the connection ends the body (RFC 9112, 6.3).
     var isCloseDelimited: Bool {
-        head.headerFields[.contentLength] == nil && head.headerFields[.transferEncoding] == nil
+        guard let coding = head.headerFields[.transferEncoding] else { return head.headerFields[.contentLength] == nil }
+        return !coding.lowercased().hasSuffix("chunked")
     }
 }

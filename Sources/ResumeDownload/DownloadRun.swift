@@ -77,9 +77,14 @@ struct DownloadRun {
             avoidsRange = nil
             reused = 0
             try await transfer.discard(reason: reason)
+            onEvent(.restarted(reason: reason, totalBytes: nil))
         case .retry(let reason, let seconds, let status):
-            if case .range = plan, status >= 500 { rangeFailures += 1 }
-            if rangeFailures >= 2 { avoidsRange = .rangeFailsRepeatedly }
+            // A server that is overloaded says so to every request; one that cannot serve ranges says 500 to those.
+            if case .range = plan, status == 500 { rangeFailures += 1 }
+            if rangeFailures >= 2, avoidsRange == nil {
+                try countRestart(reason)
+                avoidsRange = .rangeFailsRepeatedly
+            }
             try await wait(because: reason, progressed: false, retryAfter: seconds, status: status)
         }
     }

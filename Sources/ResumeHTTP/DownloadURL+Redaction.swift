@@ -22,7 +22,8 @@ extension DownloadURL {
     private static let secrets: Set<String> = [
         "signature", "sig", "token", "access_token", "auth_token", "auth", "api_key", "apikey", "key-pair-id",
         "password", "passwd", "secret", "client_secret", "awsaccesskeyid", "ossaccesskeyid", "googleaccessid",
-        "security-token", "jwt", "session", "sessionid", "private_token", "authorization", "id_token", "refresh_token",
+        "security-token", "jwt", "session", "sessionid", "private_token", "authorization", "api-key", "x-api-key",
+        "access_key", "job_token", "pwd", "hmac", "hdnts", "id_token", "refresh_token",
         "x-oss-signature", "x-oss-signature-version", "x-oss-credential", "x-oss-date", "x-oss-expires",
         "x-oss-security-token", "x-oss-additional-headers",
     ]

@@ -63,7 +63,11 @@ extension Verdict {
 
     /// Whether the body is compressed or otherwise coded, by what its fields say.
     static func isCoded(_ fields: HTTPFields) -> Bool {
-        fields[values: .contentEncoding]
+        let transferCodings = fields[values: .transferEncoding].flatMap { $0.split(separator: ",") }
+            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+        // The transport takes chunks off and nothing else: other transfer codings would be stored as the file.
+        if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
+        return fields[values: .contentEncoding]
             .flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             .contains { !$0.isEmpty && $0 != "identity" }

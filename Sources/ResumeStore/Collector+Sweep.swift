@@ -17,19 +17,31 @@ extension DownloadStore {
     func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
         let (folder, lock) = (folder, guardLock)
         do {
-            return try await database.withConnection { connection in
-                try lock.exclusively {
-                    let known = Set(try connection.rows("SELECT path FROM chunk") { $0.text(0) }.compactMap { $0 })
-                    let orphans = try folder.blobs.names().compactMap { BlobName(fileName: $0) }
-                        .filter { !known.contains($0.path) }
-                    return try orphans.map { name in
-                        if removing { return (name, try folder.blobs.remove(name.fileName)) }
-                        return (name, try folder.blobs.status(of: name.fileName).map { $0.bytesOnDisk } ?? 0)
+            // Tried again and again, never waited for on the database's queue: whoever holds the lock may need it.
+            for _ in 0..<200 {
+                let orphans = try await database.withConnection { connection in
+                    try lock.exclusive {
+                        try Self.orphans(in: folder, known: connection, removing: removing)
                     }
                 }
+                if let orphans { return orphans }
+                try await Task.sleep(for: .milliseconds(10))
             }
+            // They wait for the next collection.
+            return []
         } catch {
             throw StoreError(wrapping: error)
+        }
+    }
+
+    private static func orphans(
+        in folder: StoreFolder, known connection: borrowing Connection, removing: Bool
+    ) throws -> [(name: BlobName, bytes: Int64)] {
+        let known = Set(try connection.rows("SELECT path FROM chunk") { $0.text(0) }.compactMap { $0 })
+        let orphans = try folder.blobs.names().compactMap { BlobName(fileName: $0) }.filter { !known.contains($0.path) }
+        return try orphans.map { name in
+            if removing { return (name, try folder.blobs.remove(name.fileName)) }
+            return (name, try folder.blobs.status(of: name.fileName)?.bytesOnDisk ?? 0)
         }
     }
 
@@ -45,7 +57,7 @@ extension DownloadStore {
                     return try folder.blobs.status(of: name.fileName) == nil
                 }
                 let isEmpty = entry.receivedBytes == 0 && entry.state == .partial
-                guard isMissing || isEmpty, try leases.tryLock(entry.id) else { continue }
+                guard isMissing || isEmpty, (try? leases.tryLock(entry.id)) == true else { continue }
                 defer { leases.unlock(entry.id) }
                 guard try connection.entry(id: entry.id) == entry, entry.chunks.isEmpty || isMissing else { continue }
                 if isMissing { removed.append(.init(key: entry.key, bytes: 0, reason: .blobMissing)) }
@@ -70,9 +82,13 @@ extension DownloadStore {
         let free = try freeSpace()
         let total = try await totals().receivedBytes
         let deficit = length > free ? length - free : 0
-        let allowed = min(max(configuration.maximumSize - length, 0), max(total - deficit, 0))
-        let isOver = total > allowed
-        if isOver || deficit > 0 { _ = try await collect(maximumSize: allowed) }
+        // Nothing is given up for what does not fit all the same.
+        let canFit = deficit <= total
+        // What is larger than the whole budget is an exception to it, not a reason to lose everything else.
+        let share = length > configuration.maximumSize ? 0 : length
+        let allowed = min(max(configuration.maximumSize - share, 0), max(total - deficit, 0))
+        // A collection that fails must not fail the download: there may be room without it.
+        if canFit, total > allowed { _ = try? await collect(maximumSize: allowed) }
         guard try freeSpace() >= length else {
             throw StoreError(
                 .noSpace, "The download has \(length) bytes, and only \(try freeSpace()) are free at \(path).",

@@ -23,7 +23,7 @@ public struct RemovalReport: Sendable {
     public var orphanBytes: Int64 = 0
 
     /// How many bytes were freed.
-    public var freedBytes: Int64 { removed.reduce(orphanBytes) { $0 + $1.bytes } }
+    public var freedBytes: Int64 { removed.reduce(orphanBytes) { $0.addingSaturating($1.bytes) } }
 }
 
 extension DownloadStore {
@@ -138,7 +138,8 @@ extension DownloadStore {
             var inUse: [Entry] = []
             var blobs: [BlobName] = []
             for entry in chosen {
-                guard try leases.tryLock(entry.id), try !waiters.isLocked(entry.id) else {
+                // A row whose number no lock can have (it was planted) counts as in use.
+                guard (try? leases.tryLock(entry.id)) == true, (try? waiters.isLocked(entry.id)) == false else {
                     inUse.append(entry)
                     continue
                 }
@@ -163,14 +164,14 @@ extension DownloadStore {
         report.removed += outcome.removed.map {
             RemovalReport.Removed(key: $0.key, bytes: $0.receivedBytes, reason: reason)
         }
-        return outcome.removed.reduce(0) { $0 + $1.receivedBytes }
+        return outcome.removed.reduce(0) { $0.addingSaturating($1.receivedBytes) }
     }
 
     /// A delivery that died may have left a second name of the blob beside the destination.
     private func removeLeftovers(of entries: [Entry]) {
         for entry in entries where entry.state == .complete {
             guard let destination = entry.destination.flatMap({ try? Destination($0) }),
-                let folder = try? Folder(destination.folder)
+                let folder = try? Folder(destination.folder, followsLinks: true)
             else { continue }
             for chunk in entry.chunks {
                 guard let blob = BlobName(path: chunk.path) else { continue }

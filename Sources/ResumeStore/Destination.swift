@@ -24,7 +24,7 @@ public struct Destination: Sendable, Hashable {
     public init(checking path: String) throws {
         try self.init(path)
         do {
-            let open = try Folder(folder)
+            let open = try Folder(folder, followsLinks: true)
             if let status = try open.status(of: name) {
                 guard status.kind == .regular || status.kind == .link else {
                     let what = status.kind == .folder ? "a folder" : "not a regular file"

@@ -38,12 +38,20 @@ extension DownloadStore {
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
     private func adopt(_ lease: Lease, url: String) async throws -> Transfer? {
-        guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else { return nil }
+        guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
+            // Gone; or there and unreadable, and then of no use to anyone.
+            _ = try await write { connection in
+                try connection.run("DELETE FROM download WHERE id = ?", .integer(lease.id))
+            }
+            return nil
+        }
         do {
             let trusted = try Trusted(entry, in: folder)
             let isChanged = trusted.held != entry.receivedBytes
             let dropsChunks = !trusted.abandoned.isEmpty && trusted.blob == nil
-            let adopted = try await write { connection in
+            let adopted: Entry? = try await write { connection in
+                // With locks that do not work somebody may have started it over meanwhile.
+                guard try connection.entry(id: entry.id) == entry else { return nil }
                 try connection.adopt(
                     entry, url: url, held: trusted.held, durable: trusted.durable, now: WallClock.milliseconds)
                 if dropsChunks { try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id)) }
@@ -91,7 +99,10 @@ struct Trusted {
                 abandoned.append(name)
                 continue
             }
-            let size = try file.status().size
+            let status = try file.status()
+            // A complete blob that is somebody's file as well (a crash between rename and row) may have been edited.
+            let isForeign = entry.state == .complete && status.links > 1 && status.modifiedAt > entry.usedAt
+            let size = isForeign ? 0 : status.size
             held = min(isSameStart ? chunk.length : chunk.durable, size)
             durable = min(chunk.durable, held)
             let isWhole = held == entry.totalBytes

@@ -72,9 +72,14 @@ public struct Entry: Sendable, Hashable {
     }
 
     // Numbers of a planted row must not trap.
-    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
-        let (sum, overflow) = left.addingReportingOverflow(right)
-        return overflow ? .max : sum
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 { left.addingSaturating(right) }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number that there is.
+    func addingSaturating(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
     }
 }
 

@@ -28,8 +28,8 @@ final class Lease: Sendable {
     /// - Throws: `CancellationError` where the task is cancelled.
     static func wait(for id: Int64, in folder: StoreFolder) async throws -> Lease {
         let sign = try ByteLocks("waiters", in: folder.root)
-        // Shared with other waiters: fails only while a holder looks, and then for an instant.
-        while try !sign.tryLock(id, exclusively: false) { try await Task.sleep(for: .milliseconds(1)) }
+        // Shared with other waiters; nobody takes it alone, so it is had at once.
+        _ = try sign.tryLock(id, exclusively: false)
         defer { sign.unlock(id) }
         var pause = Duration.milliseconds(1)
         while true {

@@ -42,7 +42,7 @@ final class Synchronizer: Sendable {
     func startIfDue(held: Int64, blob: OpenFile, entry: Entry, store: DownloadStore) {
         state.withLock { state in
             let unsynced = held - state.durable
-            let isDue = unsynced >= interval * 3 / 4 || ContinuousClock.now - state.lastStart >= Self.longestDelay
+            let isDue = unsynced >= interval / 4 * 3 || ContinuousClock.now - state.lastStart >= Self.longestDelay
             guard state.running == nil, unsynced > 0, isDue else { return }
             state.lastStart = .now
             state.running = Task {
@@ -51,6 +51,9 @@ final class Synchronizer: Sendable {
             }
         }
     }
+
+    /// How many bytes survive a power loss.
+    var durable: Int64 { state.withLock { $0.durable } }
 
     /// Waits for the sync that runs, if one does.
     func finish() async throws {
@@ -68,8 +71,12 @@ final class Synchronizer: Sendable {
         } catch {
             let failure = StoreError(wrapping: error)
             state.withLock { $0.failure = failure }
-            // Where this fails too, the row's boot identifier and `durable` still bound what a later start trusts.
-            try? await store.write { connection in try connection.giveUpUnsynced(id: id, generation: generation) }
+            do {
+                try await store.write { connection in try connection.giveUpUnsynced(id: id, generation: generation) }
+            } catch {
+                // The row still claims them: then the blob must not be there to be believed.
+                try? store.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
+            }
             throw failure
         }
         KillPoint.reached(.blobSynced)

@@ -40,11 +40,22 @@ extension Transfer {
             throw StoreError(.misuse, "There is nothing to deliver.")
         }
         let isShared = lease?.isAwaited ?? false
+        let file: FileStatus
+        do {
+            file = try blob.status()
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        // A blob may be longer than what counts, after a crash or a body cut in a lie; and after a crash between rename
+        // and row it may be the delivered file itself, which is its owner's now. Both are copied, not linked.
+        let isExact = file.size == held && file.links == 1
         let staging = Staging(
-            blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination, copies: isShared)
+            blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination,
+            copies: isShared || !isExact)
         do {
             try await Blocking.run { try staging.run() }
         } catch {
+            _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
             var failure = StoreError(wrapping: error)
             if failure.code == .io { failure.code = .destination }
             throw failure
@@ -54,13 +65,14 @@ extension Transfer {
 
     private func leaveStore(isShared: Bool, destination: Destination) async throws {
         let (entry, length) = (entry, held)
+        let isStillShared = isShared && (lease?.isAwaited ?? false)
         let blobs = try await store.write { connection in
             try connection.record(
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
                     reason: Reason(code: .init(rawValue: "delivered"), text: "Whole, to \(destination.path)."),
                     bytes: length))
-            return isShared ? [] : try connection.remove(entry)
+            return isStillShared ? [] : try connection.remove(entry)
         }
         KillPoint.reached(.rowRemoved)
         try store.removeBlobs(blobs)
@@ -79,7 +91,7 @@ private struct Staging: Sendable {
     let copies: Bool
 
     func run() throws(SystemError) {
-        let folder = try Folder(destination.folder)
+        let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
         if copies {
@@ -105,7 +117,9 @@ private struct Staging: Sendable {
                 unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
             }
         } catch {
-            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else { throw error }
+            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
+                throw error
+            }
             try blob.copy(to: staging, in: folder, length: length)
             return
         }
@@ -132,7 +146,11 @@ extension OpenFile {
     private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {
         var done: Int64 = 0
         #if os(Linux)
-        if resume_files_clone(descriptor, target.descriptor) == 0 { return }
+        if resume_files_clone(descriptor, target.descriptor) == 0 {
+            // A clone is of the whole file.
+            try SystemError.check("ftruncate", target.path) { ftruncate(target.descriptor, off_t(length)) }
+            return
+        }
         while done < length {
             let count = resume_files_copy_range(
                 descriptor, target.descriptor, done, Int(min(length - done, 1 << 30)))

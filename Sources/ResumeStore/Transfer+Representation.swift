@@ -107,7 +107,7 @@ package struct HeldBytes: Sendable {
     let blob: OpenFile?
     let length: Int64
 
-    /// Hands all bytes to a closure, in order. Blocks.
+    /// Hands all bytes to a closure, in order, and blocks meanwhile.
     ///
     /// - Throws: ``StoreError``, or whatever `body` throws.
     package func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {

@@ -36,6 +36,8 @@ public actor Transfer {
         var position: Int64
         let compareUntil: Int64
         let end: Int64?
+        /// The complete length that the answer told, believed once what is held was compared.
+        let learned: Int64?
     }
 
     /// The executor of this transfer's queue.
@@ -89,13 +91,13 @@ public actor Transfer {
         let verdict = Verdict(for: response, to: plan, held: partial)
         switch verdict {
         case .append(let continuation):
-            try await learn(continuation.representation)
             body = Body(
-                position: continuation.bodyStart, compareUntil: continuation.offset, end: continuation.bodyEnd)
+                position: continuation.bodyStart, compareUntil: continuation.offset, end: continuation.bodyEnd,
+                learned: continuation.representation.completeLength)
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
-            body = Body(position: 0, compareUntil: 0, end: representation.completeLength)
+            body = Body(position: 0, compareUntil: 0, end: representation.completeLength, learned: nil)
         case .complete(let representation, let reason):
             try await learn(representation)
             try await store.record(.resumed, key: key, reason: reason, bytes: held)
@@ -172,8 +174,12 @@ public actor Transfer {
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
-        if ending != .cut, let body, body.end == nil, entry.representation?.completeLength == nil {
-            try await learnLength(body.position)
+        if let body, entry.representation?.completeLength == nil, body.position >= body.compareUntil {
+            if let length = body.learned {
+                try await learnLength(length)
+            } else if ending != .cut, body.end == nil {
+                try await learnLength(body.position)
+            }
         }
         body = nil
         try await settle()
@@ -219,7 +225,11 @@ public actor Transfer {
         }
         guard isCurrent else { throw Self.superseded }
         KillPoint.reached(.checkpointCommitted)
+        // Somebody may have begun with another blob while this was committed.
+        guard generation == entry.generation else { return }
         committed = max(committed, target)
+        // A disk that is slower than the network is waited for, so that the bound on a power loss holds.
+        if held - synchronizer.durable >= store.configuration.durableInterval { try await synchronizer.finish() }
         if let blob { synchronizer.startIfDue(held: committed, blob: blob, entry: entry, store: store) }
     }
 
@@ -234,8 +244,8 @@ public actor Transfer {
     /// Waits for the commit that runs.
     func settle() async throws {
         guard let running = commit else { return }
-        try await running.value
         commit = nil
+        try await running.value
     }
 
     /// Waits for the sync that runs, and makes everything that is held survive a power loss.
@@ -271,6 +281,8 @@ public actor Transfer {
         try? await settle()
         try? await synchronizer.finish()
         try await checkpoint()
+        // A clean stop loses nothing to a later power cut.
+        if held > 0 { try? await synchronize() }
         guard held == 0, !isComplete, !entry.isPinned else { return }
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }

@@ -16,6 +16,12 @@ struct Folder: Sendable {
         file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
     }
 
+    /// Opens a folder of the user's, such as a destination's, which may be a link.
+    init(_ path: String, followsLinks: Bool) throws(SystemError) {
+        let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
+        file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
+    }
+
     /// Makes a folder that only its owner may use, if it is not there yet.
     ///
     /// - Returns: Whether it was made.
@@ -113,6 +119,8 @@ struct FileStatus: Sendable {
     let bytesOnDisk: Int64
     /// How many names it has.
     let links: Int
+    /// When its bytes were last changed, in milliseconds since 1970.
+    let modifiedAt: Int64
 
     init(_ status: stat) {
         kind =
@@ -125,5 +133,11 @@ struct FileStatus: Sendable {
         size = Int64(status.st_size)
         bytesOnDisk = Int64(status.st_blocks) * 512
         links = Int(status.st_nlink)
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        modifiedAt = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

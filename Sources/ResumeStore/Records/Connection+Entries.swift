@@ -9,6 +9,9 @@ extension Connection {
         generation, state, destination, pinned, created_at, used_at, boot_id, final_url
         """
 
+    /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
+    private static let largest: Int64 = 1 << 60
+
     borrowing func entry(key: String) throws -> Entry? {
         try first("SELECT \(Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
             .flatMap { $0 }.map { try withChunks($0) }
@@ -47,7 +50,8 @@ extension Connection {
 
     private static func chunk(_ row: borrowing Row, from column: Int) -> Entry.Chunk? {
         guard let path = row.text(column), let offset = row.integer(column + 1), let length = row.integer(column + 2),
-            let durable = row.integer(column + 3), offset >= 0, length >= 0, durable >= 0
+            let durable = row.integer(column + 3), (0...Self.largest).contains(offset),
+            (0...Self.largest).contains(length), durable >= 0
         else { return nil }
         return Entry.Chunk(path: path, offset: offset, length: length, durable: durable)
     }
@@ -55,7 +59,7 @@ extension Connection {
     private static func entry(_ row: borrowing Row) -> Entry? {
         guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let generation = row.integer(10),
             let state = row.text(11).flatMap({ Entry.State(rawValue: $0) }), let createdAt = row.integer(14),
-            let usedAt = row.integer(15), let bootID = row.text(16)
+            let usedAt = row.integer(15), let bootID = row.text(16), id > 0
         else { return nil }
         // A row that has had no response yet has generation 0 and no representation.
         let representation =
@@ -67,8 +71,9 @@ extension Connection {
                 contentType: row.text(7), reprDigest: row.text(8), acceptsRanges: row.integer(9) != 0)
         return Entry(
             id: id, generation: generation, bootID: bootID, key: key, url: url, representation: representation,
-            state: state, chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0, createdAt: createdAt,
-            usedAt: usedAt, isInUse: false)
+            state: state, chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
+            createdAt: min(max(createdAt, 0), largest),
+            usedAt: min(max(usedAt, 0), largest), isInUse: false)
     }
 
     /// The number of the entry of a key, which is made where there is none.
@@ -112,7 +117,8 @@ extension Connection {
             row.text(0).flatMap { BlobName(path: $0) }
         }
         let received = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(entry.id)) ?? 0
-        let removed = try run("DELETE FROM download WHERE id = ?", .integer(entry.id))
+        let removed = try run(
+            "DELETE FROM download WHERE id = ? AND generation = ?", .integer(entry.id), .integer(entry.generation))
         guard removed > 0 else { return [] }
         try run("UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
         return blobs.compactMap { $0 }
@@ -120,7 +126,7 @@ extension Connection {
 
     borrowing func totals() throws -> Totals {
         let totals = try first("SELECT entries, received FROM store WHERE id = 1") { row in
-            Totals(entries: row.integer(0) ?? 0, receivedBytes: row.integer(1) ?? 0)
+            Totals(entries: row.integer(0) ?? 0, receivedBytes: min(max(row.integer(1) ?? 0, 0), Self.largest))
         }
         return totals ?? Totals(entries: 0, receivedBytes: 0)
     }

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// What a review in the role of an attacker found.
+@Suite(.timeLimit(.minutes(1)))
+struct HostileTests {
+    @Test("A blob that is longer than what counts is delivered at its right length")
+    func longBlob() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer, upTo: 200_000)
+            try await transfer.close()
+            // What a body leaves that went on with junk until the process died, or the clamp after a power cut.
+            let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try await Shell.run("truncate", "-s", "400000", folder["store/blobs/\(blob)"])
+            let again = try await TransferTests.begin(store)
+            try await server.fill(again)
+            try await again.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == server.content)
+        }
+    }
+
+    @Test("A length that can never fit empties no store", arguments: ["9223372036854775807", "1000000000000000"])
+    func hugeLength(length: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await CollectorTests.put("precious", 100_000, into: store)
+            let transfer = try await TransferTests.begin(store)
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.contentLength] = length
+            let plan = await transfer.plan()
+            let answer = head
+            await #expect(throws: StoreError(.noSpace, "")) { try await transfer.receive(answer, to: plan) }
+            try await transfer.close()
+            #expect(try await CollectorTests.names(store) == ["precious"])
+        }
+    }
+
+    @Test("After a crash between rename and row the delivered file is its owner's: edits are not delivered again")
+    func sharedInode() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            try await KillPointTests.download(in: path, dyingAt: KillPoint.deliverySynced.rawValue, occurrence: 1)
+        }
+        try await Task.sleep(for: .milliseconds(20))
+        try await Shell.run("dd", "if=/dev/zero", "of=\(folder["out"])", "bs=1000", "count=1", "conv=notrunc")
+        let store = try await DownloadStore.open(at: folder["store"])
+        let transfer = try await store.begin(try DownloadURL(KillPointTests.url))
+        #expect(await transfer.isComplete == false)
+        try await KillPointTests.new.fill(transfer)
+        try await transfer.deliver(to: Destination(checking: folder["other"]))
+        #expect(try Files.bytes(folder["other"]) == KillPointTests.new.content)
+    }
+
+    @Test("T18: rows with the largest and smallest numbers trap nothing", arguments: [Int64.min, -1, Int64.max])
+    func extremeNumbers(number: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["a", "b"] { try await CollectorTests.put(name, 1000, into: store) }
+            try TransferTests.sql(
+                folder,
+                """
+                PRAGMA ignore_check_constraints = ON;
+                UPDATE download SET used_at = \(number), created_at = \(number), complete_length = \(number);
+                UPDATE chunk SET received = \(number); UPDATE store SET received = \(number);
+                """)
+            #expect(try await store.entries().count == 2)
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            try await transfer.close()
+            _ = try await store.collect(dryRun: true)
+            _ = try await store.verify()
+        }
+    }
+
+    @Test("A destination in a folder that is reached by a link is written")
+    func linkedFolder() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["real"])
+            try await Shell.run("ln", "-s", folder["real"], folder["link"])
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await HonestServer(sampleBytes(10)).fill(transfer)
+            try await transfer.deliver(to: Destination(checking: folder["link/out"]))
+            #expect(try Files.bytes(folder["real/out"]).count == 10)
+        }
+    }
+
+    @Test("T31: an answer whose overlap was not compared to its end completes nothing")
+    func uncompared() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            let plan = await transfer.plan()
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.eTag] = "\"v1\""
+            _ = try await transfer.receive(head, to: plan)
+            try await transfer.write(sampleBytes(100_000))
+            #expect(try await transfer.endBody(.cut) == false)
+            let rest = await transfer.plan()
+            var answer = HTTPResponse(status: .partialContent)
+            answer.headerFields[.eTag] = "\"v1\""
+            answer.headerFields[.contentRange] = "bytes 95904-99999/100000"
+            _ = try await transfer.receive(answer, to: rest)
+            #expect(await transfer.isComplete == false)
+            #expect(try await transfer.endBody(.cut) == false)
+            _ = try await transfer.receive(answer, to: rest)
+            try await transfer.write(Array(sampleBytes(100_000)[95_904...]))
+            #expect(try await transfer.endBody(.whole))
+        }
+    }
+}
