@@ -77,7 +77,10 @@ let package = Package(
             name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),
         .testTarget(
             name: "ResumeStoreTests",
-            dependencies: ["CUnfetchHook", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport", httpTypes],
+            dependencies: [
+                "CUnfetchHook", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore", "TestSupport",
+                httpTypes,
+            ],
             swiftSettings: testSettings),
         .testTarget(name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", httpTypes], swiftSettings: testSettings),
         .testTarget(

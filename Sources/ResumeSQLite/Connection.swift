@@ -89,6 +89,8 @@ public struct Connection: ~Copyable {
             PRAGMA temp_store = MEMORY;
             PRAGMA locking_mode = NORMAL;
             PRAGMA secure_delete = ON;
+            PRAGMA fullfsync = ON;
+            PRAGMA checkpoint_fullfsync = ON;
             """)
     }
 

@@ -64,18 +64,26 @@ enum Schema {
                 version = try verifiedVersion(connection, at: path)
                 if version == 0 {
                     try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;")
-                    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
-                        throw StoreError(
-                            .unsupportedFileSystem, "SQLite cannot use its write-ahead log at \(path).",
-                            advice: "Choose a folder on a local disk.")
-                    }
+                    try useLog(connection, at: path)
                 }
                 for migration in Migration.all where migration.version > version {
                     try apply(migration, to: connection)
                 }
             }
         }
+        if try connection.text("PRAGMA journal_mode") != "wal" {
+            // Somebody switched it off; the lock above knows no other mode.
+            try lock.exclusively { try useLog(connection, at: path) }
+        }
         try refuseForeignObjects(connection, at: path)
+    }
+
+    private static func useLog(_ connection: borrowing Connection, at path: String) throws {
+        guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+            throw StoreError(
+                .unsupportedFileSystem, "SQLite cannot use its write-ahead log at \(path).",
+                advice: "Choose a folder on a local disk.")
+        }
     }
 
     /// A migration and its version, in one transaction.

@@ -42,6 +42,7 @@ struct StoreFolder: Sendable {
             }
         }
         self.path = path
+        if creating { try Self.refuseForeign(root) }
         if let kind = root.networkFileSystem {
             throw StoreError(
                 .unsupportedFileSystem,
@@ -50,7 +51,17 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// Makes the folder with its parents; only the last one is private.
+    /// Refuses another user's folder: its owner could put other files in place of ours.
+    private static func refuseForeign(_ folder: Folder) throws {
+        var status = stat()
+        try SystemError.check("fstat", folder.file.path) { unsafe fstat(folder.file.descriptor, &status) }
+        guard status.st_uid == geteuid() || geteuid() == 0 else {
+            throw StoreError(
+                .notAStore, "\(folder.file.path) belongs to another user.", advice: "Name a folder of your own.")
+        }
+    }
+
+    /// Makes the folder with its parents, all of them private.
     private static func createFolders(_ path: String) throws(SystemError) {
         do {
             try Folder.create(path)

@@ -6,7 +6,7 @@ internal import ResumeSQLite
 extension Connection {
     private static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
-        generation, state, destination, pinned, created_at, used_at, boot_id, final_url
+        generation, state, destination, pinned, created_at, used_at, boot_id
         """
 
     /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
