@@ -9,8 +9,9 @@ struct GetCommand: ContextCommand {
         commandName: "get",
         abstract: "Download one URL or several, going on where an earlier run stopped.",
         discussion: """
-            A download that was interrupted, killed or cut by a power loss continues where it was, if the server still
-            has the same file; if not, it starts over and says why. The file appears whole under its name, or not at all.
+            A download that was interrupted, killed or cut by a power loss continues where it was, if the server \
+            still has the same file; if not, it starts over and says why. The file appears whole under its name, or \
+            not at all.
 
             EXAMPLE:
               resumectl get https://example.org/image.iso

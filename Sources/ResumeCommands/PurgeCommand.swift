@@ -103,7 +103,7 @@ struct GcCommand: ContextCommand {
         commandName: "gc",
         abstract: "Apply the budget now: remove what has expired, then what was used least recently.",
         discussion: """
-            Without a size the budget is 16GiB, without an age it is 30 days. What is in use or pinned stays. Blobs that
+            Without a size the budget is 16GiB, without an age it is 30 days. What is in use or pinned stays. Blobs that \
             no entry names are removed as well.
 
             EXAMPLE:
