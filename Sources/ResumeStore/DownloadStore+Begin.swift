@@ -40,8 +40,11 @@ extension DownloadStore {
     private func adopt(_ lease: Lease, url: String) async throws -> Transfer? {
         guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
             // Gone; or there and unreadable, and then of no use to anyone.
-            _ = try await write { connection in
-                try connection.run("DELETE FROM download WHERE id = ?", .integer(lease.id))
+            try await write { connection in
+                let received = try connection.receivedBytes(of: lease.id)
+                guard try connection.run("DELETE FROM download WHERE id = ?", .integer(lease.id)) > 0 else { return }
+                try connection.run(
+                    "UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
             }
             return nil
         }
@@ -66,8 +69,8 @@ extension DownloadStore {
                 }
                 return try connection.entry(id: entry.id)
             }
-            for blob in trusted.abandoned { try folder.blobs.remove(blob.fileName) }
             guard let adopted else { return nil }
+            for blob in trusted.abandoned { try folder.blobs.remove(blob.fileName) }
             return Transfer(store: self, lease: lease, entry: adopted, blob: trusted.blob)
         } catch let error as SystemError {
             throw StoreError(wrapping: error)

@@ -60,14 +60,12 @@ extension Transfer {
         let lost = held
         let blobs = try await store.write { connection in
             try connection.setReceived(entry, to: 0, durable: 0)
-            let blobs = try connection.rows("SELECT path FROM chunk WHERE download = ?", .integer(entry.id)) { row in
-                row.text(0).flatMap { BlobName(path: $0) }
-            }
+            let blobs = try connection.blobs(of: entry.id)
             try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id))
             try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
             try connection.record(
                 Event(key: entry.key, at: WallClock.milliseconds, kind: .restarted, reason: reason, bytes: lost))
-            return blobs.compactMap { $0 }
+            return blobs
         }
         try store.removeBlobs(blobs)
         try await reload()

@@ -101,7 +101,7 @@ extension Connection {
 
     /// Sets what is held, downwards as well: only for what the disk is known not to hold.
     borrowing func setReceived(_ entry: Entry, to held: Int64, durable: Int64) throws {
-        let before = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(entry.id)) ?? 0
+        let before = try receivedBytes(of: entry.id)
         try run("DELETE FROM chunk WHERE download = ? AND first_byte > 0", .integer(entry.id))
         try run(
             "UPDATE chunk SET received = ?, durable = ? WHERE download = ? AND first_byte = 0", .integer(held),
@@ -113,15 +113,25 @@ extension Connection {
     ///
     /// - Returns: Its blobs, to be removed after the commit.
     borrowing func remove(_ entry: Entry) throws -> [BlobName] {
-        let blobs = try rows("SELECT path FROM chunk WHERE download = ?", .integer(entry.id)) { row in
-            row.text(0).flatMap { BlobName(path: $0) }
-        }
-        let received = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(entry.id)) ?? 0
+        let blobs = try blobs(of: entry.id)
+        let received = try receivedBytes(of: entry.id)
         let removed = try run(
             "DELETE FROM download WHERE id = ? AND generation = ?", .integer(entry.id), .integer(entry.generation))
         guard removed > 0 else { return [] }
         try run("UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
-        return blobs.compactMap { $0 }
+        return blobs
+    }
+
+    /// The blobs that the rows of a download name.
+    borrowing func blobs(of id: Int64) throws -> [BlobName] {
+        try rows("SELECT path FROM chunk WHERE download = ?", .integer(id)) { row in
+            row.text(0).flatMap { BlobName(path: $0) }
+        }.compactMap { $0 }
+    }
+
+    /// What the totals count of a download.
+    borrowing func receivedBytes(of id: Int64) throws -> Int64 {
+        try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(id)) ?? 0
     }
 
     borrowing func totals() throws -> Totals {

@@ -20,16 +20,14 @@ extension Connection {
             .optional(representation.contentType), .optional(representation.reprDigest),
             .flag(representation.acceptsRanges), .integer(now), .integer(id), .integer(generation))
         guard changed > 0 else { return nil }
-        let old = try rows("SELECT path FROM chunk WHERE download = ?", .integer(id)) { row in
-            row.text(0).flatMap { BlobName(path: $0) }
-        }
-        let received = try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(id)) ?? 0
+        let old = try blobs(of: id)
+        let received = try receivedBytes(of: id)
         try run("DELETE FROM chunk WHERE download = ?", .integer(id))
         try run(
             "INSERT INTO chunk (download, first_byte, planned_end, path) VALUES (?, 0, ?, ?)", .integer(id),
             .optional(representation.completeLength), .text(blob.path))
         try run("UPDATE store SET received = received - ?", .integer(received))
-        return old.compactMap { $0 }
+        return old
     }
 
     /// Records that bytes are held.
