@@ -37,8 +37,10 @@ export RESUMECTL_STORE="$folder/store"
 
 # One run: wall seconds, CPU seconds, peak KiB.
 measure() {
-    rm -f out
     sync
+    # Right before the run: a virtual machine may have given freed memory back to its host after a while, and the one
+    # that takes it again pays for that.
+    rm -f out
     /usr/bin/time -f '%e %U %S %M' -o time "$@" >/dev/null 2>&1
     awk '{ printf "%s %.2f %s\n", $1, $2 + $3, $4 }' time
 }

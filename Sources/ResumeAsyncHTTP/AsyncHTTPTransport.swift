@@ -11,6 +11,8 @@ public import ResumeDownload
 /// HTTP/1.1 over TCP or TLS: one download is one stream, and its back-pressure reaches the socket.
 public final class AsyncHTTPTransport: Transport {
     private let client: HTTPClient
+    /// Loops of its own, since a body is written to its file on the loop it comes from.
+    private let group: MultiThreadedEventLoopGroup
 
     /// What the transport may be told.
     public struct Configuration: Sendable {
@@ -30,7 +32,8 @@ public final class AsyncHTTPTransport: Transport {
     ///
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .init(for: configuration))
+        group = MultiThreadedEventLoopGroup(numberOfThreads: max(System.coreCount, 4))
+        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration))
     }
 
     /// Closes its connections.
@@ -38,6 +41,7 @@ public final class AsyncHTTPTransport: Transport {
     /// - Throws: What async-http-client throws where a connection does not close.
     public func shutdown() async throws {
         try await client.shutdown()
+        try await group.shutdownGracefully()
     }
 
     /// Sends a request; see `Transport`.
@@ -47,7 +51,7 @@ public final class AsyncHTTPTransport: Transport {
         let message = try Self.message(for: request)
         let receiver = BodyReceiver(authority: request.authority ?? "")
         let task = client.execute(request: message, delegate: receiver)
-        receiver.attach { task.cancel() }
+        receiver.attach(task)
         return try await withTaskCancellationHandler {
             let head = try await receiver.head()
             return TransportResponse(head: HTTPResponse(head), body: receiver)
@@ -89,10 +93,12 @@ extension HTTPClient.Configuration {
         timeout = .init(connect: .milliseconds(milliseconds), read: nil)
         // The engine decides on retries; a refused connection is told at once.
         connectionPool.retryConnectionEstablishment = false
-        // Fewer, larger reads: a quarter of the system calls of the default at full speed.
+        // Fewer, larger reads: a quarter of the system calls of the default at full speed. Four of them, which is what
+        // one turn of the loop brings, stay within a processor's cache until they are written.
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
-                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144))
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
+            ).flatMap { channel.setOption(.maxMessagesPerRead, value: 4) }
         }
     }
 }

@@ -4,32 +4,33 @@ internal import NIOHTTP1
 internal import ResumeDownload
 internal import Synchronization
 
-/// Takes a response from async-http-client's event loop and hands it to a task, in batches and with back-pressure.
+/// Takes a response from async-http-client and hands its body to a reader on the event loop itself.
 ///
-/// A task is woken once a batch, not once a buffer: a wake costs as much as writing 64 KiB does.
+/// The reader blocks the loop while it writes, which is the best back-pressure there is: the bytes are still in the
+/// processor's cache, nothing is queued, and no other thread is woken. The loops are the transport's own.
 final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     typealias Response = Void
+    typealias Reader = @Sendable (RawSpan) throws -> Bool
 
-    /// A waiting reader is woken when so many bytes are there.
-    private static let batch = 256 << 10
-    /// A waiting reader is woken when what is there has waited so long, however little it is.
-    private static let longestWait: TimeAmount = .milliseconds(5)
-    /// The connection is not read while so much waits.
-    private static let limit = 512 << 10
-
-    private struct State {
+    fileprivate struct State {
         var head: HTTPResponseHead?
         var headWaiter: CheckedContinuation<HTTPResponseHead, any Error>?
-        var buffers: [ByteBuffer] = []
+        /// What came while nobody read.
+        var parts: CircularBuffer<ByteBuffer> = []
+        /// Bytes in `parts`.
         var count = 0
-        var isFlushDue = false
-        var isTimerRunning = false
-        var waiter: CheckedContinuation<[any BodyBuffer]?, any Error>?
+        var reader: Reader?
+        var waiter: CheckedContinuation<Bool, any Error>?
+        /// Whether the reader is in a call, so that it must not be told of anything else yet.
+        var isReading = false
         var pressure: EventLoopPromise<Void>?
         /// nil as the error: the end that the framing announced.
         var end: (any Error)??
-        var stop: (@Sendable () -> Void)?
+        var task: HTTPClient.Task<Void>?
     }
+
+    /// The connection is not read while so much waits: what one turn of the loop brings at most.
+    private static let limit = 1 << 20
 
     private let state = Mutex(State())
     /// Host and port, for messages.
@@ -39,13 +40,13 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         self.authority = authority
     }
 
-    /// Hands over what cancels the request.
-    func attach(_ stop: @escaping @Sendable () -> Void) {
+    /// Hands over the request's task.
+    func attach(_ task: HTTPClient.Task<Void>) {
         let isOver = state.withLock { state in
-            state.stop = stop
+            state.task = task
             return state.end != nil
         }
-        if isOver { stop() }
+        if isOver { task.cancel() }
     }
 
     // MARK: The reader's side
@@ -63,34 +64,26 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         }
     }
 
-    func next() async throws -> [any BodyBuffer]? {
+    func read(_ reader: @escaping Reader) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
-            let (ready, pressure) = state.withLock {
-                state -> (Result<[any BodyBuffer]?, any Error>?, EventLoopPromise<Void>?) in
-                if state.count >= Self.batch || (state.count > 0 && (state.isFlushDue || state.end != nil)) {
-                    return (.success(Self.take(&state)), state.pressure.take())
-                }
-                if let end = state.end {
-                    return (end.map { .failure($0) } ?? .success(nil), nil)
-                }
+            let loop = state.withLock { state in
+                state.reader = reader
                 state.waiter = continuation
-                return (nil, nil)
+                return state.task?.eventLoop
             }
-            pressure?.succeed()
-            if let ready { continuation.resume(with: ready) }
+            // There is a task, since there was a head.
+            loop?.execute { self.drain() }
         }
     }
 
     func cancel(with error: any Error) {
-        finish(error, stops: true)
-    }
-
-    private static func take(_ state: inout State) -> [any BodyBuffer] {
-        let buffers = state.buffers
-        state.buffers = []
-        state.count = 0
-        state.isFlushDue = false
-        return buffers.map { NIOBodyBuffer(buffer: $0) }
+        let (task, headWaiter) = state.withLock { state in
+            if state.end == nil { state.end = .some(error) }
+            return (state.task, state.headWaiter.take())
+        }
+        headWaiter?.resume(throwing: error)
+        task?.cancel()
+        task?.eventLoop.execute { self.drain() }
     }
 
     private static let noResponse = TransportError(.connectionClosed, "The connection ended without a response.")
@@ -107,84 +100,85 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        let loop = task.eventLoop
-        var startsTimer = false
-        let (wake, pressure) = state.withLock { state -> (Wake?, EventLoopFuture<Void>?) in
-            guard state.end == nil, buffer.readableBytes > 0 else { return (nil, nil) }
-            state.buffers.append(buffer)
+        state.withLock { state in
+            guard state.end == nil, buffer.readableBytes > 0 else { return }
+            state.parts.append(buffer)
             state.count += buffer.readableBytes
-            if state.count >= Self.batch, let waiter = state.waiter.take() {
-                return (Wake(waiter: waiter, buffers: Self.take(&state)), nil)
-            }
-            if !state.isTimerRunning {
-                state.isTimerRunning = true
-                startsTimer = true
-            }
-            guard state.count >= Self.limit else { return (nil, nil) }
-            let promise = loop.makePromise(of: Void.self)
+        }
+        drain()
+        return state.withLock { state in
+            if state.count < Self.limit || state.end != nil { return task.eventLoop.makeSucceededVoidFuture() }
+            let promise = task.eventLoop.makePromise(of: Void.self)
             state.pressure = promise
-            return (nil, promise.futureResult)
+            return promise.futureResult
         }
-        wake?.resume()
-        if startsTimer { loop.scheduleTask(in: Self.longestWait) { self.flush() } }
-        return pressure ?? loop.makeSucceededVoidFuture()
-    }
-
-    private struct Wake {
-        let waiter: CheckedContinuation<[any BodyBuffer]?, any Error>
-        let buffers: [any BodyBuffer]
-        func resume() { waiter.resume(returning: buffers) }
-    }
-
-    /// What has waited long enough goes on, to a reader who waits or to the next one.
-    private func flush() {
-        let wake = state.withLock { state -> Wake? in
-            state.isTimerRunning = false
-            guard state.count > 0 else { return nil }
-            guard let waiter = state.waiter.take() else {
-                state.isFlushDue = true
-                return nil
-            }
-            return Wake(waiter: waiter, buffers: Self.take(&state))
-        }
-        wake?.resume()
     }
 
     func didFinishRequest(task: HTTPClient.Task<Void>) throws {
-        finish(nil, stops: false)
+        finish(nil)
     }
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
-        finish(TransportError(wrapping: error, to: authority), stops: false)
+        finish(TransportError(wrapping: error, to: authority))
     }
 
-    private func finish(_ error: (any Error)?, stops: Bool) {
-        var wake: Wake?
-        let (headWaiter, waiter, pressure, stop) = state.withLock { state in
-            let isFirst = state.end == nil
-            if isFirst { state.end = .some(error) }
-            if isFirst, state.count > 0, let waiter = state.waiter.take() {
-                wake = Wake(waiter: waiter, buffers: Self.take(&state))
-            }
-            return (
-                state.headWaiter.take(), state.waiter.take(), state.pressure.take(), stops ? state.stop.take() : nil
-            )
+    private func finish(_ error: (any Error)?) {
+        let headWaiter = state.withLock { state in
+            if state.end == nil { state.end = .some(error) }
+            return state.headWaiter.take()
         }
-        wake?.resume()
         headWaiter?.resume(throwing: error ?? Self.noResponse)
-        if let error { waiter?.resume(throwing: error) } else { waiter?.resume(returning: nil) }
-        pressure?.succeed()
-        stop?()
+        drain()
+    }
+
+    /// What to do next with what is there.
+    fileprivate enum Step {
+        case hand(ByteBuffer, to: Reader)
+        case resume(CheckedContinuation<Bool, any Error>, Result<Bool, any Error>)
+        case relieve(EventLoopPromise<Void>)
+        case nothing
+    }
+
+    /// Hands over what is there while there is a reader; on the event loop.
+    private func drain() {
+        while true {
+            switch state.withLock({ $0.next() }) {
+            case .hand(let buffer, let reader): hand(buffer, to: reader)
+            case .resume(let waiter, let result): waiter.resume(with: result)
+            case .relieve(let pressure): pressure.succeed()
+            case .nothing: return
+            }
+        }
+    }
+
+    private func hand(_ buffer: ByteBuffer, to reader: Reader) {
+        let mayGoOn = Result { try reader(buffer.readableBytesSpan) }
+        let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
+            state.isReading = false
+            if case .success(true) = mayGoOn { return nil }
+            state.reader = nil
+            return state.waiter.take()
+        }
+        // Where the reader said stop, there is more to read.
+        waiter?.resume(with: mayGoOn.map { !$0 })
     }
 }
 
-/// A buffer of NIO, lent without a copy.
-private struct NIOBodyBuffer: BodyBuffer {
-    let buffer: ByteBuffer
-
-    var count: Int { buffer.readableBytes }
-
-    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try unsafe buffer.withUnsafeReadableBytes(body)
+extension BodyReceiver.State {
+    /// Decides on the next step; what came before the end is handed over before it.
+    fileprivate mutating func next() -> BodyReceiver.Step {
+        if isReading { return .nothing }
+        if end != nil, let pressure = pressure.take() { return .relieve(pressure) }
+        guard let reader else { return .nothing }
+        if let part = parts.popFirst() {
+            count -= part.readableBytes
+            isReading = true
+            return .hand(part, to: reader)
+        }
+        // Only now, so that what a cut leaves unread is here and not in the client, which would drop it.
+        if let pressure = pressure.take() { return .relieve(pressure) }
+        guard case .some(let error) = end, let waiter = waiter.take() else { return .nothing }
+        self.reader = nil
+        return .resume(waiter, error.map { .failure($0) } ?? .success(false))
     }
 }

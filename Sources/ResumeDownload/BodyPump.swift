@@ -17,131 +17,98 @@ struct BodyPump {
         var failure: (any Error)?
     }
 
-    /// How often progress is told, at most.
-    private static let progressInterval: Duration = .milliseconds(100)
-
     /// Reads to the end.
-    ///
-    /// Runs on the transfer's queue, so that a buffer is written without a hop.
-    func run(into transfer: isolated Transfer, isCloseDelimited: Bool) async throws -> Outcome {
-        let monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
-        let watch = Task { [body] in await monitor.watch(body) }
+    func run(into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
+        let flow = await BodyFlow(into: transfer, request: request, onEvent: onEvent)
+        let watch = Task { [body] in await flow.monitor.watch(body) }
         defer { watch.cancel() }
-        var bytes: Int64 = 0
         do {
             try await withTaskCancellationHandler {
-                try await read(into: transfer, monitor: monitor, bytes: &bytes)
+                while try await flow.read(body) {
+                    try await transfer.catchUp()
+                    try await flow.waitForRate()
+                }
             } onCancel: {
                 body.cancel(with: CancellationError())
             }
-            return Outcome(ending: isCloseDelimited ? .closeDelimited : .whole, bytes: bytes, failure: nil)
+            return Outcome(ending: isCloseDelimited ? .closeDelimited : .whole, bytes: flow.received, failure: nil)
         } catch {
             body.cancel(with: error)
-            return Outcome(ending: .cut, bytes: bytes, failure: error)
-        }
-    }
-
-    private func read(into transfer: isolated Transfer, monitor: StallMonitor, bytes: inout Int64) async throws {
-        var lastProgress = ContinuousClock.now - Self.progressInterval
-        let started = ContinuousClock.now
-        while true {
-            monitor.beginWaiting()
-            let next = try await body.next()
-            monitor.endWaiting()
-            guard let buffers = next else { return }
-            var isCheckpointDue = false
-            for buffer in buffers {
-                bytes += Int64(buffer.count)
-                isCheckpointDue =
-                    try unsafe buffer.withUnsafeBytes { try unsafe transfer.append($0) } || isCheckpointDue
-            }
-            monitor.received(bytes)
-            if isCheckpointDue { try await transfer.startCheckpoint() }
-            let held = transfer.partial
-            if let limit = request.maximumLength, held.length > limit {
-                throw DownloadError(.tooLarge, .tooLarge(held.length, limit: limit))
-            }
-            let now = ContinuousClock.now
-            if now - lastProgress >= Self.progressInterval {
-                lastProgress = now
-                onEvent(.progress(receivedBytes: held.length, totalBytes: held.representation?.completeLength))
-            }
-            if let rate = request.rateLimit, rate > 0 {
-                let due = started + .seconds(Double(bytes) / Double(rate))
-                if due > now { try await Task.sleep(until: due, clock: .continuous) }
-            }
+            return Outcome(ending: .cut, bytes: flow.received, failure: error)
         }
     }
 }
 
-/// Sees that a body brings too little for too long, and cancels it.
-///
-/// Only the time spent waiting for the network counts: a slow disk or a rate limit is not the server's fault.
-final class StallMonitor: Sendable {
+/// What happens to each part of a body on the thread where it came: written, counted, told.
+private final class BodyFlow: Sendable {
+    let monitor: StallMonitor
+    private let transfer: Transfer
+    private let request: DownloadRequest
+    private let totalBytes: Int64?
+    private let onEvent: @Sendable (DownloadEvent) -> Void
+    private let started = ContinuousClock.now
+    private let state = Mutex(State())
+
     private struct State {
         var received: Int64 = 0
-        var waitingSince: ContinuousClock.Instant?
-        var windowStart = ContinuousClock.now
-        var windowBytes: Int64 = 0
-        /// Time within the window that was not spent waiting.
-        var busy: Duration = .zero
-        var busySince: ContinuousClock.Instant?
+        var lastProgress: ContinuousClock.Instant?
     }
 
-    private let state = Mutex(State())
-    private let window: Duration
-    private let seconds: Double
-    private let minimumBytes: Int64
+    /// How often progress is told, at most.
+    private static let progressInterval: Duration = .milliseconds(100)
 
-    init(seconds: Double, minimumBytes: Int64) {
-        self.seconds = max(seconds, 0.1)
-        window = .seconds(self.seconds)
-        self.minimumBytes = max(minimumBytes, 1)
+    init(
+        into transfer: Transfer, request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) async {
+        monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
+        self.transfer = transfer
+        self.request = request
+        self.onEvent = onEvent
+        totalBytes = await transfer.partial.representation?.completeLength
     }
 
-    func beginWaiting() {
-        state.withLock { state in
-            if let since = state.busySince { state.busy += ContinuousClock.now - since }
-            state.busySince = nil
-            state.waitingSince = .now
+    /// Bytes that came over the network.
+    var received: Int64 { state.withLock { $0.received } }
+
+    /// Reads on.
+    ///
+    /// - Returns: Whether there is more to read, after a pause.
+    func read(_ body: any ResponseBody) async throws -> Bool {
+        monitor.resume()
+        defer { monitor.pause() }
+        return try await body.read { bytes in
+            self.monitor.pause()
+            defer { self.monitor.resume() }
+            return try self.take(bytes)
         }
     }
 
-    func endWaiting() {
-        state.withLock { state in
-            state.waitingSince = nil
-            state.busySince = .now
+    private func take(_ bytes: RawSpan) throws -> Bool {
+        let now = ContinuousClock.now
+        let (isProgressDue, received) = state.withLock { state in
+            state.received += Int64(bytes.byteCount)
+            let isDue = state.lastProgress.map { now - $0 >= Self.progressInterval } ?? true
+            if isDue { state.lastProgress = now }
+            return (isDue, state.received)
         }
+        monitor.received(received)
+        let mayGoOn = try transfer.append(bytes)
+        let held = transfer.held
+        if let limit = request.maximumLength, held > limit {
+            throw DownloadError(.tooLarge, .tooLarge(held, limit: limit))
+        }
+        if isProgressDue { onEvent(.progress(receivedBytes: held, totalBytes: totalBytes)) }
+        return mayGoOn && (due(for: received).map { $0 <= now } ?? true)
     }
 
-    /// Takes note of how many bytes came in all.
-    func received(_ total: Int64) {
-        state.withLock { $0.received = total }
+    /// Waits until as many bytes may have come as came.
+    func waitForRate() async throws {
+        guard let due = due(for: received), due > .now else { return }
+        try await Task.sleep(until: due, clock: .continuous)
     }
 
-    /// Looks from time to time until the task is cancelled.
-    func watch(_ body: any ResponseBody) async {
-        let pause = min(window / 4, .seconds(1))
-        while !Task.isCancelled {
-            // A cancelled sleep ends the loop at its condition.
-            try? await Task.sleep(for: pause)
-            if isStalled() {
-                body.cancel(with: TransportError(.stalled, "Too little came for \(seconds) seconds."))
-                return
-            }
-        }
-    }
-
-    private func isStalled() -> Bool {
-        state.withLock { state in
-            let now = ContinuousClock.now
-            if state.received - state.windowBytes >= minimumBytes {
-                state.windowStart = now
-                state.windowBytes = state.received
-                state.busy = .zero
-                return false
-            }
-            return state.waitingSince != nil && now - state.windowStart - state.busy >= window
-        }
+    private func due(for received: Int64) -> ContinuousClock.Instant? {
+        guard let rate = request.rateLimit, rate > 0 else { return nil }
+        return started + .seconds(Double(received) / Double(rate))
     }
 }

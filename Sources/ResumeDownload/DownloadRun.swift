@@ -143,7 +143,7 @@ struct DownloadRun {
     /// Moves the body into the store.
     private mutating func readBody(of response: TransportResponse, from start: Int64) async throws -> Step {
         let pump = BodyPump(body: response.body, request: request, onEvent: onEvent)
-        let outcome = try await pump.run(into: transfer, isCloseDelimited: response.isCloseDelimited)
+        let outcome = await pump.run(into: transfer, isCloseDelimited: response.isCloseDelimited)
         fetched += outcome.bytes
         if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
             isLengthVerified = false

@@ -28,26 +28,24 @@ public struct TransportResponse: Sendable {
     }
 }
 
-/// The body of a response, as a source that waits for whoever reads it.
+/// The body of a response, which comes while somebody reads it.
 ///
 /// Memory is bounded: while nobody reads, the connection is not read either.
 public protocol ResponseBody: AnyObject, Sendable {
-    /// Waits for more of the body.
+    /// Hands over what comes, part by part and in order, until the reader says stop or the body ends.
     ///
-    /// - Returns: The next buffers in order, never empty; nil at the end that the framing announced.
-    /// - Throws: ``TransportError`` where the body was cut; `CancellationError`.
-    func next() async throws -> [any BodyBuffer]?
+    /// Each part is handed over on the transport's own thread, without a copy and without a hop, and the reader may
+    /// block there: nothing else comes meanwhile. What came while nobody read is handed over first.
+    ///
+    /// - Parameter reader: Takes a part, which is never empty. Returns whether more
+    ///   may come at once. What it throws ends the body.
+    /// - Returns: Whether there is more to read: false at the end that the framing announced, true where the reader
+    ///   said stop. The reader is not called any more when this returns or throws.
+    /// - Throws: ``TransportError`` where the body was cut; what the reader threw; what ``cancel(with:)`` was given.
+    func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool
 
-    /// Stops the transfer. A waiting ``next()`` throws what is given.
+    /// Stops the transfer; ``read(_:)`` throws what is given.
     func cancel(with error: any Error)
-}
-
-/// Bytes of a body in memory that the transport owns.
-public protocol BodyBuffer: Sendable {
-    /// How many bytes there are.
-    var count: Int { get }
-    /// Lends the bytes without copying them.
-    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
 }
 
 /// A failure between this machine and the server.

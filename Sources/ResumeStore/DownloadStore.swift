@@ -68,20 +68,36 @@ public final class DownloadStore: Sendable {
         durability: Connection.CommitDurability = .process,
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
-        let lock = guardLock
-        let checkpointer = checkpointer
         do {
             return try await database.withConnection { connection in
-                let result = try lock.shared {
-                    try connection.transaction(.immediate, durability: durability) { try body(connection) }
-                }
-                // The commit stands, whatever becomes of the log; `doctor` shows its size.
-                try? checkpointer.committed(connection)
-                return result
+                try write(with: connection, durability: durability, body)
             }
         } catch {
             throw StoreError(wrapping: error)
         }
+    }
+
+    /// Does what ``write(durability:_:)`` does on the calling thread, which it blocks.
+    ///
+    /// - Throws: ``StoreError``
+    func writeNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
+        do {
+            return try database.withConnectionNow { try write(with: $0, durability: .process, body) }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    private func write<Result>(
+        with connection: borrowing Connection, durability: Connection.CommitDurability,
+        _ body: (borrowing Connection) throws -> Result
+    ) throws -> Result {
+        let result = try guardLock.shared {
+            try connection.transaction(.immediate, durability: durability) { try body(connection) }
+        }
+        // The commit stands, whatever becomes of the log; `doctor` shows its size.
+        try? checkpointer.committed(connection)
+        return result
     }
 
     /// Runs a synchronous body that only reads, on one state of the database.

@@ -11,71 +11,89 @@ internal import Synchronization
 /// After a failed sync nothing advances: what was written since the last good one is given up, since the kernel may
 /// have dropped it while it says that all is well.
 final class Synchronizer: Sendable {
+    /// What is brought to disk.
+    struct Subject {
+        let id: Int64
+        let generation: Int64
+        let blob: OpenFile
+        let name: BlobName
+    }
+
     private struct State {
+        var subject: Subject?
+        /// Bytes from 0 on that survive a power loss.
         var durable: Int64
         var lastStart = ContinuousClock.now
         var running: Task<Void, any Error>?
         var failure: StoreError?
     }
 
+    private let store: DownloadStore
     private let state: Mutex<State>
     private let interval: Int64
     /// The longest time that bytes are left to the kernel.
     private static let longestDelay: Duration = .seconds(4)
 
-    init(durable: Int64, interval: Int64) {
-        state = Mutex(State(durable: durable))
-        self.interval = interval
+    init(store: DownloadStore, subject: Subject?, durable: Int64) {
+        self.store = store
+        interval = store.configuration.durableInterval
+        state = Mutex(State(subject: subject, durable: durable))
     }
 
-    /// Begins with a new blob.
-    func reset() {
-        state.withLock { $0 = State(durable: 0) }
+    /// Begins with a new blob, or with none.
+    func reset(to subject: Subject?) {
+        state.withLock { $0 = State(subject: subject, durable: 0) }
     }
 
-    /// Throws what a sync in the background failed with.
-    func rethrow() throws(StoreError) {
-        if let failure = state.withLock({ $0.failure }) { throw failure }
+    /// Whether more may come before a sync has ended: a disk that is slower than the network is waited for.
+    ///
+    /// - Throws: What a sync in the background failed with.
+    func keepsUp(with held: Int64) throws(StoreError) -> Bool {
+        let (failure, durable) = state.withLock { ($0.failure, $0.durable) }
+        if let failure { throw failure }
+        return held - durable < interval
     }
 
     /// Starts a sync in the background if enough was written since the last one, and none runs.
-    func startIfDue(held: Int64, blob: OpenFile, entry: Entry, store: DownloadStore) {
+    func startIfDue(held: Int64) {
         state.withLock { state in
             let unsynced = held - state.durable
-            let isDue = unsynced >= interval / 4 * 3 || ContinuousClock.now - state.lastStart >= Self.longestDelay
+            let isDue = unsynced >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
             guard state.running == nil, unsynced > 0, isDue else { return }
             state.lastStart = .now
             state.running = Task {
                 defer { self.state.withLock { $0.running = nil } }
-                try await self.run(to: held, blob: blob, entry: entry, store: store)
+                try await self.synchronize(upTo: held)
             }
         }
     }
 
-    /// How many bytes survive a power loss.
-    var durable: Int64 { state.withLock { $0.durable } }
-
     /// Waits for the sync that runs, if one does.
+    ///
+    /// - Throws: What one failed with.
     func finish() async throws {
         let running = state.withLock { $0.running }
         try await running?.value
-        try rethrow()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
     /// Syncs now, and records it.
-    func run(to held: Int64, blob: OpenFile, entry: Entry, store: DownloadStore) async throws {
-        guard held > state.withLock({ $0.durable }) else { return }
-        let (id, generation) = (entry.id, entry.generation)
+    func synchronize(upTo held: Int64) async throws {
+        let (subject, durable) = state.withLock { ($0.subject, $0.durable) }
+        guard let subject, held > durable else { return }
+        let (id, generation) = (subject.id, subject.generation)
         do {
-            try await Blocking.run { try blob.synchronizeData() }
+            try await Blocking.run { try subject.blob.synchronizeData() }
         } catch {
             let failure = StoreError(wrapping: error)
-            state.withLock { $0.failure = failure }
+            state.withLock { state in
+                if state.subject?.generation == generation { state.failure = failure }
+            }
             do {
                 try await store.write { connection in try connection.giveUpUnsynced(id: id, generation: generation) }
             } catch {
                 // The row still claims them: then the blob must not be there to be believed.
-                try? store.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
+                try? store.removeBlobs([subject.name])
             }
             throw failure
         }
@@ -85,7 +103,18 @@ final class Synchronizer: Sendable {
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.durableCommitted)
-        state.withLock { $0.durable = max($0.durable, held) }
+        state.withLock { state in
+            // Somebody may have begun with another blob meanwhile.
+            if state.subject?.generation == generation { state.durable = max(state.durable, held) }
+        }
+    }
+}
+
+extension Synchronizer.Subject {
+    /// The first blob of an entry.
+    init?(_ entry: Entry, blob: OpenFile?) {
+        guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
+        self.init(id: entry.id, generation: entry.generation, blob: blob, name: name)
     }
 }
 

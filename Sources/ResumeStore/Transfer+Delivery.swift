@@ -15,7 +15,7 @@ extension Transfer {
         guard isComplete else {
             throw StoreError(.misuse, "Bytes of the download are still missing.")
         }
-        try await checkpoint()
+        try checkpoint()
         try await synchronize()
         let (id, generation) = (entry.id, entry.generation)
         let isCurrent = try await store.write(durability: .power) { connection in
@@ -170,7 +170,8 @@ extension OpenFile {
             let wanted = Int(min(Int64(buffer.count), length - done))
             let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: done)
             guard count > 0 else { throw SystemError(number: EIO, call: "read", path: path) }
-            try unsafe target.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: done)
+            let part = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            try target.write(part, at: done)
             done += Int64(count)
         }
     }

@@ -6,7 +6,6 @@ extension Transfer {
     func startOver(with representation: Representation, reason: Reason) async throws {
         if let length = representation.completeLength { try await store.makeRoom(for: length, except: entry.id) }
         // Nothing of the old representation may be committed after this.
-        try? await settle()
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, held)
         let store = store
@@ -27,10 +26,10 @@ extension Transfer {
         try store.removeBlobs(abandoned)
         try await reload()
         blob = file
-        held = 0
-        committed = 0
+        writer.reset()
         entry.chunks = [Entry.Chunk(path: name.path, offset: 0, length: 0, durable: 0)]
-        synchronizer.reset()
+        recorder.reset(to: .init(id: entry.id, generation: entry.generation))
+        synchronizer.reset(to: .init(entry, blob: blob))
     }
 
     /// Takes over what a continuation tells, which is the complete length if it was not known.
@@ -54,7 +53,6 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) async throws {
         try requireOpen()
-        try? await settle()
         try? await synchronizer.finish()
         let entry = entry
         let lost = held
@@ -70,8 +68,9 @@ extension Transfer {
         try store.removeBlobs(blobs)
         try await reload()
         blob = nil
-        held = 0
-        committed = 0
+        writer.reset()
+        recorder.reset(to: .init(id: entry.id, generation: entry.generation))
+        synchronizer.reset(to: nil)
     }
 
     /// Remembers where the download is to go, for `list` and for a delivery after a crash.

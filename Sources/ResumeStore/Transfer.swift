@@ -20,25 +20,13 @@ public actor Transfer {
 
     var entry: Entry
     var blob: OpenFile?
-    /// Bytes from 0 on that lie in the blob, committed or not.
-    var held: Int64
-    /// Bytes from 0 on that a commit has recorded.
-    var committed: Int64
-    private var body: Body?
-    var lastCommit = ContinuousClock.now
-    /// The commit that runs beside the transfer, if one does.
-    var commit: Task<Void, any Error>?
-    let synchronizer: Synchronizer
+    nonisolated let writer: BodyWriter
+    nonisolated let recorder: ProgressRecorder
+    nonisolated let synchronizer: Synchronizer
     var isClosed = false
 
-    /// Where the next byte of a response's body belongs.
-    private struct Body {
-        var position: Int64
-        let compareUntil: Int64
-        let end: Int64?
-        /// The complete length that the answer told, believed once what is held was compared.
-        let learned: Int64?
-    }
+    /// How many bytes are written at once, at most.
+    private static let pieceSize = 256 << 10
 
     /// The executor of this transfer's queue.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -50,12 +38,17 @@ public actor Transfer {
         self.store = store
         self.lease = lease
         self.entry = entry
+        let held = entry.held.length
         self.blob = blob
-        held = entry.held.length
-        committed = held
+        writer = BodyWriter(held: held)
         executor = QueueExecutor(label: "resume-store.transfer")
-        synchronizer = Synchronizer(durable: entry.durableBytes, interval: store.configuration.durableInterval)
+        recorder = ProgressRecorder(
+            store: store, subject: .init(id: entry.id, generation: entry.generation), committed: held)
+        synchronizer = Synchronizer(store: store, subject: .init(entry, blob: blob), durable: entry.durableBytes)
     }
+
+    /// Bytes from 0 on that lie in the blob, recorded or not.
+    package nonisolated var held: Int64 { writer.held }
 
     /// What is held so far.
     public var partial: HeldPartial {
@@ -87,17 +80,24 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         try requireOpen()
-        body = nil
+        writer.end()
         let verdict = Verdict(for: response, to: plan, held: partial)
         switch verdict {
         case .append(let continuation):
-            body = Body(
-                position: continuation.bodyStart, compareUntil: continuation.offset, end: continuation.bodyEnd,
-                learned: continuation.representation.completeLength)
+            if let blob {
+                writer.begin(
+                    .init(
+                        blob: blob, position: continuation.bodyStart, compareUntil: continuation.offset,
+                        end: continuation.bodyEnd, learned: continuation.representation.completeLength))
+            }
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
-            body = Body(position: 0, compareUntil: 0, end: representation.completeLength, learned: nil)
+            if let blob {
+                writer.begin(
+                    .init(
+                        blob: blob, position: 0, compareUntil: 0, end: representation.completeLength, learned: nil))
+            }
         case .complete(let representation, let reason):
             try await learn(representation)
             try await store.record(.resumed, key: key, reason: reason, bytes: held)
@@ -112,59 +112,27 @@ public actor Transfer {
     /// - Parameter bytes: The part; nothing is kept of it.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
-        let isDue = try unsafe bytes.withUnsafeBytes { try unsafe append($0) }
-        if isDue { try await checkpoint() }
-    }
-
-    /// Does what ``write(_:)`` does but for the commit.
-    ///
-    /// - Returns: Whether ``checkpoint()`` is due now.
-    package func append(_ bytes: UnsafeRawBufferPointer) throws -> Bool {
         try requireOpen()
-        guard var body, let blob else {
-            throw StoreError(.misuse, "Bytes were written before a response that may be used.")
-        }
-        var rest = unsafe bytes
-        do {
-            if body.position < body.compareUntil {
-                let count = Int(min(Int64(rest.count), body.compareUntil - body.position))
-                try unsafe compare(UnsafeRawBufferPointer(rebasing: rest[..<count]), with: blob, at: body.position)
-                body.position += Int64(count)
-                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-            let room = body.end.map { max($0 - body.position, 0) } ?? Int64.max - body.position
-            let isSurplus = Int64(rest.count) > room
-            if isSurplus { unsafe rest = UnsafeRawBufferPointer(rebasing: rest[..<Int(room)]) }
-            if unsafe !rest.isEmpty {
-                try unsafe blob.write(rest, at: body.position)
-                body.position += Int64(rest.count)
-                held = max(held, body.position)
-            }
-            self.body = body
-            if isSurplus {
-                throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
-            }
-        } catch let error as SystemError {
-            throw StoreError(wrapping: error)
-        }
-        try synchronizer.rethrow()
-        return isCheckpointDue
+        let mayGoOn = try append(unsafe bytes.span.bytes)
+        if !mayGoOn { try await catchUp() }
     }
 
-    private func compare(_ bytes: UnsafeRawBufferPointer, with blob: OpenFile, at offset: Int64) throws {
-        try unsafe withUnsafeTemporaryAllocation(byteCount: min(bytes.count, 65536), alignment: 16) { buffer in
-            var done = 0
-            while done < bytes.count {
-                let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[done..<min(done + buffer.count, bytes.count)])
-                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.count])
-                let count = try unsafe blob.read(into: target, at: offset + Int64(done))
-                guard count == part.count, unsafe part.elementsEqual(target) else {
-                    let reason = Reason.heldBytesDiffer(at: offset + Int64(done))
-                    throw StoreError(.heldBytesDiffer, reason.text)
-                }
-                done += count
+    /// Does what ``write(_:)`` does on the thread of whoever calls, which it blocks meanwhile.
+    ///
+    /// One part at a time, in order.
+    ///
+    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first.
+    package nonisolated func append(_ bytes: RawSpan) throws -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            // A large part piece by piece, so that what a crash may cost does not grow with it.
+            let held = try writer.append(rest.extracting(first: Self.pieceSize))
+            rest = rest.extracting(droppingFirst: Self.pieceSize)
+            if try recorder.advance(to: held, later: { try await self.checkpoint() }) {
+                synchronizer.startIfDue(held: held)
             }
         }
+        return try synchronizer.keepsUp(with: held)
     }
 
     /// Ends a body.
@@ -174,16 +142,14 @@ public actor Transfer {
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
-        if let body, entry.representation?.completeLength == nil, body.position >= body.compareUntil {
+        if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil {
             if let length = body.learned {
                 try await learnLength(length)
             } else if ending != .cut, body.end == nil {
                 try await learnLength(body.position)
             }
         }
-        body = nil
-        try await settle()
-        try await checkpoint()
+        try checkpoint()
         return isComplete
     }
 
@@ -205,6 +171,8 @@ public actor Transfer {
         isClosed = true
         lease = nil
         // An open file keeps its blocks, also when the collector has removed its name.
+        writer.end()
+        synchronizer.reset(to: nil)
         blob = nil
     }
 
@@ -220,9 +188,8 @@ public actor Transfer {
         defer { release() }
         isClosed = true
         // What these failed with shows in the checkpoint, or was told before.
-        try? await settle()
         try? await synchronizer.finish()
-        try await checkpoint()
+        try checkpoint()
         // A clean stop loses nothing to a later power cut.
         if held > 0 { try? await synchronize() }
         guard held == 0, !isComplete, !entry.isPinned else { return }

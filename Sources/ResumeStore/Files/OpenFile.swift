@@ -42,15 +42,17 @@ final class OpenFile: Sendable {
     }
 
     /// Writes all bytes at an offset.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-        var rest = unsafe bytes
-        var position = offset
-        while rest.count > 0 {
+    func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
+        var done = 0
+        while done < bytes.byteCount {
+            let rest = bytes.extracting(droppingFirst: done)
             let written = try SystemError.check("write", path) {
-                unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(position))
+                unsafe rest.withUnsafeBytes {
+                    unsafe pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset) + off_t(done))
+                }
             }
-            position += Int64(written)
-            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            if written == 0 { throw SystemError(number: ENOSPC, call: "write", path: path) }
+            done += written
         }
     }
 

@@ -112,7 +112,7 @@ struct StoreFolder: Sendable {
         let block = [UInt8](repeating: 0x52, count: 64 * 1024)
         for offset in stride(from: 0, to: Self.reserveSize, by: block.count) {
             do {
-                try unsafe block.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+                try file.write(unsafe block.span.bytes, at: offset)
             } catch {
                 giveUpReserve()
                 return

@@ -1,0 +1,69 @@
+internal import Synchronization
+
+/// Sees that a body brings too little for too long, and cancels it.
+///
+/// Only the time spent waiting for the network counts: a slow disk or a rate limit is not the server's fault.
+final class StallMonitor: Sendable {
+    private struct State {
+        var received: Int64 = 0
+        var windowBytes: Int64 = 0
+        /// Time in the window that was spent waiting for the network.
+        var waited: Duration = .zero
+        var waitingSince: ContinuousClock.Instant?
+    }
+
+    private let state = Mutex(State())
+    private let window: Duration
+    private let seconds: Double
+    private let minimumBytes: Int64
+
+    init(seconds: Double, minimumBytes: Int64) {
+        self.seconds = max(seconds, 0.1)
+        window = .seconds(self.seconds)
+        self.minimumBytes = max(minimumBytes, 1)
+    }
+
+    /// The network is waited for from now on.
+    func resume() {
+        state.withLock { $0.waitingSince = .now }
+    }
+
+    /// The network is not waited for any more.
+    func pause() {
+        state.withLock { state in
+            if let since = state.waitingSince.take() { state.waited += ContinuousClock.now - since }
+        }
+    }
+
+    /// Takes note of how many bytes came in all.
+    func received(_ total: Int64) {
+        state.withLock { $0.received = total }
+    }
+
+    /// Looks from time to time until the task is cancelled.
+    func watch(_ body: any ResponseBody) async {
+        let pause = min(window / 4, .seconds(1))
+        while !Task.isCancelled {
+            // A cancelled sleep ends the loop at its condition.
+            try? await Task.sleep(for: pause)
+            if isStalled() {
+                body.cancel(with: TransportError(.stalled, "Too little came for \(seconds) seconds."))
+                return
+            }
+        }
+    }
+
+    private func isStalled() -> Bool {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            if state.received - state.windowBytes >= minimumBytes {
+                state.windowBytes = state.received
+                state.waited = .zero
+                if state.waitingSince != nil { state.waitingSince = now }
+                return false
+            }
+            guard let since = state.waitingSince else { return false }
+            return state.waited + (now - since) >= window
+        }
+    }
+}

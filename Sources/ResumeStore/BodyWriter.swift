@@ -1,0 +1,104 @@
+internal import ResumeHTTP
+internal import Synchronization
+
+/// Puts the body of a response into a blob: compares what is held already, writes the rest at its offset.
+///
+/// A synchronous object beside the actor, since whoever receives the bytes writes them on the thread where they came:
+/// handing a buffer to another thread costs about as much as writing it does.
+final class BodyWriter: Sendable {
+    /// Where the next byte of a response's body belongs.
+    struct Body {
+        let blob: OpenFile
+        var position: Int64
+        /// What lies before this is compared, not written.
+        let compareUntil: Int64
+        /// The end that the response announced.
+        let end: Int64?
+        /// The complete length that the answer told, believed once what is held was compared.
+        let learned: Int64?
+    }
+
+    /// Locked during a write; only whoever ends the body may wait for it.
+    private let body = Mutex<Body?>(nil)
+    private let length: Atomic<Int64>
+
+    init(held: Int64) {
+        length = Atomic(held)
+    }
+
+    /// Bytes from 0 on that lie in the blob, recorded or not.
+    var held: Int64 { length.load(ordering: .acquiring) }
+
+    /// Begins with another blob, of which nothing is held.
+    func reset() {
+        body.withLock { body in
+            body = nil
+            length.store(0, ordering: .releasing)
+        }
+    }
+
+    func begin(_ body: Body) {
+        self.body.withLock { $0 = body }
+    }
+
+    /// Ends the body, if one has begun; waits for a write that is under way.
+    @discardableResult
+    func end() -> Body? {
+        body.withLock { $0.take() }
+    }
+
+    /// Takes the next part of the body.
+    ///
+    /// - Returns: Bytes that are held now.
+    /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `io`, `misuse`.
+    func append(_ bytes: RawSpan) throws -> Int64 {
+        try body.withLock { current in
+            guard var body = current else {
+                throw StoreError(.misuse, "Bytes were written before a response that may be used.")
+            }
+            do {
+                // Also where a write fails: what was written before it counts.
+                defer { current = body }
+                return try append(bytes, to: &body)
+            } catch let error as SystemError {
+                throw StoreError(wrapping: error)
+            }
+        }
+    }
+
+    private func append(_ bytes: RawSpan, to body: inout Body) throws -> Int64 {
+        let compared = Int(min(Int64(bytes.byteCount), max(body.compareUntil - body.position, 0)))
+        if compared > 0 {
+            try Self.compare(bytes.extracting(first: compared), with: body.blob, at: body.position)
+            body.position += Int64(compared)
+        }
+        let rest = bytes.extracting(droppingFirst: compared)
+        let room = body.end.map { max($0 - body.position, 0) } ?? Int64.max - body.position
+        let wanted = rest.extracting(first: Int(min(Int64(rest.byteCount), room)))
+        if !wanted.isEmpty {
+            try body.blob.write(wanted, at: body.position)
+            body.position += Int64(wanted.byteCount)
+            length.store(max(held, body.position), ordering: .releasing)
+        }
+        if wanted.byteCount < rest.byteCount {
+            throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
+        }
+        return held
+    }
+
+    private static func compare(_ bytes: RawSpan, with blob: OpenFile, at offset: Int64) throws {
+        try unsafe withUnsafeTemporaryAllocation(byteCount: min(bytes.byteCount, 65536), alignment: 16) { buffer in
+            var done = 0
+            while done < bytes.byteCount {
+                let part = bytes.extracting(done..<min(done + buffer.count, bytes.byteCount))
+                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.byteCount])
+                let count = try unsafe blob.read(into: target, at: offset + Int64(done))
+                guard count == part.byteCount, unsafe part.withUnsafeBytes({ unsafe $0.elementsEqual(target) }) else {
+                    let reason = Reason.heldBytesDiffer(at: offset + Int64(done))
+                    throw StoreError(.heldBytesDiffer, reason.text)
+                }
+                done += count
+            }
+        }
+    }
+}
