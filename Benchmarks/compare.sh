@@ -46,15 +46,23 @@ measure() {
 }
 median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
-compare() { # name, then for each program: label and command, in one round-robin so that all meet the same machine
+run() { # program, URL
+    case $1 in
+    curl) measure curl -sS --cacert cert.pem -o out "$2" ;;
+    wget) measure wget -q --ca-certificate cert.pem -O out "$2" ;;
+    aria2c) measure aria2c -q --ca-certificate cert.pem --file-allocation=none -d . -o out "$2" ;;
+    resumectl) measure "$resumectl" get -q --cacert cert.pem "$2" --output out ;;
+    esac
+}
+
+compare() { # name, URL; all programs in turn, so that they meet the same machine, each after any other one
     local name=$1 url=$2
     rm -f result.*
     for _ in $(seq "$runs"); do
-        measure curl -sS --cacert cert.pem -o out "$url" >>result.curl
-        measure wget -q --ca-certificate cert.pem -O out "$url" >>result.wget
-        measure aria2c -q --ca-certificate cert.pem --file-allocation=none -d . -o out "$url" >>result.aria2c
-        measure "$resumectl" get -q --cacert cert.pem "$url" --output out >>result.resumectl
-        cmp -s out www/file || { echo "resumectl: wrong bytes"; exit 1; }
+        for program in $(shuf --echo curl wget aria2c resumectl); do
+            run "$program" "$url" >>"result.$program"
+            cmp -s out www/file || { echo "$program: wrong bytes"; exit 1; }
+        done
     done
     local wall cpu
     wall=$(cut -d' ' -f1 result.curl | median)

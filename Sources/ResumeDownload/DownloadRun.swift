@@ -107,6 +107,7 @@ struct DownloadRun {
             response.body.cancel(with: CancellationError())
             throw error
         }
+        if !verdict.usesBody { response.body.cancel(with: CancellationError()) }
         switch verdict {
         case .append(let continuation):
             avoidsRange = nil
@@ -126,16 +127,12 @@ struct DownloadRun {
             avoidsRange = nil
             return try await readBody(of: response, from: 0)
         case .complete:
-            response.body.cancel(with: CancellationError())
             return .ended(progressed: true, failure: nil)
         case .askForWhole(let reason):
-            response.body.cancel(with: CancellationError())
             return .askForWhole(reason)
         case .retry(let reason, let seconds):
-            response.body.cancel(with: CancellationError())
             return .retry(reason, afterSeconds: seconds, status: response.head.status.code)
         case .refuse(let reason):
-            response.body.cancel(with: CancellationError())
             throw DownloadError(.refused, reason, status: response.head.status.code)
         }
     }

@@ -31,6 +31,14 @@ public enum Verdict: Sendable, Hashable {
         public var reason: Reason
     }
 
+    /// Whether the body is to be used; if not, it is to be discarded.
+    public var usesBody: Bool {
+        switch self {
+        case .append, .startOver: true
+        case .complete, .askForWhole, .retry, .refuse: false
+        }
+    }
+
     /// Judges a response.
     ///
     /// A pure function of what was stored, what was asked and what came back.
