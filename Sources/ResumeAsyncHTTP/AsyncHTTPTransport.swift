@@ -5,6 +5,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 public import ResumeDownload
+internal import Synchronization
 
 /// A transport over async-http-client, for Linux and everywhere else.
 ///
@@ -13,6 +14,13 @@ public final class AsyncHTTPTransport: Transport {
     private let client: HTTPClient
     /// Loops of its own, since a body is written to its file on the loop it comes from.
     private let group: MultiThreadedEventLoopGroup
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Responses that are not over.
+        var live: [ObjectIdentifier: BodyReceiver] = [:]
+        var isShutDown = false
+    }
 
     /// What the transport may be told.
     public struct Configuration: Sendable {
@@ -21,10 +29,16 @@ public final class AsyncHTTPTransport: Transport {
         /// The file with the certificates that are trusted, in PEM form; nil for the system's.
         public var trustedCertificates: String?
 
+        /// How many threads receive and write.
+        ///
+        /// Downloads share them: one whose disk stalls holds up those on the same thread.
+        public var threads: Int
+
         /// Makes a configuration; the default waits 30 seconds for a connection and trusts what the system trusts.
-        public init(connectTimeout: Double = 30, trustedCertificates: String? = nil) {
+        public init(connectTimeout: Double = 30, trustedCertificates: String? = nil, threads: Int = 8) {
             self.connectTimeout = connectTimeout
             self.trustedCertificates = trustedCertificates
+            self.threads = threads
         }
     }
 
@@ -32,14 +46,19 @@ public final class AsyncHTTPTransport: Transport {
     ///
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
-        group = MultiThreadedEventLoopGroup(numberOfThreads: max(System.coreCount, 4))
+        group = MultiThreadedEventLoopGroup(numberOfThreads: min(max(configuration.threads, 1), 256))
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration))
     }
 
-    /// Closes its connections.
+    /// Closes its connections; what is still being received fails.
     ///
     /// - Throws: What async-http-client throws where a connection does not close.
     public func shutdown() async throws {
+        let live = state.withLock { state in
+            state.isShutDown = true
+            return state.live.values.map { $0 }
+        }
+        for receiver in live { receiver.cancel(with: Self.isShutDown) }
         try await client.shutdown()
         try await group.shutdownGracefully()
     }
@@ -49,7 +68,14 @@ public final class AsyncHTTPTransport: Transport {
     /// - Throws: `TransportError`, `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let message = try Self.message(for: request)
-        let receiver = BodyReceiver(authority: request.authority ?? "")
+        let receiver = BodyReceiver(authority: request.authority ?? "") { [weak self] receiver in
+            self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
+        }
+        let isShutDown = state.withLock { state in
+            if !state.isShutDown { state.live[ObjectIdentifier(receiver)] = receiver }
+            return state.isShutDown
+        }
+        if isShutDown { throw Self.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach(task)
         return try await withTaskCancellationHandler {
@@ -59,6 +85,8 @@ public final class AsyncHTTPTransport: Transport {
             receiver.cancel(with: CancellationError())
         }
     }
+
+    private static let isShutDown = TransportError(.invalidRequest, "The transport has been shut down.")
 
     private static func message(for request: HTTPRequest) throws -> HTTPClient.Request {
         guard let scheme = request.scheme, let authority = request.authority, let path = request.path else {
@@ -93,12 +121,12 @@ extension HTTPClient.Configuration {
         timeout = .init(connect: .milliseconds(milliseconds), read: nil)
         // The engine decides on retries; a refused connection is told at once.
         connectionPool.retryConnectionEstablishment = false
-        // Fewer, larger reads: a quarter of the system calls of the default at full speed. Four of them, which is what
-        // one turn of the loop brings, stay within a processor's cache until they are written.
+        // Fewer, larger reads: a quarter of the system calls of the default at full speed. NIO makes up to four of them in
+        // a turn of the loop, which stay within a processor's cache until they are written.
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
-            ).flatMap { channel.setOption(.maxMessagesPerRead, value: 4) }
+            )
         }
     }
 }

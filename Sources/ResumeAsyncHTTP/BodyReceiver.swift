@@ -1,6 +1,7 @@
 internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOPosix
 internal import ResumeDownload
 internal import Synchronization
 
@@ -29,15 +30,20 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         var task: HTTPClient.Task<Void>?
     }
 
-    /// The connection is not read while so much waits: what one turn of the loop brings at most.
+    /// The client is held back while so much waits, which is about what one turn of its loop brings.
+    ///
+    /// Sooner would be dear: what the client itself holds is lost when the connection is cut.
     private static let limit = 1 << 20
 
     private let state = Mutex(State())
     /// Host and port, for messages.
     private let authority: String
+    /// Told once, when nothing more can come.
+    private let onEnd: @Sendable (BodyReceiver) -> Void
 
-    init(authority: String) {
+    init(authority: String, onEnd: @escaping @Sendable (BodyReceiver) -> Void) {
         self.authority = authority
+        self.onEnd = onEnd
     }
 
     /// Hands over the request's task.
@@ -46,6 +52,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
             state.task = task
             return state.end != nil
         }
+        // The transport was shut down meanwhile.
         if isOver { task.cancel() }
     }
 
@@ -66,24 +73,27 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
 
     func read(_ reader: @escaping Reader) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
-            let loop = state.withLock { state in
+            let (loop, isOver, isEmpty) = state.withLock { state in
                 state.reader = reader
                 state.waiter = continuation
-                return state.task?.eventLoop
+                return (state.task?.eventLoop, state.end != nil, state.parts.isEmpty)
             }
-            // There is a task, since there was a head.
-            loop?.execute { self.drain() }
+            // After the end the loop may be gone, and this thread must not block.
+            if !isOver {
+                loop?.execute { self.drain() }
+            } else if isEmpty {
+                drain()
+            } else {
+                NIOSingletons.posixBlockingThreadPool.submit { _ in self.drain() }
+            }
         }
     }
 
+    /// Stops the transfer; what has come and was not handed over is dropped.
     func cancel(with error: any Error) {
-        let (task, headWaiter) = state.withLock { state in
-            if state.end == nil { state.end = .some(error) }
-            return (state.task, state.headWaiter.take())
-        }
-        headWaiter?.resume(throwing: error)
-        task?.cancel()
-        task?.eventLoop.execute { self.drain() }
+        state.withLock { $0.parts = [] }
+        end(with: error)
+        state.withLock { $0.task }?.cancel()
     }
 
     private static let noResponse = TransportError(.connectionClosed, "The connection ended without a response.")
@@ -115,19 +125,21 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     }
 
     func didFinishRequest(task: HTTPClient.Task<Void>) throws {
-        finish(nil)
+        end(with: nil)
     }
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
-        finish(TransportError(wrapping: error, to: authority))
+        end(with: TransportError(wrapping: error, to: authority))
     }
 
-    private func finish(_ error: (any Error)?) {
-        let headWaiter = state.withLock { state in
-            if state.end == nil { state.end = .some(error) }
-            return state.headWaiter.take()
+    private func end(with error: (any Error)?) {
+        let (isFirst, headWaiter) = state.withLock { state in
+            let isFirst = state.end == nil
+            if isFirst { state.end = .some(error) }
+            return (isFirst, state.headWaiter.take())
         }
         headWaiter?.resume(throwing: error ?? Self.noResponse)
+        if isFirst { onEnd(self) }
         drain()
     }
 
@@ -139,7 +151,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         case nothing
     }
 
-    /// Hands over what is there while there is a reader; on the event loop.
+    /// Hands over what is there while there is a reader: on the event loop, unless there is only an end to tell.
     private func drain() {
         while true {
             switch state.withLock({ $0.next() }) {
@@ -175,7 +187,6 @@ extension BodyReceiver.State {
             isReading = true
             return .hand(part, to: reader)
         }
-        // Only now, so that what a cut leaves unread is here and not in the client, which would drop it.
         if let pressure = pressure.take() { return .relieve(pressure) }
         guard case .some(let error) = end, let waiter = waiter.take() else { return .nothing }
         self.reader = nil

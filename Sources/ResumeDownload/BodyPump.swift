@@ -2,7 +2,7 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
-/// Moves a body from the network into a transfer: writes, checkpoints, progress, rate limit, and a watch for stalls.
+/// Moves a body from the network into a transfer, with progress, a rate limit and a watch for stalls.
 struct BodyPump {
     let body: any ResponseBody
     let request: DownloadRequest
@@ -17,11 +17,23 @@ struct BodyPump {
         var failure: (any Error)?
     }
 
+    /// How often progress is told.
+    private static let progressInterval: Duration = .milliseconds(100)
+
     /// Reads to the end.
     func run(into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
-        let flow = await BodyFlow(into: transfer, request: request, onEvent: onEvent)
+        let flow = BodyFlow(into: transfer, request: request)
         let watch = Task { [body] in await flow.monitor.watch(body) }
-        defer { watch.cancel() }
+        let progress = Task { await tellProgress(of: transfer) }
+        let outcome = await move(flow, into: transfer, isCloseDelimited: isCloseDelimited)
+        watch.cancel()
+        progress.cancel()
+        // Nothing is told after the end.
+        await progress.value
+        return outcome
+    }
+
+    private func move(_ flow: BodyFlow, into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
         do {
             try await withTaskCancellationHandler {
                 while try await flow.read(body) {
@@ -37,38 +49,35 @@ struct BodyPump {
             return Outcome(ending: .cut, bytes: flow.received, failure: error)
         }
     }
+
+    /// Tells on the transfer's queue, since whoever is told may block.
+    private func tellProgress(of transfer: isolated Transfer) async {
+        var told: Int64 = -1
+        repeat {
+            let held = transfer.partial
+            guard held.length != told else { continue }
+            told = held.length
+            onEvent(.progress(receivedBytes: held.length, totalBytes: held.representation?.completeLength))
+        } while (try? await Task.sleep(for: Self.progressInterval)) != nil
+    }
 }
 
-/// What happens to each part of a body on the thread where it came: written, counted, told.
+/// What happens to each part of a body on the thread where it came.
 private final class BodyFlow: Sendable {
     let monitor: StallMonitor
     private let transfer: Transfer
     private let request: DownloadRequest
-    private let totalBytes: Int64?
-    private let onEvent: @Sendable (DownloadEvent) -> Void
     private let started = ContinuousClock.now
-    private let state = Mutex(State())
+    private let count = Atomic<Int64>(0)
 
-    private struct State {
-        var received: Int64 = 0
-        var lastProgress: ContinuousClock.Instant?
-    }
-
-    /// How often progress is told, at most.
-    private static let progressInterval: Duration = .milliseconds(100)
-
-    init(
-        into transfer: Transfer, request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void
-    ) async {
+    init(into transfer: Transfer, request: DownloadRequest) {
         monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
         self.transfer = transfer
         self.request = request
-        self.onEvent = onEvent
-        totalBytes = await transfer.partial.representation?.completeLength
     }
 
     /// Bytes that came over the network.
-    var received: Int64 { state.withLock { $0.received } }
+    var received: Int64 { count.load(ordering: .relaxed) }
 
     /// Reads on.
     ///
@@ -84,21 +93,13 @@ private final class BodyFlow: Sendable {
     }
 
     private func take(_ bytes: RawSpan) throws -> Bool {
-        let now = ContinuousClock.now
-        let (isProgressDue, received) = state.withLock { state in
-            state.received += Int64(bytes.byteCount)
-            let isDue = state.lastProgress.map { now - $0 >= Self.progressInterval } ?? true
-            if isDue { state.lastProgress = now }
-            return (isDue, state.received)
-        }
+        let received = count.wrappingAdd(Int64(bytes.byteCount), ordering: .relaxed).newValue
         monitor.received(received)
         let mayGoOn = try transfer.append(bytes)
-        let held = transfer.held
-        if let limit = request.maximumLength, held > limit {
-            throw DownloadError(.tooLarge, .tooLarge(held, limit: limit))
+        if let limit = request.maximumLength, transfer.held > limit {
+            throw DownloadError(.tooLarge, .tooLarge(transfer.held, limit: limit))
         }
-        if isProgressDue { onEvent(.progress(receivedBytes: held, totalBytes: totalBytes)) }
-        return mayGoOn && (due(for: received).map { $0 <= now } ?? true)
+        return mayGoOn && (due(for: received).map { $0 <= .now } ?? true)
     }
 
     /// Waits until as many bytes may have come as came.

@@ -34,7 +34,7 @@ public struct Downloader: Sendable {
     ///
     /// - Parameters:
     ///   - request: What, to where, how.
-    ///   - onEvent: Told what happens; called on the transfer's own queue, so it should return soon.
+    ///   - onEvent: Told what happens, in order; the download waits for it to return.
     /// - Returns: Where the file is, and how much of it was held before.
     /// - Throws: ``DownloadError``, `StoreError`, `CancellationError`.
     public func download(

@@ -44,7 +44,7 @@ public protocol ResponseBody: AnyObject, Sendable {
     /// - Throws: ``TransportError`` where the body was cut; what the reader threw; what ``cancel(with:)`` was given.
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool
 
-    /// Stops the transfer; ``read(_:)`` throws what is given.
+    /// Stops the transfer: ``read(_:)`` throws what is given, and what was not handed over yet is dropped.
     func cancel(with error: any Error)
 }
 

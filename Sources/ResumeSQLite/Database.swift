@@ -92,7 +92,7 @@ public actor Database {
 
     /// Does what ``withConnection(_:)`` does on the calling thread, which it blocks while another closure runs.
     ///
-    /// Waking a thread costs more than a commit does. Not for tasks, which must not block the threads they run on.
+    /// Waking a thread costs more than a commit does. Not on the cooperative pool, whose threads must not block.
     ///
     /// - Throws: Whatever `body` throws.
     public nonisolated func withConnectionNow<Result: Sendable>(

@@ -49,9 +49,8 @@ final class BodyWriter: Sendable {
 
     /// Takes the next part of the body.
     ///
-    /// - Returns: Bytes that are held now.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `io`, `misuse`.
-    func append(_ bytes: RawSpan) throws -> Int64 {
+    func append(_ bytes: RawSpan) throws {
         try body.withLock { current in
             guard var body = current else {
                 throw StoreError(.misuse, "Bytes were written before a response that may be used.")
@@ -59,14 +58,14 @@ final class BodyWriter: Sendable {
             do {
                 // Also where a write fails: what was written before it counts.
                 defer { current = body }
-                return try append(bytes, to: &body)
+                try append(bytes, to: &body)
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)
             }
         }
     }
 
-    private func append(_ bytes: RawSpan, to body: inout Body) throws -> Int64 {
+    private func append(_ bytes: RawSpan, to body: inout Body) throws {
         let compared = Int(min(Int64(bytes.byteCount), max(body.compareUntil - body.position, 0)))
         if compared > 0 {
             try Self.compare(bytes.extracting(first: compared), with: body.blob, at: body.position)
@@ -83,7 +82,6 @@ final class BodyWriter: Sendable {
         if wanted.byteCount < rest.byteCount {
             throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
         }
-        return held
     }
 
     private static func compare(_ bytes: RawSpan, with blob: OpenFile, at offset: Int64) throws {

@@ -5,101 +5,123 @@ internal import Synchronization
 ///
 /// The bound it keeps: the death of the process costs at most 1 MiB, or what came in 250 ms.
 final class ProgressRecorder: Sendable {
-    /// What is recorded.
-    struct Subject {
-        let id: Int64
-        let generation: Int64
-    }
-
     fileprivate struct State {
-        var subject: Subject
+        var id: Int64
+        var generation: Int64
         /// Bytes from 0 on that a commit has recorded.
         var committed: Int64
-        /// Bytes from 0 on that were written, as far as was told.
-        var held: Int64
         var lastCommit = ContinuousClock.now
         /// Looks again from time to time, since nobody may call when nothing comes any more.
-        var later: Task<Void, any Error>?
+        var look: Task<Void, Never>?
     }
 
-    /// A commit is due when so many bytes are not recorded; one buffer of 256 KiB may have come on top.
+    /// A commit is due when so many bytes are not recorded; one piece of 256 KiB may have come on top.
     fileprivate static let unrecordedLimit: Int64 = 768 << 10
     /// How often it is looked whether what waits is due by now.
     private static let lookInterval: Duration = .milliseconds(20)
+    /// How soon a commit that failed is tried again if nothing comes any more.
+    private static let retryInterval: Duration = .milliseconds(200)
 
     private let store: DownloadStore
-    /// Locked during a commit.
+    private let writer: BodyWriter
+    /// Locked during a commit: tasks try the lock only.
     private let state: Mutex<State>
 
-    init(store: DownloadStore, subject: Subject, committed: Int64) {
+    init(store: DownloadStore, writer: BodyWriter, entry: Entry) {
         self.store = store
-        state = Mutex(State(subject: subject, committed: committed, held: committed))
+        self.writer = writer
+        state = Mutex(State(id: entry.id, generation: entry.generation, committed: writer.held))
     }
 
-    /// Begins with a new blob, of which nothing is held.
-    func reset(to subject: Subject) {
-        state.withLock { $0 = State(subject: subject, committed: 0, held: 0) }
+    /// Begins with another blob, of which nothing is held.
+    func reset(to entry: Entry) {
+        state.withLock { state in
+            state.look?.cancel()
+            state = State(id: entry.id, generation: entry.generation, committed: 0)
+        }
+    }
+
+    /// Stops looking.
+    func stop() {
+        state.withLock { $0.look?.cancel() }
     }
 
     /// Records what is held where that is due; blocks meanwhile.
     ///
-    /// - Parameters:
-    ///   - held: Bytes from 0 on that were written.
-    ///   - later: Called when it becomes due and nothing has come since.
-    /// - Returns: Whether it was due.
+    /// - Parameter later: Records it, when it has become due and nothing has come since. Returns false where there is
+    ///   nothing to record any more.
+    /// - Returns: How many bytes were recorded; nil where it was not due.
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
-    func advance(to held: Int64, later: @escaping @Sendable () async throws -> Void) throws -> Bool {
+    func recordIfDue(later: @escaping @Sendable () async throws -> Bool) throws -> Int64? {
         try state.withLock { state in
-            guard held > state.committed else { return false }
-            state.held = held
-            if state.isDue {
-                try commit(held, &state)
-                return true
-            }
-            if state.later == nil { state.later = Task { try await look(later) } }
-            return false
+            let held = writer.held
+            if state.isDue(held) { return try commit(held, &state) }
+            if held > state.committed, state.look == nil { state.look = Task { await look(later) } }
+            return nil
         }
     }
 
     /// Records what is held; blocks meanwhile.
     ///
+    /// - Returns: How many bytes are recorded.
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
-    func record(_ held: Int64) throws {
+    func record() throws -> Int64 {
         try state.withLock { state in
-            state.later.take()?.cancel()
-            if held > state.committed { try commit(held, &state) }
+            let held = writer.held
+            return held > state.committed ? try commit(held, &state) : state.committed
         }
     }
 
-    private func look(_ later: @Sendable () async throws -> Void) async throws {
-        var isDue = false
-        repeat {
-            try await Task.sleep(for: Self.lookInterval)
-            isDue = state.withLock { state in
-                let isOver = state.held <= state.committed || state.isDue
-                if isOver { state.later = nil }
-                return isOver
-            }
-        } while !isDue
-        try await later()
+    private enum Finding {
+        case nothing, notYet, due
     }
 
-    private func commit(_ held: Int64, _ state: inout State) throws {
+    private func look(_ later: @Sendable () async throws -> Bool) async {
+        var pause = Self.lookInterval
+        while true {
+            do {
+                try await Task.sleep(for: pause)
+                let finding = state.withLockIfAvailable { state -> Finding in
+                    if writer.held > state.committed { return state.isDue(writer.held) ? .due : .notYet }
+                    state.look = nil
+                    return .nothing
+                }
+                // Where the lock is not to be had a commit runs.
+                switch finding ?? .notYet {
+                case .nothing: return
+                case .notYet: break
+                case .due: guard try await later() else { return }
+                }
+                pause = Self.lookInterval
+            } catch is CancellationError {
+                return
+            } catch let error as StoreError where error.code == .superseded {
+                // The next call tells it.
+                return
+            } catch {
+                pause = Self.retryInterval
+            }
+        }
+    }
+
+    private func commit(_ held: Int64, _ state: inout State) throws -> Int64 {
         KillPoint.reached(.bytesWritten)
-        let subject = state.subject
+        let (id, generation) = (state.id, state.generation)
         state.lastCommit = .now
         let isCurrent = try store.writeNow { connection in
-            try connection.checkpoint(id: subject.id, generation: subject.generation, received: held, durable: 0)
+            try connection.checkpoint(id: id, generation: generation, received: held, durable: 0)
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.checkpointCommitted)
         state.committed = held
+        return held
     }
 }
 
 extension ProgressRecorder.State {
-    fileprivate var isDue: Bool {
+    fileprivate func isDue(_ held: Int64) -> Bool {
         let unrecorded = held - committed
+        guard unrecorded > 0 else { return false }
         if unrecorded >= ProgressRecorder.unrecordedLimit { return true }
         let elapsed = ContinuousClock.now - lastCommit
         // Early where it is cheap beside the transfer, so that less is fetched twice; late at the promised bound.

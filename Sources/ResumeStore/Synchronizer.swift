@@ -12,20 +12,35 @@ internal import Synchronization
 /// have dropped it while it says that all is well.
 final class Synchronizer: Sendable {
     /// What is brought to disk.
-    struct Subject {
+    private struct Subject {
         let id: Int64
         let generation: Int64
         let blob: OpenFile
         let name: BlobName
+
+        /// The first blob of an entry.
+        init?(_ entry: Entry, blob: OpenFile?) {
+            guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
+            (id, generation, self.blob, self.name) = (entry.id, entry.generation, blob, name)
+        }
     }
 
     private struct State {
         var subject: Subject?
+        /// Bytes from 0 on that survive the process.
+        var recorded: Int64
         /// Bytes from 0 on that survive a power loss.
         var durable: Int64
         var lastStart = ContinuousClock.now
-        var running: Task<Void, any Error>?
+        var phase = Phase.idle
         var failure: StoreError?
+    }
+
+    private enum Phase {
+        case idle
+        /// Until so little is due as well.
+        case waiting(Task<Void, Never>)
+        case syncing(Task<Void, any Error>)
     }
 
     private let store: DownloadStore
@@ -34,15 +49,19 @@ final class Synchronizer: Sendable {
     /// The longest time that bytes are left to the kernel.
     private static let longestDelay: Duration = .seconds(4)
 
-    init(store: DownloadStore, subject: Subject?, durable: Int64) {
+    init(store: DownloadStore, entry: Entry, blob: OpenFile?) {
         self.store = store
         interval = store.configuration.durableInterval
-        state = Mutex(State(subject: subject, durable: durable))
+        let subject = Subject(entry, blob: blob)
+        state = Mutex(State(subject: subject, recorded: entry.receivedBytes, durable: entry.durableBytes))
     }
 
-    /// Begins with a new blob, or with none.
-    func reset(to subject: Subject?) {
-        state.withLock { $0 = State(subject: subject, durable: 0) }
+    /// Begins with another blob, or with none: then it lets go of the old one.
+    func reset(to entry: Entry, blob: OpenFile?) {
+        state.withLock { state in
+            if case .waiting(let task) = state.phase { task.cancel() }
+            state = State(subject: Subject(entry, blob: blob), recorded: 0, durable: 0)
+        }
     }
 
     /// Whether more may come before a sync has ended: a disk that is slower than the network is waited for.
@@ -54,17 +73,49 @@ final class Synchronizer: Sendable {
         return held - durable < interval
     }
 
-    /// Starts a sync in the background if enough was written since the last one, and none runs.
-    func startIfDue(held: Int64) {
+    /// Takes note of a commit; syncs in the background when enough was written or time has passed since the last one.
+    func advance(to recorded: Int64) {
         state.withLock { state in
-            let unsynced = held - state.durable
-            let isDue = unsynced >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
-            guard state.running == nil, unsynced > 0, isDue else { return }
-            state.lastStart = .now
-            state.running = Task {
-                defer { self.state.withLock { $0.running = nil } }
-                try await self.synchronize(upTo: held)
-            }
+            state.recorded = max(state.recorded, recorded)
+            proceed(&state)
+        }
+    }
+
+    private func proceed(_ state: inout State) {
+        guard let subject = state.subject, state.failure == nil, state.recorded > state.durable else { return }
+        // Half of what may be lost, so that it is on disk before the rest has come, and nobody waits.
+        let isDue =
+            state.recorded - state.durable >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
+        switch state.phase {
+        case .syncing: return
+        case .waiting(let task):
+            guard isDue else { return }
+            task.cancel()
+        case .idle:
+            guard !isDue else { break }
+            let due = state.lastStart + Self.longestDelay
+            state.phase = .waiting(
+                Task {
+                    try? await Task.sleep(until: due, clock: .continuous)
+                    if !Task.isCancelled { self.state.withLock { self.proceed(&$0) } }
+                })
+            return
+        }
+        let recorded = state.recorded
+        state.lastStart = .now
+        state.phase = .syncing(
+            Task {
+                defer { ended(subject) }
+                try await synchronize(subject, upTo: recorded)
+            })
+    }
+
+    /// Goes on with what has come meanwhile.
+    private func ended(_ subject: Subject) {
+        state.withLock { state in
+            guard state.subject?.generation == subject.generation else { return }
+            state.phase = .idle
+            proceed(&state)
         }
     }
 
@@ -72,8 +123,8 @@ final class Synchronizer: Sendable {
     ///
     /// - Throws: What one failed with.
     func finish() async throws {
-        let running = state.withLock { $0.running }
-        try await running?.value
+        let phase = state.withLock { $0.phase }
+        if case .syncing(let task) = phase { try await task.value }
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
@@ -81,14 +132,17 @@ final class Synchronizer: Sendable {
     func synchronize(upTo held: Int64) async throws {
         let (subject, durable) = state.withLock { ($0.subject, $0.durable) }
         guard let subject, held > durable else { return }
+        try await synchronize(subject, upTo: held)
+    }
+
+    private func synchronize(_ subject: Subject, upTo held: Int64) async throws {
         let (id, generation) = (subject.id, subject.generation)
         do {
             try await Blocking.run { try subject.blob.synchronizeData() }
         } catch {
             let failure = StoreError(wrapping: error)
-            state.withLock { state in
-                if state.subject?.generation == generation { state.failure = failure }
-            }
+            // Told before the generation changes: that is not somebody else's doing.
+            update(subject) { $0.failure = failure }
             do {
                 try await store.write { connection in try connection.giveUpUnsynced(id: id, generation: generation) }
             } catch {
@@ -103,18 +157,14 @@ final class Synchronizer: Sendable {
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.durableCommitted)
-        state.withLock { state in
-            // Somebody may have begun with another blob meanwhile.
-            if state.subject?.generation == generation { state.durable = max(state.durable, held) }
-        }
+        update(subject) { $0.durable = max($0.durable, held) }
     }
-}
 
-extension Synchronizer.Subject {
-    /// The first blob of an entry.
-    init?(_ entry: Entry, blob: OpenFile?) {
-        guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
-        self.init(id: entry.id, generation: entry.generation, blob: blob, name: name)
+    /// Changes the state unless another blob has taken the subject's place meanwhile.
+    private func update(_ subject: Subject, _ change: (inout State) -> Void) {
+        state.withLock { state in
+            if state.subject?.generation == subject.generation { change(&state) }
+        }
     }
 }
 

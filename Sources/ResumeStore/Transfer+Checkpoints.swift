@@ -3,9 +3,17 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
     public func checkpoint() throws {
-        let held = held
-        try recorder.record(held)
-        synchronizer.startIfDue(held: held)
+        try telling { synchronizer.advance(to: try recorder.record()) }
+    }
+
+    /// Tells of a sync that failed, which ends the generation, rather than of somebody else.
+    nonisolated func telling(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as StoreError where error.code == .superseded {
+            _ = try synchronizer.keepsUp(with: held)
+            throw error
+        }
     }
 
     /// Waits for a sync that is slower than the network.

@@ -25,11 +25,8 @@ extension Transfer {
         KillPoint.reached(.startedOver)
         try store.removeBlobs(abandoned)
         try await reload()
-        blob = file
-        writer.reset()
         entry.chunks = [Entry.Chunk(path: name.path, offset: 0, length: 0, durable: 0)]
-        recorder.reset(to: .init(id: entry.id, generation: entry.generation))
-        synchronizer.reset(to: .init(entry, blob: blob))
+        begin(with: file)
     }
 
     /// Takes over what a continuation tells, which is the complete length if it was not known.
@@ -67,10 +64,15 @@ extension Transfer {
         }
         try store.removeBlobs(blobs)
         try await reload()
-        blob = nil
+        begin(with: nil)
+    }
+
+    /// Holds nothing but a new blob, or not even that.
+    private func begin(with blob: OpenFile?) {
+        self.blob = blob
         writer.reset()
-        recorder.reset(to: .init(id: entry.id, generation: entry.generation))
-        synchronizer.reset(to: nil)
+        recorder.reset(to: entry)
+        synchronizer.reset(to: entry, blob: blob)
     }
 
     /// Remembers where the download is to go, for `list` and for a delivery after a crash.

@@ -38,13 +38,11 @@ public actor Transfer {
         self.store = store
         self.lease = lease
         self.entry = entry
-        let held = entry.held.length
         self.blob = blob
-        writer = BodyWriter(held: held)
+        writer = BodyWriter(held: entry.held.length)
+        recorder = ProgressRecorder(store: store, writer: writer, entry: entry)
+        synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
         executor = QueueExecutor(label: "resume-store.transfer")
-        recorder = ProgressRecorder(
-            store: store, subject: .init(id: entry.id, generation: entry.generation), committed: held)
-        synchronizer = Synchronizer(store: store, subject: .init(entry, blob: blob), durable: entry.durableBytes)
     }
 
     /// Bytes from 0 on that lie in the blob, recorded or not.
@@ -113,8 +111,10 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
-        let mayGoOn = try append(unsafe bytes.span.bytes)
-        if !mayGoOn { try await catchUp() }
+        for start in stride(from: 0, to: bytes.count, by: Self.pieceSize) {
+            let piece = unsafe bytes.span.bytes.extracting(start..<min(start + Self.pieceSize, bytes.count))
+            if try !append(piece) { try await catchUp() }
+        }
     }
 
     /// Does what ``write(_:)`` does on the thread of whoever calls, which it blocks meanwhile.
@@ -126,10 +126,11 @@ public actor Transfer {
         var rest = bytes
         while !rest.isEmpty {
             // A large part piece by piece, so that what a crash may cost does not grow with it.
-            let held = try writer.append(rest.extracting(first: Self.pieceSize))
+            try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
-            if try recorder.advance(to: held, later: { try await self.checkpoint() }) {
-                synchronizer.startIfDue(held: held)
+            try telling {
+                let recorded = try recorder.recordIfDue { [weak self] in try await self?.checkpoint() != nil }
+                if let recorded { synchronizer.advance(to: recorded) }
             }
         }
         return try synchronizer.keepsUp(with: held)
@@ -172,7 +173,8 @@ public actor Transfer {
         lease = nil
         // An open file keeps its blocks, also when the collector has removed its name.
         writer.end()
-        synchronizer.reset(to: nil)
+        recorder.stop()
+        synchronizer.reset(to: entry, blob: nil)
         blob = nil
     }
 
