@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test lint format demo bench clean
+.PHONY: help setup setup-test build release test tsan lint format demo bench clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 RELEASE = --configuration release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
@@ -32,7 +32,8 @@ test: setup-test
 
 tsan: setup-test
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
-	$(SWIFT) test --skip-build --sanitize=thread --scratch-path .build/tsan
+	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
+		Scripts/test-modules.sh --sanitize=thread --scratch-path .build/tsan
 
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests
