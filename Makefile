@@ -2,7 +2,9 @@
 .PHONY: help setup setup-test build release test tsan lint format demo bench clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
-RELEASE = --configuration release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+# Another linker than lld warns about Foundation.
+STATIC = --static-swift-stdlib -Xswiftc -use-ld=lld
+RELEASE = --configuration release $(if $(filter Linux,$(shell uname)),$(STATIC))
 help:
 	@echo "make build    build everything"
 	@echo "make test     set up what the tests need, then run them all"

@@ -24,7 +24,10 @@ extension GetCommand {
         if let cacert, (try? Data(contentsOf: URL(filePath: cacert))) == nil {
             throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(cacert)).")
         }
-        let transport = AsyncHTTPTransport(.init(connectTimeout: connectTimeout, trustedCertificates: cacert))
+        let transport = AsyncHTTPTransport(
+            .init(
+                connectTimeout: connectTimeout, trustedCertificates: cacert,
+                threads: min(maxConcurrent, requests.count)))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await download(requests, with: Downloader(store: store, transport: transport), context)
