@@ -27,7 +27,13 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let package = Package(
     name: "resume-store",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
-    products: [],
+    products: [
+        .library(name: "ResumeHTTP", targets: ["ResumeHTTP"]),
+        .library(name: "ResumeStore", targets: ["ResumeStore"]),
+        .library(name: "ResumeDownload", targets: ["ResumeDownload"]),
+        .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
+        .executable(name: "resumectl", targets: ["resumectl"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
@@ -90,11 +96,12 @@ let package = Package(
         .testTarget(
             name: "ResumectlTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
+        // As an embedder compiles it: without the package's own settings, and without what only the package may use.
+        .target(
+            name: "ReadmeExample", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
+            path: "Tests/ReadmeExample", packageAccess: false),
         .testTarget(
-            name: "ReadmeTests",
-            dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport",
-            ],
+            name: "ReadmeTests", dependencies: ["OriginServer", "ReadmeExample", "TestSupport"],
             swiftSettings: testSettings),
         .executableTarget(
             name: "store-benchmark", dependencies: ["ResumeHTTP", "ResumeSQLite", "ResumeStore"],

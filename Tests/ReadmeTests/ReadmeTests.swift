@@ -1,5 +1,6 @@
 import Foundation
 import OriginServer
+@testable import ReadmeExample
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ struct ReadmeTests {
 
     @Test("The README's example is the one that is compiled here")
     func sameText() throws {
-        let file = try Self.text("Tests/ReadmeTests/ReadmeExample.swift")
+        let file = try Self.text("Tests/ReadmeExample/ReadmeExample.swift")
         let example = file.components(separatedBy: "// README\n")[1]
         #expect(try Self.text("README.md").contains("```swift\n\(example)```"))
     }
@@ -32,6 +33,17 @@ struct ReadmeTests {
                 })
             let bytes = try Files.bytes(folder["model.bin"])
             #expect(bytes.count == 1_000_000 && content.matches(bytes))
+        }
+    }
+
+    @Test("The products that the README names are there")
+    func products() throws {
+        let manifest = try Self.text("Package.swift")
+        let lines = try Self.text("README.md").split(separator: "\n").filter { $0.hasPrefix(".product(name:") }
+        #expect(lines.count == 4)
+        for line in lines {
+            let name = line.split(separator: "\"")[1]
+            #expect(manifest.contains(".library(name: \"\(name)\", targets: [\"\(name)\"])"), "\(name)")
         }
     }
 
