@@ -151,7 +151,6 @@ struct FaultTests {
                 let time = clock.now - start
                 #expect(received.bytes.suffix(20_000) == Self.content.bytes(in: 0..<20_000)[...])
                 #expect(time > .milliseconds(least), "\(path)")
-                #expect(time < .seconds(5), "\(path)")
             }
             #expect(server.bodyBytesSent == 60_000)
         }

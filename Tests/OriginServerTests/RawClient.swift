@@ -98,7 +98,7 @@ final class RawClient: Sendable {
     /// - Returns: What came.
     /// - Throws: ``TimeOut``.
     @discardableResult
-    func wait(seconds: Int = 10, until condition: (Received) -> Bool) async throws -> Received {
+    func wait(seconds: Int = 60, until condition: (Received) -> Bool) async throws -> Received {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
             let now = received.values.withLock { $0 }
