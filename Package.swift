@@ -90,11 +90,20 @@ let package = Package(
             swiftSettings: testSettings),
         .testTarget(name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", httpTypes], swiftSettings: testSettings),
         .testTarget(
+            name: "ResumeDownloadTests",
+            dependencies: [
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "Scenarios",
+                "TestSupport",
+            ],
+            swiftSettings: testSettings),
+        .target(
+            name: "Scenarios", dependencies: ["OriginServer"], path: "Tests/Scenarios", swiftSettings: testSettings),
+        .testTarget(
             name: "ResumeCommandsTests",
             dependencies: ["OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeStore", httpTypes],
             swiftSettings: testSettings),
         .testTarget(
-            name: "ResumectlTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
+            name: "ResumectlTests", dependencies: ["OriginServer", "Scenarios", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(

@@ -1,0 +1,26 @@
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+
+/// One download as an embedder runs it, with little patience.
+enum Engine {
+    static func get(
+        _ url: String, to path: String, store: DownloadStore,
+        configure: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+        var request = DownloadRequest(try DownloadURL(url), to: path)
+        request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        request.stallTimeout = 0.7
+        configure(&request)
+        do {
+            let result = try await Downloader(store: store, transport: transport).download(request)
+            try await transport.shutdown()
+            return result
+        } catch {
+            try await transport.shutdown()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import OriginServer
+import Scenarios
+import TestSupport
+import Testing
+
+/// A cut, an odd answer, an honest answer, each to a process of its own: the first one dies by SIGKILL.
+@Suite(.timeLimit(.minutes(5)))
+struct ScenarioTests {
+    @Test("In processes, with SIGKILL", arguments: Scenario.all)
+    func processes(_ scenario: Scenario) async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let silent: @Sendable (OriginRequest) -> Response = {
+                .file(.old, for: $0, cutAfter: Scenario.held, stall: true)
+            }
+            try await OriginServer.withServer(handler: silent) { server in
+                let url = "\(server.baseURL)/file"
+                let first = try program.start("get", url, "--output", folder["out"])
+                while try await received(program) != Scenario.held { try await Task.sleep(for: .milliseconds(20)) }
+                first.send(SIGKILL)
+                await first.wait()
+
+                server.setHandler(scenario.odd)
+                let second = try await program.run(
+                    "get", url, "--output", folder["out"], "--retries", "2", "--stall-timeout", "0.7")
+                #expect((second.status == 0) == (scenario.ending == .delivers), "\(second.errors)")
+                #expect(Files.exists(folder["out"]) == (second.status == 0))
+
+                server.setHandler { .file(scenario.truth, for: $0) }
+                if second.status != 0 {
+                    let third = try await program.run("get", url, "--output", folder["out"])
+                    #expect(third.status == 0, "\(third.errors)")
+                }
+                let bytes = try Files.bytes(folder["out"])
+                let isRight = scenario.truth.content.matches(bytes)
+                #expect(isRight && Int64(bytes.count) == scenario.truth.content.length)
+                let verified = try await program.run("verify")
+                #expect(verified.status == 0, "\(verified.output)")
+            }
+        }
+    }
+
+    private func received(_ program: Resumectl) async throws -> Int64 {
+        let list = try await program.run("list", "--json").output
+        let entry = try? JSONSerialization.jsonObject(with: Data(list.utf8)) as? [String: Any]
+        return (entry?["receivedBytes"] as? Int).map(Int64.init) ?? -1
+    }
+}
