@@ -38,10 +38,10 @@ tsan: setup-test
 		Scripts/test-modules.sh --sanitize=thread --scratch-path .build/tsan
 
 lint:
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks
 
 format:
-	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests
+	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks
 
 demo: setup
 	$(SWIFT) build $(RELEASE) --product resumectl
