@@ -42,6 +42,11 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
+    /// Whether a file has certificates that can be trusted, in PEM form.
+    public static func hasCertificates(at path: String) -> Bool {
+        (try? NIOSSLCertificate.fromPEMFile(path).isEmpty) == false
+    }
+
     /// Makes a transport with a client of its own.
     ///
     /// Call ``shutdown()`` at the end.

@@ -31,7 +31,7 @@ extension TransportError {
         case is HTTPParserError, is NIOHTTPDecoderError:
             self = TransportError(.invalidResponse, "The server's answer is not valid HTTP: \(error).")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            self = TransportError(.tls, "TLS failed: \(error).")
+            self = TransportError(.tls, Self.tlsText("\(error)"))
         case let error as IOError:
             let unreachable = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EHOSTDOWN]
             self =
@@ -47,6 +47,13 @@ extension TransportError {
     }
 
     private static let cut = TransportError(.connectionClosed, "The connection ended before the answer did.")
+
+    /// What BoringSSL tells among places in its source.
+    private static func tlsText(_ error: String) -> String {
+        if error.contains("CERTIFICATE_VERIFY_FAILED") { return "The server's certificate is not trusted." }
+        if error.contains("WRONG_VERSION_NUMBER") { return "The server does not speak TLS on this port." }
+        return "TLS failed: \(error)."
+    }
 
     private static func text(_ number: CInt) -> String {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"

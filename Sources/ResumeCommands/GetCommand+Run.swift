@@ -21,8 +21,8 @@ extension GetCommand {
                 throw failure
             }
         }
-        if let cacert, (try? Data(contentsOf: URL(filePath: cacert))) == nil {
-            throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(cacert)).")
+        if let cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
+            throw CommandFailure(.notFound, "There are no certificates in PEM form in \(Printable.escaped(cacert)).")
         }
         let transport = AsyncHTTPTransport(
             .init(

@@ -1,3 +1,4 @@
+import Foundation
 import OriginServer
 import ResumeCommands
 import Testing
@@ -156,5 +157,23 @@ struct ExitStatusTests {
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.contains("no entry http://127.0.0.1:9/other.bin"))
         #expect(outcome.errors.contains("resumectl list"))
+    }
+
+    /// A file without certificates is found before any request, and is not taken for a fault of the network.
+    @Test func noCertificates() async throws {
+        try Array("not a certificate".utf8).withUnsafeBytes { bytes in
+            try Data(bytes).write(to: URL(fileURLWithPath: home["ca.pem"]))
+        }
+        let outcome = await home.run("get", "https://127.0.0.1:9/file.bin", "--cacert", home["ca.pem"])
+        #expect(outcome.status == .notFound)
+        #expect(outcome.errors.contains("no certificates in PEM form"))
+    }
+
+    @Test func noTLS() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server in
+            let outcome = await home.run("get", "https://127.0.0.1:\(server.port)/file.bin", "-o", home["out.bin"])
+            #expect(outcome.status == .refused)
+            #expect(outcome.errors.contains("TLS") && !outcome.errors.contains(".cc:"), "\(outcome.errors)")
+        }
     }
 }
