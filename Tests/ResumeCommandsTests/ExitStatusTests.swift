@@ -168,12 +168,4 @@ struct ExitStatusTests {
         #expect(outcome.status == .notFound)
         #expect(outcome.errors.contains("no certificates in PEM form"))
     }
-
-    @Test func noTLS() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let outcome = await home.run("get", "https://127.0.0.1:\(server.port)/file.bin", "-o", home["out.bin"])
-            #expect(outcome.status == .refused)
-            #expect(outcome.errors.contains("TLS") && !outcome.errors.contains(".cc:"), "\(outcome.errors)")
-        }
-    }
 }
