@@ -19,7 +19,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         /// What came while nobody read.
         var parts: CircularBuffer<ByteBuffer> = []
         /// Bytes in `parts`.
-        var count = 0
+        var count: Int { parts.reduce(0) { $0 + $1.readableBytes } }
         var reader: Reader?
         var waiter: CheckedContinuation<Bool, any Error>?
         /// Whether the reader is in a call, so that it must not be told of anything else yet.
@@ -91,8 +91,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
 
     /// Stops the transfer; what has come and was not handed over is dropped.
     func cancel(with error: any Error) {
-        state.withLock { $0.parts = [] }
-        end(with: error)
+        end(with: error, drops: true)
         state.withLock { $0.task }?.cancel()
     }
 
@@ -113,7 +112,6 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         state.withLock { state in
             guard state.end == nil, buffer.readableBytes > 0 else { return }
             state.parts.append(buffer)
-            state.count += buffer.readableBytes
         }
         drain()
         return state.withLock { state in
@@ -132,8 +130,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         end(with: TransportError(wrapping: error, to: authority))
     }
 
-    private func end(with error: (any Error)?) {
+    private func end(with error: (any Error)?, drops: Bool = false) {
         let (isFirst, headWaiter) = state.withLock { state in
+            if drops { state.parts = [] }
             let isFirst = state.end == nil
             if isFirst { state.end = .some(error) }
             return (isFirst, state.headWaiter.take())
@@ -183,7 +182,6 @@ extension BodyReceiver.State {
         if end != nil, let pressure = pressure.take() { return .relieve(pressure) }
         guard let reader else { return .nothing }
         if let part = parts.popFirst() {
-            count -= part.readableBytes
             isReading = true
             return .hand(part, to: reader)
         }

@@ -1,6 +1,5 @@
 internal import ResumeHTTP
 internal import ResumeStore
-internal import Synchronization
 
 /// Moves a body from the network into a transfer, with progress, a rate limit and a watch for stalls.
 struct BodyPump {
@@ -68,7 +67,6 @@ private final class BodyFlow: Sendable {
     private let transfer: Transfer
     private let request: DownloadRequest
     private let started = ContinuousClock.now
-    private let count = Atomic<Int64>(0)
 
     init(into transfer: Transfer, request: DownloadRequest) {
         monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
@@ -77,7 +75,7 @@ private final class BodyFlow: Sendable {
     }
 
     /// Bytes that came over the network.
-    var received: Int64 { count.load(ordering: .relaxed) }
+    var received: Int64 { monitor.received }
 
     /// Reads on.
     ///
@@ -86,15 +84,13 @@ private final class BodyFlow: Sendable {
         monitor.resume()
         defer { monitor.pause() }
         return try await body.read { bytes in
-            self.monitor.pause()
+            let received = self.monitor.pause(receiving: bytes.byteCount)
             defer { self.monitor.resume() }
-            return try self.take(bytes)
+            return try self.take(bytes, received: received)
         }
     }
 
-    private func take(_ bytes: RawSpan) throws -> Bool {
-        let received = count.wrappingAdd(Int64(bytes.byteCount), ordering: .relaxed).newValue
-        monitor.received(received)
+    private func take(_ bytes: RawSpan, received: Int64) throws -> Bool {
         let mayGoOn = try transfer.append(bytes)
         if let limit = request.maximumLength, transfer.held > limit {
             throw DownloadError(.tooLarge, .tooLarge(transfer.held, limit: limit))

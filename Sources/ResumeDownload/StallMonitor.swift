@@ -10,6 +10,10 @@ final class StallMonitor: Sendable {
         /// Time in the window that was spent waiting for the network.
         var waited: Duration = .zero
         var waitingSince: ContinuousClock.Instant?
+
+        mutating func pause() {
+            if let since = waitingSince.take() { waited += ContinuousClock.now - since }
+        }
     }
 
     private let state = Mutex(State())
@@ -30,14 +34,21 @@ final class StallMonitor: Sendable {
 
     /// The network is not waited for any more.
     func pause() {
-        state.withLock { state in
-            if let since = state.waitingSince.take() { state.waited += ContinuousClock.now - since }
-        }
+        state.withLock { $0.pause() }
     }
 
-    /// Takes note of how many bytes came in all.
-    func received(_ total: Int64) {
-        state.withLock { $0.received = total }
+    /// Bytes that came in all.
+    var received: Int64 { state.withLock { $0.received } }
+
+    /// Takes note of bytes that came; the network is not waited for any more.
+    ///
+    /// - Returns: How many came in all.
+    func pause(receiving count: Int) -> Int64 {
+        state.withLock { state in
+            state.pause()
+            state.received += Int64(count)
+            return state.received
+        }
     }
 
     /// Looks from time to time until the task is cancelled.

@@ -40,12 +40,7 @@ extension DownloadStore {
     private func adopt(_ lease: Lease, url: String) async throws -> Transfer? {
         guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
             // Gone; or there and unreadable, and then of no use to anyone.
-            try await write { connection in
-                let received = try connection.receivedBytes(of: lease.id)
-                guard try connection.run("DELETE FROM download WHERE id = ?", .integer(lease.id)) > 0 else { return }
-                try connection.run(
-                    "UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
-            }
+            try await write { connection in _ = try connection.removeRow(lease.id) }
             return nil
         }
         do {

@@ -105,18 +105,19 @@ final class Synchronizer: Sendable {
         state.lastStart = .now
         state.phase = .syncing(
             Task {
-                defer { ended(subject) }
-                try await synchronize(subject, upTo: recorded)
+                do {
+                    try await synchronize(subject, upTo: recorded)
+                } catch {
+                    // The next commit tries again: what failed now would fail at once another time.
+                    update(subject) { $0.phase = .idle }
+                    throw error
+                }
+                update(subject) { state in
+                    state.phase = .idle
+                    // With what has come meanwhile.
+                    proceed(&state)
+                }
             })
-    }
-
-    /// Goes on with what has come meanwhile.
-    private func ended(_ subject: Subject) {
-        state.withLock { state in
-            guard state.subject?.generation == subject.generation else { return }
-            state.phase = .idle
-            proceed(&state)
-        }
     }
 
     /// Waits for the sync that runs, if one does.

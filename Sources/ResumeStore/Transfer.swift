@@ -82,20 +82,13 @@ public actor Transfer {
         let verdict = Verdict(for: response, to: plan, held: partial)
         switch verdict {
         case .append(let continuation):
-            if let blob {
-                writer.begin(
-                    .init(
-                        blob: blob, position: continuation.bodyStart, compareUntil: continuation.offset,
-                        end: continuation.bodyEnd, learned: continuation.representation.completeLength))
-            }
+            beginBody(
+                at: continuation.bodyStart, compareUntil: continuation.offset, end: continuation.bodyEnd,
+                learned: continuation.representation.completeLength)
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
-            if let blob {
-                writer.begin(
-                    .init(
-                        blob: blob, position: 0, compareUntil: 0, end: representation.completeLength, learned: nil))
-            }
+            beginBody(at: 0, compareUntil: 0, end: representation.completeLength, learned: nil)
         case .complete(let representation, let reason):
             try await learn(representation)
             try await store.record(.resumed, key: key, reason: reason, bytes: held)
@@ -103,6 +96,11 @@ public actor Transfer {
             try await store.record(.refused, key: key, reason: reason, bytes: held)
         }
         return verdict
+    }
+
+    private func beginBody(at position: Int64, compareUntil: Int64, end: Int64?, learned: Int64?) {
+        guard let blob else { return }
+        writer.begin(.init(blob: blob, position: position, compareUntil: compareUntil, end: end, learned: learned))
     }
 
     /// Takes the next part of a body: compares what is held already, writes the rest at its offset.

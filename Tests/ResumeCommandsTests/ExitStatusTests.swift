@@ -161,9 +161,7 @@ struct ExitStatusTests {
 
     /// A file without certificates is found before any request, and is not taken for a fault of the network.
     @Test func noCertificates() async throws {
-        try Array("not a certificate".utf8).withUnsafeBytes { bytes in
-            try Data(bytes).write(to: URL(fileURLWithPath: home["ca.pem"]))
-        }
+        try Data("not a certificate".utf8).write(to: URL(fileURLWithPath: home["ca.pem"]))
         let outcome = await home.run("get", "https://127.0.0.1:9/file.bin", "--cacert", home["ca.pem"])
         #expect(outcome.status == .notFound)
         #expect(outcome.errors.contains("no certificates in PEM form"))

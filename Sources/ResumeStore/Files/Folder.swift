@@ -119,6 +119,8 @@ struct FileStatus: Sendable {
     let bytesOnDisk: Int64
     /// How many names it has.
     let links: Int
+    /// The user it belongs to.
+    let owner: uid_t
     /// When its bytes were last changed, in milliseconds since 1970.
     let modifiedAt: Int64
 
@@ -133,6 +135,7 @@ struct FileStatus: Sendable {
         size = Int64(status.st_size)
         bytesOnDisk = Int64(status.st_blocks) * 512
         links = Int(status.st_nlink)
+        owner = status.st_uid
         #if canImport(Darwin)
         let time = status.st_mtimespec
         #else

@@ -53,9 +53,7 @@ struct StoreFolder: Sendable {
 
     /// Refuses another user's folder: its owner could put other files in place of ours.
     private static func refuseForeign(_ folder: Folder) throws {
-        var status = stat()
-        try SystemError.check("fstat", folder.file.path) { unsafe fstat(folder.file.descriptor, &status) }
-        guard status.st_uid == geteuid() || geteuid() == 0 else {
+        guard try folder.file.status().owner == geteuid() || geteuid() == 0 else {
             throw StoreError(
                 .notAStore, "\(folder.file.path) belongs to another user.", advice: "Name a folder of your own.")
         }

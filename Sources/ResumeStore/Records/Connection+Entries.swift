@@ -114,12 +114,24 @@ extension Connection {
     /// - Returns: Its blobs, to be removed after the commit.
     borrowing func remove(_ entry: Entry) throws -> [BlobName] {
         let blobs = try blobs(of: entry.id)
-        let received = try receivedBytes(of: entry.id)
+        return try removeRow(entry.id, generation: entry.generation) ? blobs : []
+    }
+
+    /// Removes a row of `download` from the table and the totals.
+    ///
+    /// - Parameters:
+    ///   - id: The row's number.
+    ///   - generation: The one it must have; nil for any.
+    /// - Returns: Whether it was there.
+    /// - Throws: `SQLiteError`
+    borrowing func removeRow(_ id: Int64, generation: Int64? = nil) throws -> Bool {
+        let received = try receivedBytes(of: id)
         let removed = try run(
-            "DELETE FROM download WHERE id = ? AND generation = ?", .integer(entry.id), .integer(entry.generation))
-        guard removed > 0 else { return [] }
+            "DELETE FROM download WHERE id = ? AND generation IS ifnull(?, generation)", .integer(id),
+            .optional(generation))
+        guard removed > 0 else { return false }
         try run("UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
-        return blobs
+        return true
     }
 
     /// The blobs that the rows of a download name.
