@@ -17,6 +17,8 @@ let testSettings = Array(settings.dropFirst())
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let structuredFields: Target.Dependency = .product(
+    name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
@@ -39,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.12.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
@@ -48,9 +51,10 @@ let package = Package(
             name: "CResumeSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(name: "ResumeSQLite", dependencies: ["CResumeSQLite"], swiftSettings: settings),
         .target(
-            name: "ResumeMigrations", path: "Migrations", resources: [.embedInCode("V1__create_store.sql")],
+            name: "ResumeMigrations", path: "Migrations", 
+            resources: [.embedInCode("V1__create_store.sql"), .embedInCode("V2__ranges_codings_absence.sql")],
             swiftSettings: settings),
-        .target(name: "ResumeHTTP", dependencies: [httpTypes], swiftSettings: settings),
+        .target(name: "ResumeHTTP", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "CResumeFiles"),
         .target(
             name: "ResumeStore",
@@ -61,7 +65,9 @@ let package = Package(
             dependencies: ["ResumeHTTP", "ResumeStore", crypto, httpTypes, logging], swiftSettings: settings),
         .target(
             name: "ResumeAsyncHTTP",
-            dependencies: ["ResumeDownload", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL],
+            dependencies: [
+                "ResumeDownload", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
+            ],
             swiftSettings: settings),
         .target(
             name: "ResumeCommands",

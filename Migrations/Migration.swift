@@ -9,7 +9,10 @@ package struct Migration: Sendable {
 
     /// All steps, in order.
     package static let all: [Migration] = [
-        Migration(version: 1, name: "V1__create_store", sql: text(PackageResources.V1__create_store_sql))
+        Migration(version: 1, name: "V1__create_store", sql: text(PackageResources.V1__create_store_sql)),
+        Migration(
+            version: 2, name: "V2__ranges_codings_absence",
+            sql: text(PackageResources.V2__ranges_codings_absence_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

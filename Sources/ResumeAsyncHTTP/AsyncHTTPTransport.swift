@@ -5,13 +5,15 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 public import ResumeDownload
+internal import ResumeHTTP
 internal import Synchronization
 
 /// A transport over async-http-client, for Linux and everywhere else.
 ///
-/// HTTP/1.1 over TCP or TLS: one download is one stream, and its back-pressure reaches the socket.
+/// HTTP/1.1 over TCP or TLS, since one download is one stream, and its back-pressure reaches the socket; HTTP/2 where
+/// that is asked for. Through a proxy where one is set.
 public final class AsyncHTTPTransport: Transport {
-    private let client: HTTPClient
+    private let configuration: Configuration
     /// Loops of its own, since a body is written to its file on the loop it comes from.
     private let group: MultiThreadedEventLoopGroup
     private let state = Mutex(State())
@@ -19,6 +21,8 @@ public final class AsyncHTTPTransport: Transport {
     private struct State {
         /// Responses that are not over.
         var live: [ObjectIdentifier: BodyReceiver] = [:]
+        /// One for each proxy, and one that goes directly.
+        var clients: [ProxyServer?: HTTPClient] = [:]
         var isShutDown = false
     }
 
@@ -34,11 +38,34 @@ public final class AsyncHTTPTransport: Transport {
         /// Downloads share them: one whose disk stalls holds up those on the same thread.
         public var threads: Int
 
-        /// Makes a configuration; the default waits 30 seconds for a connection and trusts what the system trusts.
-        public init(connectTimeout: Double = 30, trustedCertificates: String? = nil, threads: Int = 8) {
+        /// Which proxies to go through.
+        public var proxies: ProxySettings
+
+        /// Speaks HTTP/2 with servers that offer it, over TLS.
+        ///
+        /// For origins that have nothing else: a single download gains nothing by it.
+        public var usesHTTP2: Bool
+
+        /// Asked for each connection, before anything is sent, whether requests may go to this address (in numbers);
+        /// nil permits all.
+        ///
+        /// It is the address that was connected to, so no name can stand for another one later. Behind a proxy it is the
+        /// proxy's. See ``PublicAddress``.
+        public var permitsAddress: (@Sendable (String) -> Bool)?
+
+        /// Makes a configuration; the default waits 30 seconds for a connection, trusts what the system trusts, and uses
+        /// no proxy.
+        public init(
+            connectTimeout: Double = 30, trustedCertificates: String? = nil, threads: Int = 8,
+            proxies: ProxySettings = ProxySettings(), usesHTTP2: Bool = false,
+            permitsAddress: (@Sendable (String) -> Bool)? = nil
+        ) {
             self.connectTimeout = connectTimeout
             self.trustedCertificates = trustedCertificates
             self.threads = threads
+            self.proxies = proxies
+            self.usesHTTP2 = usesHTTP2
+            self.permitsAddress = permitsAddress
         }
     }
 
@@ -52,19 +79,19 @@ public final class AsyncHTTPTransport: Transport {
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(max(configuration.threads, 1), 256))
-        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration))
+        self.configuration = configuration
     }
 
     /// Closes its connections; what is still being received fails.
     ///
     /// - Throws: What async-http-client throws where a connection does not close.
     public func shutdown() async throws {
-        let live = state.withLock { state in
+        let (live, clients) = state.withLock { state in
             state.isShutDown = true
-            return state.live.values.map { $0 }
+            return (Array(state.live.values), Array(state.clients.values))
         }
         for receiver in live { receiver.cancel(with: Self.isShutDown) }
-        try await client.shutdown()
+        for client in clients { try await client.shutdown() }
         try await group.shutdownGracefully()
     }
 
@@ -76,11 +103,13 @@ public final class AsyncHTTPTransport: Transport {
         let receiver = BodyReceiver(authority: request.authority ?? "") { [weak self] receiver in
             self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
         }
-        let isShutDown = state.withLock { state in
-            if !state.isShutDown { state.live[ObjectIdentifier(receiver)] = receiver }
-            return state.isShutDown
+        let proxy = try configuration.proxies.proxy(for: Self.url(of: request))
+        let client = state.withLock { state -> HTTPClient? in
+            guard !state.isShutDown else { return nil }
+            state.live[ObjectIdentifier(receiver)] = receiver
+            return self.client(through: proxy, &state)
         }
-        if isShutDown { throw Self.isShutDown }
+        guard let client else { throw Self.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach(task)
         return try await withTaskCancellationHandler {
@@ -91,47 +120,32 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
+    private func client(through proxy: ProxyServer?, _ state: inout State) -> HTTPClient {
+        if let client = state.clients[proxy] { return client }
+        let client = HTTPClient(
+            eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration, through: proxy))
+        state.clients[proxy] = client
+        return client
+    }
+
     private static let isShutDown = TransportError(.invalidRequest, "The transport has been shut down.")
 
+    private static func url(of request: HTTPRequest) throws -> DownloadURL {
+        guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
+            let url = try? DownloadURL("\(scheme)://\(authority)\(path)")
+        else { throw TransportError(.invalidRequest, "The request has no URL that can be fetched.") }
+        return url
+    }
+
     private static func message(for request: HTTPRequest) throws -> HTTPClient.Request {
-        guard let scheme = request.scheme, let authority = request.authority, let path = request.path else {
-            throw TransportError(.invalidRequest, "The request has no URL.")
-        }
         var fields = HTTPHeaders()
         for field in request.headerFields { fields.add(name: field.name.rawName, value: field.value) }
         do {
             return try HTTPClient.Request(
-                url: "\(scheme)://\(authority)\(path)", method: HTTPMethod(rawValue: request.method.rawValue),
+                url: url(of: request).absoluteString, method: HTTPMethod(rawValue: request.method.rawValue),
                 headers: fields)
         } catch {
             throw TransportError(.invalidRequest, "The request cannot be sent: \(error).")
-        }
-    }
-}
-
-extension HTTPClient.Configuration {
-    fileprivate init(for configuration: AsyncHTTPTransport.Configuration) {
-        self.init()
-        redirectConfiguration = .disallow
-        decompression = .disabled
-        httpVersion = .http1Only
-        if let path = configuration.trustedCertificates {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .file(path)
-            tlsConfiguration = tls
-        }
-        let seconds = configuration.connectTimeout.isNaN ? 30 : max(min(configuration.connectTimeout, 86_400), 0.001)
-        let milliseconds = Int64(seconds * 1000)
-        // The engine watches for stalls by itself, and knows whose fault they are.
-        timeout = .init(connect: .milliseconds(milliseconds), read: nil)
-        // The engine decides on retries; a refused connection is told at once.
-        connectionPool.retryConnectionEstablishment = false
-        // Fewer, larger reads: a quarter of the system calls of the default at full speed. NIO makes up to four of them in
-        // a turn of the loop, which stay within a processor's cache until they are written.
-        http1_1ConnectionDebugInitializer = { channel in
-            channel.setOption(
-                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
-            )
         }
     }
 }

@@ -63,6 +63,10 @@ extension TransportError {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
             self.init(.notConnected, "The connection was not made in time.")
+        case .proxyAuthenticationRequired:
+            self.init(.proxyRefused, "The proxy asks for credentials (407); name them in its URL.")
+        case .invalidProxyResponse:
+            self.init(.proxyRefused, "The proxy does not let the request through.")
         case .remoteConnectionClosed, .cancelled, .readTimeout, .writeTimeout:
             self = Self.cut
         default:

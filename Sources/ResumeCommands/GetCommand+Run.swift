@@ -24,10 +24,16 @@ extension GetCommand {
         if let cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
             throw CommandFailure(.notFound, "There are no certificates in PEM form in \(Printable.escaped(cacert)).")
         }
+        let proxies: ProxySettings
+        do {
+            proxies = try ProxySettings(environment: context.environment)
+        } catch {
+            throw CommandFailure(.usage, "\(error)")
+        }
         let transport = AsyncHTTPTransport(
             .init(
                 connectTimeout: connectTimeout, trustedCertificates: cacert,
-                threads: min(maxConcurrent, requests.count)))
+                threads: min(maxConcurrent, requests.count), proxies: proxies, usesHTTP2: usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await download(requests, with: Downloader(store: store, transport: transport), context)

@@ -37,6 +37,30 @@ struct GetCommand: ContextCommand {
     @Option(name: .long, help: ArgumentHelp("The SHA-256 the file must have. With one URL only.", valueName: "hex"))
     var sha256: String?
 
+    @Option(name: .long, help: ArgumentHelp("The SHA-512 the file must have. With one URL only.", valueName: "hex"))
+    var sha512: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Get these bytes only: bytes=0-99, 200- or -500, or several with commas, one after the other.",
+            valueName: "ranges"), transform: Self.selection)
+    var range: RangeSelection?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How the server is asked whether the file is the same.", valueName: "if-range|if-match|head"),
+        transform: Self.condition)
+    var condition: ResumePolicy.Condition = .ifRange
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Ask for a coded form, such as gzip, and store it as it is sent. Nothing is decoded.", valueName: "codings")
+    )
+    var acceptEncoding: String?
+
     @Option(
         name: [.customShort("H"), .customLong("header")],
         help: ArgumentHelp(
@@ -72,6 +96,14 @@ struct GetCommand: ContextCommand {
         help: ArgumentHelp("Trust the certificates in a PEM file instead of the system's.", valueName: "file"))
     var cacert: String?
 
+    @Flag(
+        name: .long,
+        help: "Go on without a validator, where --sha256, --sha512 or 64 KiB fetched again can prove the bytes.")
+    var allowUnvalidated = false
+
+    @Flag(name: .customLong("http2"), help: "Speak HTTP/2 with servers that offer it.")
+    var usesHTTP2 = false
+
     @Flag(name: .long, help: "Drop what is held, and begin anew.")
     var restart = false
 
@@ -91,17 +123,24 @@ struct GetCommand: ContextCommand {
         if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
         if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
         let isSingle = urls.count == 1 && inputFile == nil
-        if !isSingle, output != nil || key != nil || sha256 != nil {
-            throw ValidationError("--output, --key and --sha256 go with exactly one URL.")
+        if !isSingle, output != nil || key != nil || sha256 != nil || sha512 != nil {
+            throw ValidationError("--output, --key, --sha256 and --sha512 go with exactly one URL.")
         }
+        if sha256 != nil && sha512 != nil { throw ValidationError("Give --sha256 or --sha512, not both.") }
         if key?.isEmpty == true { throw ValidationError("--key must not be empty.") }
         if sha256 != nil, digest == nil { throw ValidationError("--sha256 needs 64 hexadecimal digits.") }
+        if sha512 != nil, digest == nil { throw ValidationError("--sha512 needs 128 hexadecimal digits.") }
+        if let acceptEncoding, acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding) {
+            throw ValidationError("--accept-encoding needs codings such as gzip.")
+        }
         for header in headers where Self.field(header) == nil {
             throw ValidationError("--header needs 'Name: value', without control characters.")
         }
         for header in headers {
             if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
-                throw ValidationError("--header cannot set \(name): the store decides on it.")
+                let instead =
+                    name == .acceptEncoding ? " Use --accept-encoding." : name == .range ? " Use --range." : ""
+                throw ValidationError("--header cannot set \(name): the store decides on it.\(instead)")
             }
         }
         guard (1...64).contains(maxConcurrent) else { throw ValidationError("--max-concurrent goes from 1 to 64.") }
@@ -112,12 +151,24 @@ struct GetCommand: ContextCommand {
         if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be more than 0.") }
     }
 
-    /// The expected digest's bytes; nil where there is none or it is malformed.
-    var digest: [UInt8]? {
-        guard let sha256, sha256.utf8.count == 64 else { return nil }
-        let digits = sha256.compactMap(\.hexDigitValue)
-        guard digits.count == 64 else { return nil }
-        return stride(from: 0, to: 64, by: 2).map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) }
+    /// The expected digest; nil where there is none or it is malformed.
+    var digest: HTTPDigest? {
+        if let sha256 { return HTTPDigest(.sha256, hexadecimal: sha256) }
+        return sha512.flatMap { HTTPDigest(.sha512, hexadecimal: $0) }
+    }
+
+    private static func selection(_ text: String) throws -> RangeSelection {
+        guard let selection = RangeSelection(text) else {
+            throw ValidationError("--range needs ranges such as bytes=0-99, 200- or -500.")
+        }
+        return selection
+    }
+
+    private static func condition(_ text: String) throws -> ResumePolicy.Condition {
+        guard let condition = ResumePolicy.Condition(rawValue: text) else {
+            throw ValidationError("--condition is if-range, if-match or head.")
+        }
+        return condition
     }
 
     /// Reads `Name: value`.
@@ -135,7 +186,11 @@ struct GetCommand: ContextCommand {
     func request(for url: DownloadURL, to path: String) -> DownloadRequest {
         var request = DownloadRequest(url, to: path)
         request.key = key
-        request.sha256 = digest
+        request.digest = digest
+        request.selection = range
+        request.condition = condition
+        request.allowsUnvalidated = allowUnvalidated
+        request.acceptEncoding = acceptEncoding ?? "identity"
         for field in headers.compactMap(Self.field) {
             request.fields.append(field)
             // What a user adds by hand may be a secret; only what every client sends is not.

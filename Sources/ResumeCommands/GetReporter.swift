@@ -133,15 +133,11 @@ final class GetReporter: Sendable {
             members["path"] = .string(result.path)
             members["totalBytes"] = .integer(result.totalBytes)
             members["reusedBytes"] = .integer(result.reusedBytes)
-            if let digest = result.sha256 { members["sha256"] = .string(hexadecimal(digest)) }
+            if let digest = result.digest {
+                members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
+            }
+            if let coding = result.contentCoding { members["contentCoding"] = .string(coding) }
         }
         return .object(members)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
     }
 }

@@ -102,10 +102,15 @@ enum Rendering {
             ("length", entry.totalBytes.map { "\($0) bytes" } ?? "not known"),
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
             ("entity tag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
-            ("content type", known?.contentType ?? "none"), ("destination", entry.destination ?? "none"),
+            ("content type", known?.contentType ?? "none"), ("coding", known?.contentCoding ?? "none"),
+            ("destination", entry.destination ?? "none"),
             ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
             ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
         ]
+        if let selection = entry.selection { facts.insert(("wanted", selection.description), at: 2) }
+        if let goneAt = entry.goneAt {
+            facts.append(("gone", "the server has said since \(time(goneAt)) that there is no such file"))
+        }
         facts += entry.chunks.map { chunk in
             ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
         }

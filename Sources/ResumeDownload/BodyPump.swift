@@ -1,10 +1,15 @@
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
 /// Moves a body from the network into a transfer, with progress, a rate limit and a watch for stalls.
 struct BodyPump {
     let body: any ResponseBody
     let request: DownloadRequest
+    /// The digest of the whole, which follows; nil where none is wanted.
+    let digest: RunningDigest?
+    /// The digest that the server announced for this body.
+    let contentDigest: HTTPDigest?
     let onEvent: @Sendable (DownloadEvent) -> Void
 
     /// How a body ended.
@@ -14,6 +19,8 @@ struct BodyPump {
         var bytes: Int64
         /// Why it ended before its end; nil where it did not.
         var failure: (any Error)?
+        /// False where it came to its end, and is not what its `Content-Digest` says.
+        var hasContentDigest = true
     }
 
     /// How often progress is told.
@@ -21,7 +28,7 @@ struct BodyPump {
 
     /// Reads to the end.
     func run(into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
-        let flow = BodyFlow(into: transfer, request: request)
+        let flow = BodyFlow(into: transfer, request: request, digest: digest, contentDigest: contentDigest)
         let watch = Task { [body] in await flow.monitor.watch(body) }
         let progress = Task { await tellProgress(of: transfer) }
         let outcome = await move(flow, into: transfer, isCloseDelimited: isCloseDelimited)
@@ -33,16 +40,22 @@ struct BodyPump {
     }
 
     private func move(_ flow: BodyFlow, into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
+        var isAtEnd = false
         do {
             try await withTaskCancellationHandler {
                 while try await flow.read(body) {
                     try await transfer.catchUp()
+                    if transfer.hasAllWanted { return body.cancel(with: CancellationError()) }
                     try await flow.waitForRate()
                 }
+                isAtEnd = true
             } onCancel: {
                 body.cancel(with: CancellationError())
             }
-            return Outcome(ending: isCloseDelimited ? .closeDelimited : .whole, bytes: flow.received, failure: nil)
+            let ending: Transfer.BodyEnding = !isAtEnd ? .cut : isCloseDelimited ? .closeDelimited : .whole
+            return Outcome(
+                ending: ending, bytes: flow.received, failure: nil,
+                hasContentDigest: !isAtEnd || flow.hasContentDigest(contentDigest))
         } catch {
             body.cancel(with: error)
             return Outcome(ending: .cut, bytes: flow.received, failure: error)
@@ -66,9 +79,16 @@ private final class BodyFlow: Sendable {
     let monitor: StallMonitor
     private let transfer: Transfer
     private let request: DownloadRequest
+    private let digest: RunningDigest?
+    /// Over the body as it comes; nil where nothing was announced to compare it with.
+    private let hash: Mutex<RunningHash?>
+    private let isHashed: Bool
     private let started = ContinuousClock.now
 
-    init(into transfer: Transfer, request: DownloadRequest) {
+    init(into transfer: Transfer, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?) {
+        self.digest = digest
+        hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
+        isHashed = contentDigest != nil
         monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
         self.transfer = transfer
         self.request = request
@@ -92,10 +112,18 @@ private final class BodyFlow: Sendable {
 
     private func take(_ bytes: RawSpan, received: Int64) throws -> Bool {
         let mayGoOn = try transfer.append(bytes)
+        digest?.advance(to: transfer.held)
+        if isHashed { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
         if let limit = request.maximumLength, transfer.held > limit {
             throw DownloadError(.tooLarge, .tooLarge(transfer.held, limit: limit))
         }
         return mayGoOn && (due(for: received).map { $0 <= .now } ?? true)
+    }
+
+    /// Whether what came is what was announced.
+    func hasContentDigest(_ expected: HTTPDigest?) -> Bool {
+        guard let expected else { return true }
+        return hash.withLock { $0?.digest(expected.algorithm) } == expected
     }
 
     /// Waits until as many bytes may have come as came.

@@ -15,14 +15,41 @@ public struct DownloadRequest: Sendable {
     public var fields = HTTPFields()
     /// Names of fields that must not go to another origin than the URL's; credentials are known without.
     public var secretFields: Set<HTTPField.Name> = []
-    /// The SHA-256 that the whole must have, 32 bytes; nil where it is not known.
-    public var sha256: [UInt8]?
+    /// The digest that the file must have; nil where it is not known. It is believed before any field of the server.
+    public var digest: HTTPDigest?
+    /// What is wanted of the file: its ranges, one after the other, become the destination; nil for all of it.
+    public var selection: RangeSelection?
+    /// How the server is made to compare what is held with what it has.
+    public var condition = ResumePolicy.Condition.ifRange
+    /// Where the HEAD of ``ResumePolicy/Condition/head`` goes; nil for ``url``. A URL may be signed for one method only.
+    public var headURL: DownloadURL?
+    /// Goes on without a validator, where ``digest`` or an overlap of 64 KiB can prove the bytes.
+    public var allowsUnvalidated = false
+    /// The value of `Accept-Encoding`.
+    ///
+    /// `identity` refuses what is coded all the same. Anything else is sent as it stands, and what comes is stored as it
+    /// was sent: nothing is ever decoded.
+    public var acceptEncoding = "identity"
+    /// Asked for a new URL or new fields after 401, 403, 407 and 451, while what is held is kept.
+    ///
+    /// Returns nil where there is none; what it throws ends the download.
+    public var renewal: (@Sendable (Refusal) async throws -> Renewal?)?
+    /// Asked before each request, redirects included, whether it may go there; nil permits all.
+    ///
+    /// It sees names, which may stand for any address: `AsyncHTTPTransport` can be asked to look at those.
+    public var permits: (@Sendable (DownloadURL) -> Bool)?
     /// Drop what is held and begin anew.
     public var restarts = false
     /// Wait for somebody else who works on the same download, then take a copy; false to fail at once.
     public var waits = true
     /// Bytes before the first missing one that are fetched again and compared; 0 turns it off.
-    public var overlap: Int64 = Plan.defaultOverlap
+    public var overlap: Int64 = ResumePolicy.defaultOverlap
+    /// The terms, put together.
+    var policy: ResumePolicy {
+        ResumePolicy(
+            condition: condition, overlap: overlap, allowsUnvalidated: allowsUnvalidated, hasDigest: digest != nil,
+            storesCoded: acceptEncoding.lowercased() != "identity")
+    }
     /// How often and how long to try again.
     public var limits = RetryBudget.Limits()
     /// How long, in seconds, less than ``stallBytes`` may come before the connection is given up.
@@ -47,6 +74,30 @@ public struct DownloadRequest: Sendable {
     }
 }
 
+/// What a server refused for want of credentials, or of a URL that is still valid.
+public struct Refusal: Sendable {
+    /// What was asked for.
+    public var url: DownloadURL
+    /// 401, 403, 407 or 451.
+    public var status: Int
+    /// The fields of the answer, such as `WWW-Authenticate`.
+    public var responseFields: HTTPFields
+}
+
+/// Where and how to ask from now on.
+public struct Renewal: Sendable {
+    /// The URL, such as one that was signed anew; nil to leave it.
+    public var url: DownloadURL?
+    /// The caller's fields, all of them; nil to leave them.
+    public var fields: HTTPFields?
+
+    /// Makes a renewal.
+    public init(url: DownloadURL? = nil, fields: HTTPFields? = nil) {
+        self.url = url
+        self.fields = fields
+    }
+}
+
 /// Something that happened during a download, for whoever shows it.
 public enum DownloadEvent: Sendable, Hashable {
     /// Somebody else works on the same download; it is waited for.
@@ -63,70 +114,4 @@ public enum DownloadEvent: Sendable, Hashable {
     case retrying(reason: Reason, afterSeconds: Double)
     /// It was delivered.
     case finished(DownloadResult)
-}
-
-/// A download that was delivered.
-public struct DownloadResult: Sendable, Hashable {
-    /// The file.
-    public var path: String
-    /// Its length in bytes.
-    public var totalBytes: Int64
-    /// How many of them were held before this call and kept.
-    public var reusedBytes: Int64
-    /// How many bytes of bodies came over the network in this call.
-    public var fetchedBytes: Int64
-    /// The SHA-256, where it was computed.
-    public var sha256: [UInt8]?
-    /// False where the server never said how long the whole is: it ended with its connection, as a cut would.
-    public var isLengthVerified: Bool
-}
-
-/// A download that was given up.
-///
-/// What came is kept unless the text says otherwise.
-public struct DownloadError: Error, Sendable, Equatable {
-    /// What kind of failure it is.
-    ///
-    /// New ones may be added.
-    public enum Code: String, Sendable, Hashable {
-        /// The server said no for good, or sent something else.
-        case refused
-        /// The content does not have the expected digest.
-        case digestMismatch = "digest-mismatch"
-        /// The tries are used up, or there is no way to the server; running it again later may help.
-        case unreachable
-        /// The server's content or validator changes from answer to answer.
-        case unstable
-        /// The whole is longer than what was allowed.
-        case tooLarge = "too-large"
-    }
-
-    /// The kind of failure.
-    public var code: Code
-    /// Why.
-    public var reason: Reason
-    /// The last HTTP status, where there was one.
-    public var status: Int?
-    /// What caused it.
-    public var cause: (any Error)?
-
-    init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {
-        self.code = code
-        self.reason = reason
-        self.status = status
-        self.cause = cause
-    }
-
-    /// Whether running the same again may go on from what is held.
-    public var isResumable: Bool { code == .unreachable || code == .unstable }
-
-    /// Equality on code and status.
-    public static func == (left: DownloadError, right: DownloadError) -> Bool {
-        left.code == right.code && left.status == right.status
-    }
-}
-
-extension DownloadError: CustomStringConvertible {
-    /// The reason in words.
-    public var description: String { reason.text }
 }

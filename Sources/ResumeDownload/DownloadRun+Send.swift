@@ -7,11 +7,31 @@ internal import HTTPTypes
 internal import ResumeHTTP
 
 extension DownloadRun {
-    /// Sends the request of a plan and follows redirects; range and condition go along on every hop.
+    /// Asks for the head first where the caller wants that, and compares.
+    func check(_ plan: Plan) async throws -> HeadVerdict {
+        guard case .range(let range) = plan, range.condition == .head, let validator = range.validator else {
+            return .unchanged
+        }
+        let response = try await send(.whole(reason: nil), method: .head, to: request.headURL ?? request.url)
+        response.body.cancel(with: CancellationError())
+        return HeadVerdict(for: response.head, validator: validator)
+    }
+
+    /// Sends the request of a plan.
     func send(_ plan: Plan) async throws -> TransportResponse {
-        var redirection = Redirection(from: request.url)
+        try await send(plan, method: .get, to: request.url)
+    }
+
+    /// Sends a request and follows redirects; range and condition go along on every hop.
+    private func send(_ plan: Plan, method: HTTPRequest.Method, to url: DownloadURL) async throws -> TransportResponse {
+        var redirection = Redirection(from: url)
+        // Fields and secrets are meant for the origin of the download.
+        if url.origin != request.url.origin { redirection.leaveOrigin() }
         while true {
-            let message = message(for: plan, at: redirection)
+            guard request.permits?(redirection.url) ?? true else {
+                throw DownloadError(.refused, .notPermitted(redirection.url))
+            }
+            let message = message(for: plan, method: method, at: redirection)
             let timeout = request.boundedStallTimeout
             let response = try await Self.withTimeout(seconds: timeout) { try await transport.send(message) }
             do {
@@ -24,7 +44,7 @@ extension DownloadRun {
         }
     }
 
-    private func message(for plan: Plan, at redirection: Redirection) -> HTTPRequest {
+    private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
         let url = redirection.url
         var fields = redirection.permitted(request.fields, secret: request.secretFields)
         if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
@@ -34,8 +54,13 @@ extension DownloadRun {
         }
         for name in Plan.ownedFieldNames { fields[name] = nil }
         for field in plan.fields { fields.append(field) }
+        fields[.acceptEncoding] = request.acceptEncoding
+        // Where the caller has a digest, that of the server is not looked at.
+        if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
+            fields[name] = "sha-256=10, sha-512=5"
+        }
         return HTTPRequest(
-            method: .get, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
+            method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
     }
 
     /// Gives up a request whose head does not come in time.

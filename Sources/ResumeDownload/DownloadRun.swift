@@ -1,4 +1,3 @@
-internal import Crypto
 internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
@@ -7,7 +6,8 @@ internal import ResumeStore
 ///
 /// The hard decisions are made by pure values (`Plan`, `Verdict`, `RetryBudget`); this asks them and does the I/O.
 struct DownloadRun {
-    let request: DownloadRequest
+    /// Its URL and fields may be renewed.
+    private(set) var request: DownloadRequest
     let transport: any Transport
     let transfer: Transfer
     let onEvent: @Sendable (DownloadEvent) -> Void
@@ -15,10 +15,14 @@ struct DownloadRun {
     private var budget: RetryBudget
     private var avoidsRange: Reason?
     private var rangeFailures = 0
-    private var reused: Int64 = 0
+    var reused: Int64 = 0
     private var fetched: Int64 = 0
     private var isLengthVerified = true
-    private var hasRetriedDigest = false
+    var hasRetriedDigest = false
+    var digest: RunningDigest?
+    /// How often the URL was renewed since the last progress.
+    private var renewals = 0
+    private static let renewalLimit = 3
 
     init(
         request: DownloadRequest, transport: any Transport, transfer: Transfer,
@@ -41,6 +45,8 @@ struct DownloadRun {
         case retry(Reason, afterSeconds: Int64?, status: Int)
         /// What is held is wrong; begin anew.
         case discard(Reason)
+        /// Ask again at once, with the new URL or fields.
+        case renewed
     }
 
     mutating func run(to destination: Destination) async throws -> DownloadResult {
@@ -50,22 +56,27 @@ struct DownloadRun {
                 try Task.checkCancellation()
                 try await turn()
             }
-            guard let digest = try await verifiedDigest() else { continue }
+            guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
             onEvent(.progress(receivedBytes: total, totalBytes: total))
             try await transfer.deliver(to: destination)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
-                sha256: digest.isEmpty ? nil : digest, isLengthVerified: isLengthVerified)
+                digest: await expectedDigest, contentCoding: await transfer.partial.representation?.contentCoding,
+                isLengthVerified: isLengthVerified)
         }
     }
 
     /// One request and what follows from it.
     private mutating func turn() async throws {
-        let plan = await transfer.plan(overlap: request.overlap, avoidsRange: avoidsRange)
+        let plan = await transfer.plan(avoidsRange: avoidsRange)
         switch try await exchange(plan) {
+        case .renewed: return
         case .ended(let progressed, let failure):
-            if progressed { rangeFailures = 0 }
+            if progressed {
+                rangeFailures = 0
+                renewals = 0
+            }
             let isComplete = await transfer.isComplete
             if isComplete || (progressed && failure == nil) { return }
             try await wait(because: failure ?? .endedEarly, progressed: progressed)
@@ -76,6 +87,7 @@ struct DownloadRun {
             try countRestart(reason)
             avoidsRange = nil
             reused = 0
+            digest = nil
             try await transfer.discard(reason: reason)
             onEvent(.restarted(reason: reason, totalBytes: nil))
         case .retry(let reason, let seconds, let status):
@@ -93,7 +105,12 @@ struct DownloadRun {
     private mutating func exchange(_ plan: Plan) async throws -> Step {
         let response: TransportResponse
         do {
-            response = try await send(plan)
+            switch try await check(plan) {
+            case .unchanged: response = try await send(plan)
+            case .unknown: response = try await send(plan.conditional)
+            case .changed(let reason): return .askForWhole(reason)
+            case .retry(let reason, let seconds): return .retry(reason, afterSeconds: seconds, status: 0)
+            }
         } catch let error as TransportError {
             guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
             return .ended(progressed: false, failure: .transport(error))
@@ -111,20 +128,14 @@ struct DownloadRun {
         switch verdict {
         case .append(let continuation):
             avoidsRange = nil
-            let total = continuation.representation.completeLength
+            let total = await transfer.partial.totalLength ?? continuation.representation.completeLength
             onEvent(.resumed(offset: continuation.offset, totalBytes: total))
             return try await readBody(of: response, from: before.length)
-        case .startOver(let representation, let reason):
-            let total = representation.completeLength
-            if before.length > 0 {
-                // The request for the whole that led here has been counted.
-                if avoidsRange == nil { try countRestart(reason) }
-                onEvent(.restarted(reason: reason, totalBytes: total))
-            } else {
-                onEvent(.started(totalBytes: total))
-            }
-            reused = 0
-            avoidsRange = nil
+        case .startOver(_, let reason):
+            try await begun(because: reason, after: before)
+            return try await readBody(of: response, from: 0)
+        case .startRange(let continuation):
+            try await begun(because: continuation.reason, after: before)
             return try await readBody(of: response, from: 0)
         case .complete:
             return .ended(progressed: true, failure: nil)
@@ -133,13 +144,50 @@ struct DownloadRun {
         case .retry(let reason, let seconds):
             return .retry(reason, afterSeconds: seconds, status: response.head.status.code)
         case .refuse(let reason):
+            if try await renew(after: response.head) { return .renewed }
             throw DownloadError(.refused, reason, status: response.head.status.code)
         }
     }
 
+    /// Takes note of a new blob.
+    private mutating func begun(because reason: Reason, after before: HeldPartial) async throws {
+        digest = nil
+        let total = await transfer.partial.totalLength
+        if before.length > 0 {
+            // The request for the whole that led here has been counted.
+            if avoidsRange == nil { try countRestart(reason) }
+            onEvent(.restarted(reason: reason, totalBytes: total))
+        } else {
+            onEvent(.started(totalBytes: total))
+        }
+        reused = 0
+        avoidsRange = nil
+    }
+
+    /// Asks the caller for another URL or other fields.
+    ///
+    /// - Returns: Whether there are any.
+    private mutating func renew(after response: HTTPResponse) async throws -> Bool {
+        guard [401, 403, 407, 451].contains(response.status.code), renewals < Self.renewalLimit,
+            let renewal = request.renewal
+        else { return false }
+        renewals += 1
+        let refusal = Refusal(
+            url: request.url, status: response.status.code, responseFields: response.headerFields)
+        guard let new = try await renewal(refusal) else { return false }
+        if let url = new.url { request.url = url }
+        if let fields = new.fields { request.fields = fields }
+        return true
+    }
+
     /// Moves the body into the store.
     private mutating func readBody(of response: TransportResponse, from start: Int64) async throws -> Step {
-        let pump = BodyPump(body: response.body, request: request, onEvent: onEvent)
+        if digest == nil, let algorithm = await expectedDigest?.algorithm {
+            digest = RunningDigest(algorithm, of: await transfer.heldBytes)
+        }
+        let contentDigest = HTTPDigest(contentDigestIn: response.head.headerFields)
+        let pump = BodyPump(
+            body: response.body, request: request, digest: digest, contentDigest: contentDigest, onEvent: onEvent)
         let outcome = await pump.run(into: transfer, isCloseDelimited: response.isCloseDelimited)
         fetched += outcome.bytes
         if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
@@ -155,6 +203,12 @@ struct DownloadRun {
         default: break
         }
         _ = try await transfer.endBody(outcome.ending)
+        if !outcome.hasContentDigest {
+            // The part is of no use; what was held before it stays.
+            digest = nil
+            try await transfer.rewind(to: start, reason: .contentDigestMismatch)
+            return .ended(progressed: false, failure: .contentDigestMismatch)
+        }
         if outcome.failure is CancellationError { throw CancellationError() }
         let progressed = await transfer.partial.length > start
         let failure: Reason? =
@@ -182,28 +236,11 @@ struct DownloadRun {
         try await Task.sleep(for: .seconds(seconds))
     }
 
-    /// The digest of the whole, where one is expected; empty where none is, nil where it is to be fetched again.
-    private mutating func verifiedDigest() async throws -> [UInt8]? {
-        guard let expected = request.sha256 else { return [] }
-        let held = await transfer.heldBytes
-        let digest = try await Blocking.run { try Self.digest(of: held) }
-        if digest == expected { return digest }
-        try await transfer.discard(reason: .digestMismatch)
-        reused = 0
-        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, .digestMismatch) }
-        hasRetriedDigest = true
-        onEvent(.restarted(reason: .digestMismatch, totalBytes: nil))
-        return nil
-    }
-
-    private static func digest(of held: HeldBytes) throws -> [UInt8] {
-        var hash = SHA256()
-        try unsafe held.forEachBuffer { unsafe hash.update(bufferPointer: $0) }
-        return Array(hash.finalize())
-    }
-
     private func checkLength(of response: TransportResponse) throws {
-        guard let limit = request.maximumLength, let length = response.announcedLength, length > limit else { return }
+        // Of ranges it is the transfer's own length that counts, once it is known.
+        guard request.selection == nil, let limit = request.maximumLength, let length = response.announcedLength,
+            length > limit
+        else { return }
         throw DownloadError(.tooLarge, .tooLarge(length, limit: limit))
     }
 }

@@ -87,11 +87,16 @@ public struct Downloader: Sendable {
         _ request: DownloadRequest, onEvent: @Sendable (DownloadEvent) -> Void
     ) async throws -> Transfer {
         do {
-            return try await store.begin(request.url, key: request.key, waits: false)
+            return try await begin(request, waits: false)
         } catch let error as StoreError where error.code == .inUse && request.waits {
             onEvent(.waiting)
-            return try await store.begin(request.url, key: request.key)
+            return try await begin(request, waits: true)
         }
+    }
+
+    private func begin(_ request: DownloadRequest, waits: Bool) async throws -> Transfer {
+        try await store.begin(
+            request.url, key: request.key, selection: request.selection, policy: request.policy, waits: waits)
     }
 
     /// Records what is held and why it stopped.
@@ -121,8 +126,9 @@ extension Reason {
         )
     }
 
-    static let digestMismatch = Reason(
-        code: .init(rawValue: "digest-mismatch"), text: "The content does not have the SHA-256 that was asked for.")
+    static func notPermitted(_ url: DownloadURL) -> Reason {
+        Reason(code: .init(rawValue: "not-permitted"), text: "Requests to \(url.redacted) are not permitted here.")
+    }
 
     static func retriesExhausted(_ last: Reason) -> Reason {
         Reason(code: last.code, text: "\(last.text) The tries are used up; what came is kept, run it again.")

@@ -66,6 +66,10 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
         case stalled
         /// The server broke the rules of HTTP.
         case invalidResponse = "invalid-response"
+        /// The proxy refuses, for want of credentials or otherwise.
+        case proxyRefused = "proxy-refused"
+        /// The caller's policy does not permit the address.
+        case addressNotPermitted = "address-not-permitted"
         /// The request cannot be sent.
         case invalidRequest = "invalid-request"
         /// Anything else.
@@ -89,7 +93,7 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     /// Whether trying again later may help.
     public var isTransient: Bool {
         switch code {
-        case .tls, .invalidRequest: false
+        case .tls, .invalidRequest, .proxyRefused, .addressNotPermitted: false
         default: true
         }
     }

@@ -4,29 +4,38 @@ public import HTTPTypes
 public struct HeldPartial: Sendable, Hashable {
     /// What the bytes belong to; nil before the first response.
     public var representation: Representation?
-    /// How many bytes are held from byte 0 on, without a gap.
+    /// How many bytes are held from the first wanted one on, without a gap.
     public var length: Int64
+    /// What is wanted of the representation; nil for all of it.
+    public var selection: RangeSelection?
 
     /// Makes a value from what a store holds.
-    public init(representation: Representation?, length: Int64) {
+    public init(representation: Representation?, length: Int64, selection: RangeSelection? = nil) {
         self.representation = representation
         self.length = length
+        self.selection = selection
     }
 
-    /// Whether every byte of the known complete length is held.
+    /// How many bytes are wanted; nil where that is not known yet.
+    public var totalLength: Int64? {
+        guard let representation else { return nil }
+        guard let selection else { return representation.completeLength }
+        return selection.length(completeLength: representation.completeLength)
+    }
+
+    /// Whether every wanted byte is held.
     ///
     /// Only coverage means complete.
-    public var isComplete: Bool {
-        guard let complete = representation?.completeLength else { return false }
-        return length == complete
-    }
+    public var isComplete: Bool { totalLength == length }
 }
 
 /// The next request for a download, decided before anything is sent.
 public enum Plan: Sendable, Hashable {
     /// Ask for the whole, since nothing is held or nothing can prove the rest; `reason` where bytes are held.
     case whole(reason: Reason?)
-    /// Ask for the rest.
+    /// Ask for the first of the caller's ranges, for the same reasons.
+    case first(RangeSelection.Element, reason: Reason?)
+    /// Ask for the rest, or for the rest of one of the caller's ranges.
     case range(RangeRequest)
     /// Nothing to ask for: all bytes are held.
     case complete
@@ -37,45 +46,83 @@ public enum Plan: Sendable, Hashable {
         public var start: Int64
         /// The first byte that is missing.
         public var offset: Int64
-        /// What the server is asked to compare, and what its answer must carry.
-        public var validator: Validator
+        /// The end of what is asked for, excluded; nil for the end of the representation.
+        public var end: Int64?
+        /// How the server is asked to compare.
+        public var condition: ResumePolicy.Condition
+        /// What the server is asked to compare, and what its answer must carry; nil only where the caller allows that.
+        public var validator: Validator?
+        /// The first byte of the caller's range; 0 where the whole is wanted.
+        var first: Int64 = 0
+        /// How far the representation's offsets lie behind those of the file.
+        var shift: Int64 = 0
     }
-
-    /// How many bytes before the first missing one are asked for again and compared.
-    ///
-    /// nginx and Caddy give different bytes the same strong entity tag when a file is replaced within a
-    /// second; aiohttp and moto answer 206 whatever `If-Range` says.
-    public static let defaultOverlap: Int64 = 4096
 
     /// Decides what to ask for.
     ///
     /// - Parameters:
     ///   - held: What the store holds.
-    ///   - overlap: Bytes to fetch again and compare; 0 turns it off.
-    ///   - avoidsRange: Asks for the whole whatever is held, after an answer that made a range pointless.
-    public init(for held: HeldPartial, overlap: Int64 = Plan.defaultOverlap, avoidsRange: Reason? = nil) {
+    ///   - policy: On which terms it is continued.
+    ///   - avoidsRange: Asks for all of it whatever is held, after an answer that made a continuation pointless.
+    public init(for held: HeldPartial, policy: ResumePolicy = ResumePolicy(), avoidsRange: Reason? = nil) {
         if held.isComplete {
             self = .complete
             return
         }
         guard held.length > 0, let representation = held.representation else {
-            self = .whole(reason: nil)
+            self = .anew(held, nil)
             return
         }
-        guard let validator = representation.validator else {
-            self = .whole(reason: representation.weakness)
-            return
-        }
-        if let avoidsRange {
-            self = .whole(reason: avoidsRange)
+        let validator = representation.validator
+        if validator == nil, !policy.allowsUnvalidated {
+            self = .anew(held, representation.weakness)
+        } else if let avoidsRange {
+            self = .anew(held, avoidsRange)
         } else if !representation.acceptsRanges {
-            self = .whole(reason: .rangesNotAccepted)
-        } else if held.length <= overlap {
-            self = .whole(reason: .tooLittleHeld)
+            self = .anew(held, .rangesNotAccepted)
+        } else if let selection = held.selection {
+            self = Self.continuing(selection, of: representation, held: held, policy: policy)
+        } else if held.length <= policy.overlap(for: validator) {
+            self = .anew(held, .tooLittleHeld)
         } else {
+            let start = held.length - max(policy.overlap(for: validator), 0)
             self = .range(
-                RangeRequest(start: held.length - max(overlap, 0), offset: held.length, validator: validator))
+                RangeRequest(start: start, offset: held.length, condition: policy.condition, validator: validator))
         }
+    }
+
+    /// Everything from its first byte on.
+    private static func anew(_ held: HeldPartial, _ reason: Reason?) -> Plan {
+        // A selection is never empty.
+        held.selection?.elements.first.map { .first($0, reason: reason) } ?? .whole(reason: reason)
+    }
+
+    /// The rest of the range in which the first missing byte lies.
+    private static func continuing(
+        _ selection: RangeSelection, of representation: Representation, held: HeldPartial, policy: ResumePolicy
+    ) -> Plan {
+        let parts = selection.parts(completeLength: representation.completeLength) ?? []
+        guard let part = parts.last(where: { $0.position <= held.length }) else {
+            return .anew(held, .completeLengthUnknown)
+        }
+        let shift = part.first - part.position
+        let offset = held.length + shift
+        let overlap = min(max(policy.overlap(for: representation.validator), 0), offset - part.first)
+        // Without a validator nothing but the overlap shows that the file is the same.
+        guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
+            return .anew(held, .tooLittleHeld)
+        }
+        return .range(
+            RangeRequest(
+                start: offset - overlap, offset: offset, end: part.end, condition: policy.condition,
+                validator: representation.validator, first: part.first, shift: shift))
+    }
+
+    /// The same with `If-Range` in place of a HEAD before it.
+    package var conditional: Plan {
+        guard case .range(var range) = self, range.condition == .head else { return self }
+        range.condition = .ifRange
+        return .range(range)
     }
 
     /// The fields that the request must carry.
@@ -86,9 +133,12 @@ public enum Plan: Sendable, Hashable {
     public var fields: HTTPFields {
         var fields = HTTPFields()
         fields[.acceptEncoding] = "identity"
-        if case .range(let range) = self {
-            fields[.range] = "bytes=\(range.start)-"
-            fields.append(HTTPField(name: .ifRange, value: range.validator.fieldValue))
+        switch self {
+        case .whole, .complete: break
+        case .first(let element, _): fields[.range] = "bytes=\(element.text)"
+        case .range(let range):
+            fields[.range] = "bytes=\(range.start)-\(range.end.map { "\($0 - 1)" } ?? "")"
+            if let condition = range.conditionField { fields.append(condition) }
         }
         return fields
     }
@@ -97,4 +147,17 @@ public enum Plan: Sendable, Hashable {
     public static let ownedFieldNames: [HTTPField.Name] = [
         .range, .ifRange, .acceptEncoding, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
     ]
+}
+
+extension Plan.RangeRequest {
+    /// The field that makes the server compare; nil where it is not asked to.
+    fileprivate var conditionField: HTTPField? {
+        guard let validator else { return nil }
+        switch (condition, validator) {
+        case (.head, _): return nil
+        case (.ifRange, _): return HTTPField(name: .ifRange, value: validator.fieldValue)
+        case (.ifMatch, .entityTag): return HTTPField(name: .ifMatch, value: validator.fieldValue)
+        case (.ifMatch, .lastModified): return HTTPField(name: .ifUnmodifiedSince, value: validator.fieldValue)
+        }
+    }
 }

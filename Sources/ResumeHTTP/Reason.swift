@@ -99,6 +99,12 @@ extension Reason {
         Reason("range-gap", "The server sent bytes from \(got) on, but byte \(expected) comes next.")
     }
 
+    static func weakTagChanged(_ old: EntityTag) -> Reason {
+        Reason("entity-tag-changed", "The file changed on the server: its entity tag is not \(old) any more.")
+    }
+
+    static let dateChanged = Reason(
+        "last-modified-changed", "The file changed on the server: Last-Modified is another.")
     static let noProgress = Reason("range-without-progress", "The server sent only bytes that are held already.")
 
     /// The overlap, or the prefix of a whole answer, was not the same bytes as what is held.
@@ -111,6 +117,13 @@ extension Reason {
     static let preconditionFailed = Reason("precondition-failed", "The file changed on the server (412).")
     static let rangeNotSatisfiable = Reason(
         "range-not-satisfiable", "The server has no such bytes (416): the file is shorter now, or another one.")
+    static let beyondEnd = Reason(
+        "range-beyond-end", "The file has no such bytes: a range that was asked for lies beyond its end.")
+    static let completeLengthUnknown = Reason(
+        "complete-length-unknown",
+        "The server does not tell how long the file is, so that the range cannot be known to be complete.")
+    static let headUnanswered = Reason(
+        "head-unanswered", "The server does not answer HEAD with the validator; the range is asked for with If-Range.")
     static let rangeRejected = Reason("range-rejected", "The server rejects requests for a range of this file.")
 
     /// A fresh download began although nothing had been held.

@@ -27,6 +27,11 @@ public struct Redirection: Sendable {
         self.url = url
     }
 
+    /// Begins at another origin than the caller's secrets are meant for.
+    package mutating func leaveOrigin() {
+        hasLeftOrigin = true
+    }
+
     /// Takes a response; if it is a redirect that can be followed, ``url`` is the next place.
     ///
     /// - Returns: Whether it was a redirect.

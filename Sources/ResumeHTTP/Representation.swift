@@ -14,13 +14,15 @@ public struct Representation: Sendable, Hashable {
     public var contentType: String?
     /// `Repr-Digest` (RFC 9530) as received.
     public var reprDigest: String?
+    /// The content codings in lower case, in their order; nil for identity.
+    public var contentCoding: String?
     /// Whether the origin may be asked for ranges: false after `Accept-Ranges: none`.
     public var acceptsRanges: Bool
 
     /// Makes a representation from stored columns.
     public init(
         entityTag: EntityTag? = nil, lastModified: String? = nil, date: String? = nil, completeLength: Int64? = nil,
-        contentType: String? = nil, reprDigest: String? = nil, acceptsRanges: Bool = true
+        contentType: String? = nil, reprDigest: String? = nil, contentCoding: String? = nil, acceptsRanges: Bool = true
     ) {
         self.entityTag = entityTag
         self.lastModified = lastModified
@@ -28,6 +30,7 @@ public struct Representation: Sendable, Hashable {
         self.completeLength = completeLength
         self.contentType = contentType
         self.reprDigest = reprDigest
+        self.contentCoding = contentCoding
         self.acceptsRanges = acceptsRanges
     }
 
@@ -42,7 +45,26 @@ public struct Representation: Sendable, Hashable {
         completeLength = fields[.transferEncoding] == nil ? text(.contentLength).flatMap { Decimal64.parse($0) } : nil
         contentType = text(.contentType)
         reprDigest = text(.reprDigest)
+        contentCoding = Self.contentCoding(fields)
         acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
+    }
+
+    /// Reads a representation off a whole (200 or 203) response, as far as it may be continued.
+    init(whole response: HTTPResponse) {
+        self.init(fields: response.headerFields)
+        // A transforming proxy (203) does not vouch for its bytes (RFC 9110, 15.3.4), and what varies by more
+        // than the request cannot be continued: no validator, so that it is never resumed.
+        if response.status.code == 203 || Verdict.variesAlways(response.headerFields) {
+            entityTag = nil
+            lastModified = nil
+        }
+    }
+
+    private static func contentCoding(_ fields: HTTPFields) -> String? {
+        let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
+            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
     /// What can prove that bytes fetched later belong to the same representation.

@@ -5,33 +5,19 @@ extension Verdict {
     ///
     /// Source: [RFC 9110, 15.3.7](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.3.7): a client must
     /// look at `Content-Range`, and may combine parts only if they share a strong validator.
-    static func partial(_ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation) -> Verdict {
-        let answer = Representation(fields: fields)
-        let types = fields[values: .contentType].map { $0.lowercased() }
-        if types.contains(where: { $0.contains("multipart/byteranges") }) {
-            return .askForWhole(reason: .multipartAnswer)
-        }
-        if types.count > 1, answer.contentType == nil { return .askForWhole(reason: .contentTypeChanged) }
-        if isCoded(fields) { return .askForWhole(reason: .contentCoded) }
-        if variesAlways(fields) { return .askForWhole(reason: .variesAlways) }
+    static func partial(
+        _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
+    ) -> Verdict {
+        if let reason = obstacle(in: fields, policy) { return .askForWhole(reason: reason) }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .askForWhole(reason: .contentRangeInvalid)
         }
-        let validator = validator(in: fields, like: range.validator)
-        guard validator == range.validator else {
-            return .askForWhole(reason: .representationChanged(range.validator, validator))
-        }
+        if let reason = difference(of: fields, from: stored, range: range) { return .askForWhole(reason: reason) }
         if let old = stored.completeLength, let new = completeLength, old != new {
             return .askForWhole(reason: .lengthChanged(from: old, to: new))
         }
         if let known = stored.completeLength, last >= known {
             return .askForWhole(reason: .contentRangeInvalid)
-        }
-        if let old = stored.reprDigest, let new = answer.reprDigest, old != new {
-            return .askForWhole(reason: .digestChanged)
-        }
-        if let old = stored.mediaType, let new = answer.mediaType, old != new {
-            return .askForWhole(reason: .contentTypeChanged)
         }
         if first > range.offset { return .askForWhole(reason: .gap(expected: range.offset, got: first)) }
         // Everything up to the end of what is held may be there only to be compared, where that is the end.
@@ -43,8 +29,37 @@ extension Verdict {
         representation.completeLength = stored.completeLength ?? completeLength
         return .append(
             Continuation(
-                bodyStart: first, offset: range.offset, bodyEnd: last + 1, representation: representation,
-                reason: .resumed(at: range.offset)))
+                from: first, to: last + 1, range: range, representation: representation,
+                reason: .resumed(at: range.offset - range.shift)))
+    }
+
+    /// What a part can be of no use for, whatever it belongs to.
+    static func obstacle(in fields: HTTPFields, _ policy: ResumePolicy) -> Reason? {
+        let types = fields[values: .contentType].map { $0.lowercased() }
+        if types.contains(where: { $0.contains("multipart/byteranges") }) { return .multipartAnswer }
+        if types.count > 1, Representation(fields: fields).contentType == nil { return .contentTypeChanged }
+        if isCoded(fields, policy) { return .contentCoded }
+        return variesAlways(fields) ? .variesAlways : nil
+    }
+
+    /// Why a part belongs to another representation than the one that is held; nil where it belongs to that.
+    private static func difference(
+        of fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
+    ) -> Reason? {
+        let answer = Representation(fields: fields)
+        if let expected = range.validator {
+            let validator = validator(in: fields, like: expected)
+            guard validator == expected else { return .representationChanged(expected, validator) }
+        } else if let old = stored.entityTag ?? answer.entityTag, answer.entityTag != stored.entityTag {
+            // Weak as they are, tags that differ still say that something changed.
+            return .weakTagChanged(old)
+        } else if answer.lastModified != stored.lastModified {
+            return .dateChanged
+        }
+        guard answer.contentCoding == stored.contentCoding else { return .contentCoded }
+        if HTTPDigest.contradict(stored.reprDigest, answer.reprDigest) { return .digestChanged }
+        if let old = stored.mediaType, let new = answer.mediaType, old != new { return .contentTypeChanged }
+        return nil
     }
 
     /// What a 206 or 416 offers to be compared with the validator that was asked for.
@@ -61,16 +76,13 @@ extension Verdict {
         }
     }
 
-    /// Whether the body is compressed or otherwise coded, by what its fields say.
-    static func isCoded(_ fields: HTTPFields) -> Bool {
+    /// Whether the body is compressed or otherwise coded, by what its fields say, and must not be.
+    static func isCoded(_ fields: HTTPFields, _ policy: ResumePolicy) -> Bool {
         let transferCodings = fields[values: .transferEncoding].flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
         // The transport takes chunks off and nothing else: other transfer codings would be stored as the file.
         if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
-        return fields[values: .contentEncoding]
-            .flatMap { $0.split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            .contains { !$0.isEmpty && $0 != "identity" }
+        return !policy.storesCoded && Representation(fields: fields).contentCoding != nil
     }
 
     /// Whether the fields say `Vary: *`.
@@ -78,5 +90,25 @@ extension Verdict {
         fields[values: .vary].contains {
             $0.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "*" }
         }
+    }
+}
+
+extension Verdict.Continuation {
+    /// A body that continues a range, as far as it is wanted.
+    ///
+    /// - Parameters:
+    ///   - first: Where its first byte lies in the representation.
+    ///   - bodyEnd: Where it ends there, excluded; nil where that is not known.
+    ///   - range: What is wanted.
+    ///   - representation: What is known from now on.
+    ///   - reason: Why the body may be used.
+    init(
+        from first: Int64, to bodyEnd: Int64?, range: Plan.RangeRequest, representation: Representation, reason: Reason
+    ) {
+        let start = max(first, range.first)
+        let end = [range.end, bodyEnd].compactMap { $0 }.min()
+        self.init(
+            bodyStart: start - range.shift, offset: range.offset - range.shift, bodyEnd: end.map { $0 - range.shift },
+            skipped: start - first, goesOn: end != bodyEnd, representation: representation, reason: reason)
     }
 }

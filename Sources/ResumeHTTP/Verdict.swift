@@ -6,6 +6,8 @@ public enum Verdict: Sendable, Hashable {
     case append(Continuation)
     /// Use the body from its first byte on, for a new blob; the old one is of no use any more.
     case startOver(Representation, reason: Reason)
+    /// Use a part of the body for a new blob: it has the first of the caller's ranges.
+    case startRange(Continuation)
     /// Everything is held already and the server agrees. The body is to be discarded.
     case complete(Representation, reason: Reason)
     /// Discard the body, keep what is held, and ask again for the whole.
@@ -17,24 +19,48 @@ public enum Verdict: Sendable, Hashable {
 
     /// How a body continues what is held.
     public struct Continuation: Sendable, Hashable {
-        /// Where in the representation the body's first byte lies.
+        /// Where in the file the body's first byte lies, or the first one after ``skipped``.
         public var bodyStart: Int64
         /// The first byte that is missing: what comes before is compared with what is held, not written.
         public var offset: Int64
         /// Where the body ends, excluded; nil where the answer does not say.
         ///
-        /// Surplus bytes are refused.
+        /// Surplus bytes are refused, unless ``goesOn``.
         public var bodyEnd: Int64?
+        /// How many bytes at the beginning of the body are not wanted.
+        public var skipped: Int64 = 0
+        /// Whether the body goes on after what is wanted of it.
+        public var goesOn = false
         /// What is known of the representation from now on.
         public var representation: Representation
         /// Why the body may be used.
         public var reason: Reason
+
+        /// A body that is the whole, for a new blob.
+        package init(whole representation: Representation, reason: Reason) {
+            self.init(
+                bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
+                reason: reason)
+        }
+
+        init(
+            bodyStart: Int64, offset: Int64, bodyEnd: Int64?, skipped: Int64 = 0, goesOn: Bool = false,
+            representation: Representation, reason: Reason
+        ) {
+            self.bodyStart = bodyStart
+            self.offset = offset
+            self.bodyEnd = bodyEnd
+            self.skipped = skipped
+            self.goesOn = goesOn
+            self.representation = representation
+            self.reason = reason
+        }
     }
 
     /// Whether the body is to be used; if not, it is to be discarded.
     public var usesBody: Bool {
         switch self {
-        case .append, .startOver: true
+        case .append, .startOver, .startRange: true
         case .complete, .askForWhole, .retry, .refuse: false
         }
     }
@@ -47,18 +73,24 @@ public enum Verdict: Sendable, Hashable {
     ///   - response: The response's head; redirects have been followed already.
     ///   - plan: What was asked for.
     ///   - held: What the store holds, the same value that `plan` was made for.
-    public init(for response: HTTPResponse, to plan: Plan, held: HeldPartial) {
+    ///   - policy: On which terms it is continued, the same as for the plan.
+    public init(
+        for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy()
+    ) {
         let fields = response.headerFields
         let asksForRange = if case .range = plan { true } else { false }
         switch response.status.code {
         case 200, 203:
-            self = Self.whole(response, plan: plan, held: held)
+            self = Self.whole(response, plan: plan, held: held, policy: policy)
         case 206:
-            guard case .range(let range) = plan, let stored = held.representation else {
+            switch (plan, held.representation, held.selection) {
+            case (.range(let range), let stored?, _):
+                self = Self.partial(fields, range: range, stored: stored, policy: policy)
+            case (.first, _, let selection?):
+                self = Self.firstPart(fields, of: selection, held: held, policy: policy)
+            default:
                 self = .refuse(reason: .unsolicitedRange)
-                return
             }
-            self = Self.partial(fields, range: range, stored: stored)
         case 416:
             self = Self.unsatisfiable(response, plan: plan, held: held)
         case 412:
@@ -74,22 +106,21 @@ public enum Verdict: Sendable, Hashable {
         }
     }
 
-    private static func reason(_ response: HTTPResponse, otherwise: Reason? = nil) -> Reason {
+    static func reason(_ response: HTTPResponse, otherwise: Reason? = nil) -> Reason {
         var reason = Reason.status(response.status.code, Printable.escaped(response.status.reasonPhrase))
         if let otherwise { reason.text += " " + otherwise.text }
         return reason
     }
 
     /// 200: the whole file from byte 0, whatever was asked for.
-    private static func whole(_ response: HTTPResponse, plan: Plan, held: HeldPartial) -> Verdict {
+    private static func whole(
+        _ response: HTTPResponse, plan: Plan, held: HeldPartial, policy: ResumePolicy
+    ) -> Verdict {
         let fields = response.headerFields
-        guard !isCoded(fields) else { return .refuse(reason: .contentCoded) }
-        var fresh = Representation(fields: fields)
-        // A transforming proxy (203) does not vouch for its bytes (RFC 9110, 15.3.4), and what varies by more
-        // than the request cannot be continued: no validator, so that it is never resumed.
-        if response.status.code == 203 || variesAlways(fields) {
-            fresh.entityTag = nil
-            fresh.lastModified = nil
+        guard !isCoded(fields, policy) else { return .refuse(reason: .contentCoded) }
+        let fresh = Representation(whole: response)
+        if let selection = held.selection {
+            return wholeForRange(fresh, of: selection, plan: plan, held: held)
         }
         guard held.length > 0, let stored = held.representation else {
             return .startOver(fresh, reason: .firstRequest)
@@ -97,10 +128,7 @@ public enum Verdict: Sendable, Hashable {
         if looksLikePortal(fresh, instead: stored) {
             return .retry(reason: .portal, afterSeconds: nil)
         }
-        if let validator = stored.validator, case .entityTag = validator, fresh.validator == validator,
-            let length = fresh.completeLength, length >= held.length,
-            stored.completeLength.map({ $0 == length }) ?? true
-        {
+        if let length = fresh.completeLength, length >= held.length, isSame(fresh, as: stored) {
             return .append(
                 Continuation(
                     bodyStart: 0, offset: held.length, bodyEnd: length, representation: fresh, reason: .prefixKept))
@@ -117,16 +145,27 @@ public enum Verdict: Sendable, Hashable {
         return .startOver(fresh, reason: .representationChanged(stored.validator, fresh.validator))
     }
 
+    /// Whether a whole answer has the bytes that are held, as far as its fields can tell.
+    static func isSame(_ fresh: Representation, as stored: Representation) -> Bool {
+        guard let validator = stored.validator, case .entityTag = validator, fresh.validator == validator,
+            fresh.contentCoding == stored.contentCoding
+        else { return false }
+        guard let old = stored.completeLength, let new = fresh.completeLength else { return true }
+        return old == new
+    }
+
     /// 416: nothing there to send.
     private static func unsatisfiable(_ response: HTTPResponse, plan: Plan, held: HeldPartial) -> Verdict {
+        if case .first = plan { return .refuse(reason: .beyondEnd) }
         guard case .range(let range) = plan, let stored = held.representation else {
             return .refuse(reason: reason(response))
         }
         // Complete only where the length is what is held and the answer itself carries the validator. A server
         // that leaves it out is asked for the whole: with the overlap this is met only when a file shrank.
-        if case .unsatisfied(let length) = ContentRange(in: response.headerFields), length == range.offset,
+        if held.selection == nil, let validator = range.validator,
+            case .unsatisfied(let length) = ContentRange(in: response.headerFields), length == range.offset,
             stored.completeLength.map({ $0 == length }) ?? true,
-            validator(in: response.headerFields, like: range.validator) == range.validator
+            self.validator(in: response.headerFields, like: validator) == validator
         {
             var complete = stored
             complete.completeLength = length
@@ -136,7 +175,7 @@ public enum Verdict: Sendable, Hashable {
     }
 
     /// A page of HTML without the stored validator where a file of another type is expected.
-    private static func looksLikePortal(_ fresh: Representation, instead stored: Representation) -> Bool {
+    static func looksLikePortal(_ fresh: Representation, instead stored: Representation) -> Bool {
         fresh.mediaType == "text/html" && stored.mediaType != nil && stored.mediaType != "text/html"
             && fresh.entityTag == nil && fresh.lastModified == nil && stored.validator != nil
     }

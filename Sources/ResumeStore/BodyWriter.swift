@@ -12,10 +12,26 @@ final class BodyWriter: Sendable {
         var position: Int64
         /// What lies before this is compared, not written.
         let compareUntil: Int64
-        /// The end that the response announced.
+        /// The end that the response announced, or of what is wanted of it.
         let end: Int64?
         /// The complete length that the answer told, believed once what is held was compared.
         let learned: Int64?
+        /// How many of the next bytes are not wanted.
+        var skip: Int64
+        /// Whether the body may have more than is wanted of it.
+        let goesOn: Bool
+
+        var hasAllWanted: Bool { goesOn && end == position }
+
+        init(_ continuation: Verdict.Continuation, of blob: OpenFile) {
+            self.blob = blob
+            position = continuation.bodyStart
+            compareUntil = continuation.offset
+            end = continuation.bodyEnd
+            learned = continuation.representation.completeLength
+            skip = continuation.skipped
+            goesOn = continuation.goesOn
+        }
     }
 
     /// Locked during a write; only whoever ends the body may wait for it.
@@ -29,13 +45,16 @@ final class BodyWriter: Sendable {
     /// Bytes from 0 on that lie in the blob, recorded or not.
     var held: Int64 { length.load(ordering: .acquiring) }
 
-    /// Begins with another blob, of which nothing is held.
-    func reset() {
+    /// Begins with another blob, of which so much is held.
+    func reset(to held: Int64) {
         body.withLock { body in
             body = nil
-            length.store(0, ordering: .releasing)
+            length.store(held, ordering: .releasing)
         }
     }
+
+    /// Whether the body that is being written goes on, but nothing more of it is wanted.
+    var hasAllWanted: Bool { body.withLock { $0?.hasAllWanted ?? false } }
 
     func begin(_ body: Body) {
         self.body.withLock { $0 = body }
@@ -49,8 +68,9 @@ final class BodyWriter: Sendable {
 
     /// Takes the next part of the body.
     ///
+    /// - Returns: Whether more of it is wanted.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `io`, `misuse`.
-    func append(_ bytes: RawSpan) throws {
+    func append(_ bytes: RawSpan) throws -> Bool {
         try body.withLock { current in
             guard var body = current else {
                 throw StoreError(.misuse, "Bytes were written before a response that may be used.")
@@ -59,6 +79,7 @@ final class BodyWriter: Sendable {
                 // Also where a write fails: what was written before it counts.
                 defer { current = body }
                 try append(bytes, to: &body)
+                return !body.hasAllWanted
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)
             }
@@ -66,6 +87,9 @@ final class BodyWriter: Sendable {
     }
 
     private func append(_ bytes: RawSpan, to body: inout Body) throws {
+        let skipped = Int(min(Int64(bytes.byteCount), body.skip))
+        body.skip -= Int64(skipped)
+        let bytes = bytes.extracting(droppingFirst: skipped)
         let compared = Int(min(Int64(bytes.byteCount), max(body.compareUntil - body.position, 0)))
         if compared > 0 {
             try Self.compare(bytes.extracting(first: compared), with: body.blob, at: body.position)
@@ -79,7 +103,7 @@ final class BodyWriter: Sendable {
             body.position += Int64(wanted.byteCount)
             length.store(max(held, body.position), ordering: .releasing)
         }
-        if wanted.byteCount < rest.byteCount {
+        if wanted.byteCount < rest.byteCount, !body.goesOn {
             throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
         }
     }

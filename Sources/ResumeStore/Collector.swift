@@ -61,14 +61,18 @@ extension DownloadStore {
         let now = WallClock.milliseconds
         let candidates = try await read { connection in try connection.entries() }.filter { !$0.isPinned }
         var total = try await totals().receivedBytes
-        let (lifetime, overflow) = age.multipliedReportingOverflow(by: 1000)
         // An entry of the future (the clock was set back) is young, not expired.
-        let isExpired: (Entry) -> Bool = { !overflow && now - $0.usedAt > lifetime }
-        for expired in candidates.filter(isExpired).chunked(by: Self.batch) {
-            let freed = try await remove(expired, because: .expired, kind: .evicted, dryRun: dryRun, into: &report)
-            total -= freed
+        let isExpired: (Entry) -> Bool = { Self.isOver(age, since: $0.usedAt, now: now) }
+        let grace = configuration.gracePeriod
+        let isGone: (Entry) -> Bool = { $0.goneAt.map { Self.isOver(grace, since: $0, now: now) } ?? false }
+        let expired = candidates.filter(isExpired)
+        let gone = candidates.filter { isGone($0) && !isExpired($0) }
+        for (entries, reason) in [(expired, Reason.expired), (gone, .gone)] {
+            for batch in entries.chunked(by: Self.batch) {
+                total -= try await remove(batch, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
+            }
         }
-        var rest = candidates.filter { !isExpired($0) && $0.receivedBytes > 0 }[...]
+        var rest = candidates.filter { !isExpired($0) && !isGone($0) && $0.receivedBytes > 0 }[...]
         while total > size, !rest.isEmpty {
             var chosen: [Entry] = []
             var excess = total - size
@@ -79,6 +83,11 @@ extension DownloadStore {
             // What is in use stays, and the next ones in order are tried: each turn shortens the list.
             total -= try await remove(chosen, because: .overBudget, kind: .evicted, dryRun: dryRun, into: &report)
         }
+    }
+
+    private static func isOver(_ seconds: Int64, since start: Int64, now: Int64) -> Bool {
+        let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return !overflow && now - start > span
     }
 
     /// Removes the entries of a person's or program's choice.
@@ -205,6 +214,8 @@ extension Array {
 
 extension Reason {
     static let expired = Reason(code: .init(rawValue: "expired"), text: "It had not been used for too long.")
+    static let gone = Reason(
+        code: .init(rawValue: "gone"), text: "The server has said for a while that there is no such file (404, 410).")
     static let overBudget = Reason(
         code: .init(rawValue: "over-budget"), text: "The store was over its size, and this was used least recently.")
     static let purged = Reason(code: .init(rawValue: "purged"), text: "It was asked for.")

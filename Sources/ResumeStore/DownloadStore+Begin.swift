@@ -7,16 +7,21 @@ extension DownloadStore {
     /// - Parameters:
     ///   - url: What will be asked for.
     ///   - key: What names the download; nil for the URL without user info and signature.
+    ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
+    ///   - policy: On which terms it is continued.
     ///   - waits: Whether to wait for somebody who works on it already, in this process or another, or to fail.
     /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
     /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
-    public func begin(_ url: DownloadURL, key: String? = nil, waits: Bool = true) async throws -> Transfer {
-        let key = key ?? url.redacted
+    public func begin(
+        _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
+        waits: Bool = true
+    ) async throws -> Transfer {
+        let key = Self.key(key ?? url.redacted, selection)
         let shown = url.redacted
         while true {
             try Task.checkCancellation()
             let id = try await write { connection in
-                try connection.claim(key: key, url: shown, now: WallClock.milliseconds)
+                try connection.claim(key: key, url: shown, selection: selection, now: WallClock.milliseconds)
             }
             let lease: Lease
             do {
@@ -32,12 +37,17 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
-            if let transfer = try await adopt(lease, url: shown) { return transfer }
+            if let transfer = try await adopt(lease, url: url, policy: policy) { return transfer }
         }
     }
 
+    /// A URL has no fragment here, so that no other download has this key.
+    private static func key(_ key: String, _ selection: RangeSelection?) -> String {
+        selection.map { "\(key)#\($0)" } ?? key
+    }
+
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
-    private func adopt(_ lease: Lease, url: String) async throws -> Transfer? {
+    private func adopt(_ lease: Lease, url: DownloadURL, policy: ResumePolicy) async throws -> Transfer? {
         guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
             // Gone; or there and unreadable, and then of no use to anyone.
             try await write { connection in _ = try connection.removeRow(lease.id) }
@@ -51,7 +61,7 @@ extension DownloadStore {
                 // With locks that do not work somebody may have started it over meanwhile.
                 guard try connection.entry(id: entry.id) == entry else { return nil }
                 try connection.adopt(
-                    entry, url: url, held: trusted.held, durable: trusted.durable, now: WallClock.milliseconds)
+                    entry, url: url.redacted, held: trusted.held, durable: trusted.durable, now: WallClock.milliseconds)
                 if dropsChunks { try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id)) }
                 if entry.state == .complete, trusted.blob == nil || trusted.held != entry.totalBytes {
                     try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
@@ -66,10 +76,25 @@ extension DownloadStore {
             }
             guard let adopted else { return nil }
             for blob in trusted.abandoned { try folder.blobs.remove(blob.fileName) }
-            return Transfer(store: self, lease: lease, entry: adopted, blob: trusted.blob)
+            return Transfer(
+                store: self, lease: lease, entry: adopted, blob: trusted.blob,
+                policy: policy.moving(from: entry.url, to: url))
         } catch let error as SystemError {
             throw StoreError(wrapping: error)
         }
+    }
+}
+
+extension ResumePolicy {
+    /// The policy for a URL that may be at another origin than the one that the bytes came from.
+    ///
+    /// An entity tag is a name within one resource (RFC 9110, 8.8.3): elsewhere the same one may name other bytes, so
+    /// what is held is compared there whatever the caller says.
+    fileprivate func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
+        guard (try? DownloadURL(old))?.origin != new.origin else { return self }
+        var policy = self
+        policy.overlap = max(overlap, Self.defaultOverlap)
+        return policy
     }
 }
 

@@ -21,14 +21,18 @@ public final class DownloadStore: Sendable {
         public var maximumAge: Int64
         /// How many bytes survive nothing but the process, at most, before they are synced to disk.
         public var durableInterval: Int64
+        /// How long an entry is kept, in seconds, whose server says that there is no such resource (404, 410).
+        public var gracePeriod: Int64
 
-        /// Makes a configuration; the defaults are 16 GiB, 30 days and 64 MiB.
+        /// Makes a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(
-            maximumSize: Int64 = 16 << 30, maximumAge: Int64 = 30 * 86_400, durableInterval: Int64 = 64 << 20
+            maximumSize: Int64 = 16 << 30, maximumAge: Int64 = 30 * 86_400, durableInterval: Int64 = 64 << 20,
+            gracePeriod: Int64 = 7 * 86_400
         ) {
             self.maximumSize = maximumSize
             self.maximumAge = maximumAge
             self.durableInterval = durableInterval
+            self.gracePeriod = gracePeriod
         }
     }
 

@@ -33,6 +33,8 @@ public struct Entry: Sendable, Hashable {
     public var key: String
     /// The URL it was last asked for by, without user info and signature.
     public var url: String
+    /// What of the representation is wanted; nil for all of it.
+    public var selection: RangeSelection?
     /// What the bytes belong to; nil before the first response.
     public var representation: Representation?
     /// Whether bytes are missing.
@@ -47,6 +49,9 @@ public struct Entry: Sendable, Hashable {
     public var createdAt: Int64
     /// When it was last worked on, in milliseconds since 1970.
     public var usedAt: Int64
+    /// Since when the server says that there is no such resource (404, 410), in milliseconds since 1970; nil where it
+    /// has not said so last.
+    public var goneAt: Int64?
     /// Whether somebody works on it at this moment.
     public var isInUse: Bool
 
@@ -56,8 +61,8 @@ public struct Entry: Sendable, Hashable {
     /// How many bytes are held and survive a power loss.
     public var durableBytes: Int64 { chunks.reduce(0) { Self.sum($0, $1.durable) } }
 
-    /// The length of the whole, nil where it is not known.
-    public var totalBytes: Int64? { representation?.completeLength }
+    /// How many bytes are wanted, all or those of the ranges; nil where that is not known.
+    public var totalBytes: Int64? { held.totalLength }
 
     /// Whether the next request can ask for the rest only.
     public var isResumable: Bool {
@@ -68,7 +73,7 @@ public struct Entry: Sendable, Hashable {
     public var held: HeldPartial {
         var end: Int64 = 0
         for chunk in chunks where chunk.offset == end { end = Self.sum(end, chunk.length) }
-        return HeldPartial(representation: representation, length: end)
+        return HeldPartial(representation: representation, length: end, selection: selection)
     }
 
     // Numbers of a planted row must not trap.

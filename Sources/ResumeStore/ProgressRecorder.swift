@@ -33,11 +33,11 @@ final class ProgressRecorder: Sendable {
         state = Mutex(State(id: entry.id, generation: entry.generation, committed: writer.held))
     }
 
-    /// Begins with another blob, of which nothing is held.
-    func reset(to entry: Entry) {
+    /// Begins with another blob, of which so much is held and recorded.
+    func reset(to entry: Entry, held: Int64) {
         state.withLock { state in
             state.look?.cancel()
-            state = State(id: entry.id, generation: entry.generation, committed: 0)
+            state = State(id: entry.id, generation: entry.generation, committed: held)
         }
     }
 

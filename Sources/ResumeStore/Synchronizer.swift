@@ -60,7 +60,8 @@ final class Synchronizer: Sendable {
     func reset(to entry: Entry, blob: OpenFile?) {
         state.withLock { state in
             if case .waiting(let task) = state.phase { task.cancel() }
-            state = State(subject: Subject(entry, blob: blob), recorded: 0, durable: 0)
+            state = State(
+                subject: Subject(entry, blob: blob), recorded: entry.receivedBytes, durable: entry.durableBytes)
         }
     }
 

@@ -4,7 +4,8 @@ internal import ResumeSQLite
 extension Transfer {
     /// Gives the entry a new representation with an empty blob of its own; the old blob goes after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
-        if let length = representation.completeLength { try await store.makeRoom(for: length, except: entry.id) }
+        let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
+        if let length { try await store.makeRoom(for: length, except: entry.id) }
         // Nothing of the old representation may be committed after this.
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, held)
@@ -14,7 +15,7 @@ extension Transfer {
             try await store.write { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, blob: name, now: now)
+                    id: id, generation: old, with: representation, length: length, blob: name, now: now)
                 guard let blobs else { return nil }
                 let kind: Event.Kind = lost > 0 ? .restarted : .started
                 try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
@@ -67,11 +68,34 @@ extension Transfer {
         begin(with: nil)
     }
 
-    /// Holds nothing but a new blob, or not even that.
-    private func begin(with blob: OpenFile?) {
+    /// Gives up what was held last, since it was found to be wrong; what came before stays.
+    ///
+    /// - Parameters:
+    ///   - length: How many bytes stay.
+    ///   - reason: What was found.
+    /// - Throws: ``StoreError``
+    package func rewind(to length: Int64, reason: Reason) async throws {
+        try requireOpen()
+        guard length > 0 else { return try await discard(reason: reason) }
+        try? await synchronizer.finish()
+        writer.end()
+        let (entry, lost) = (entry, held - length)
+        let isCurrent = try await store.write { connection in
+            let event = Event(
+                key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason, bytes: lost)
+            try connection.record(event)
+            return try connection.rewind(id: entry.id, generation: entry.generation, to: length)
+        }
+        guard isCurrent else { throw Self.superseded }
+        try await reload()
+        begin(with: blob, held: length)
+    }
+
+    /// Holds nothing but so many bytes of a blob, or not even that.
+    private func begin(with blob: OpenFile?, held: Int64 = 0) {
         self.blob = blob
-        writer.reset()
-        recorder.reset(to: entry)
+        writer.reset(to: held)
+        recorder.reset(to: entry, held: held)
         synchronizer.reset(to: entry, blob: blob)
     }
 
@@ -95,28 +119,27 @@ extension Transfer {
         self.entry = entry
     }
 
-    /// The bytes that are held now, to be read elsewhere: that may take long.
+    /// The bytes that are held, to be read elsewhere: that may take long.
     package var heldBytes: HeldBytes {
-        HeldBytes(blob: blob, length: held)
+        HeldBytes(blob: blob)
     }
 }
 
 /// Bytes of a blob, for a digest.
 package struct HeldBytes: Sendable {
     let blob: OpenFile?
-    let length: Int64
 
-    /// Hands all bytes to a closure, in order, and blocks meanwhile.
+    /// Hands bytes to a closure, in order, and blocks meanwhile.
     ///
     /// - Throws: ``StoreError``, or whatever `body` throws.
-    package func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func forEachBuffer(in range: Range<Int64>, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let blob else { return }
         let size = 256 * 1024
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
         defer { unsafe buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < length {
-            let wanted = Int(min(Int64(size), length - offset))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let wanted = Int(min(Int64(size), range.upperBound - offset))
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
             let count: Int
             do {

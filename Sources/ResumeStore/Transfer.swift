@@ -5,7 +5,7 @@ internal import ResumeSQLite
 /// One download under its lease: what to ask, what to do with the answer, bytes in, file out.
 ///
 /// This is the door for programs with an HTTP client of their own, and the one the engine uses. Call in this order,
-/// for each request: ``plan(overlap:avoidsRange:)``, send, ``receive(_:to:)``, ``write(_:)`` for each part of the
+/// for each request: ``plan(avoidsRange:)``, send, ``receive(_:to:)``, ``write(_:)`` for each part of the
 /// body, ``endBody(_:)``; and when that says that everything is there, ``deliver(to:)``. ``close()`` at the end,
 /// whatever happened.
 ///
@@ -24,6 +24,8 @@ public actor Transfer {
     nonisolated let recorder: ProgressRecorder
     nonisolated let synchronizer: Synchronizer
     var isClosed = false
+    /// On which terms it is continued.
+    public nonisolated let policy: ResumePolicy
 
     /// How many bytes are written at once, at most.
     private static let pieceSize = 256 << 10
@@ -33,7 +35,8 @@ public actor Transfer {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    init(store: DownloadStore, lease: Lease, entry: Entry, blob: OpenFile?) {
+    init(store: DownloadStore, lease: Lease, entry: Entry, blob: OpenFile?, policy: ResumePolicy) {
+        self.policy = policy
         key = entry.key
         self.store = store
         self.lease = lease
@@ -50,7 +53,7 @@ public actor Transfer {
 
     /// What is held so far.
     public var partial: HeldPartial {
-        HeldPartial(representation: entry.representation, length: held)
+        HeldPartial(representation: entry.representation, length: held, selection: entry.selection)
     }
 
     /// Whether every byte is there, so that it can be delivered without a request.
@@ -60,12 +63,10 @@ public actor Transfer {
 
     /// Decides what to ask for next.
     ///
-    /// - Parameters:
-    ///   - overlap: Bytes to fetch again and compare; 0 turns it off.
-    ///   - avoidsRange: Why the whole is to be asked for whatever is held; nil to ask for the rest where possible.
+    /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
     /// - Returns: What to ask for, with the fields to send.
-    public func plan(overlap: Int64 = Plan.defaultOverlap, avoidsRange: Reason? = nil) -> Plan {
-        Plan(for: partial, overlap: overlap, avoidsRange: avoidsRange)
+    public func plan(avoidsRange: Reason? = nil) -> Plan {
+        Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
     }
 
     /// Takes the head of a response, after redirects, and prepares the store for its body.
@@ -79,16 +80,18 @@ public actor Transfer {
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         try requireOpen()
         writer.end()
-        let verdict = Verdict(for: response, to: plan, held: partial)
+        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
+        try await noteAbsence(response)
         switch verdict {
         case .append(let continuation):
-            beginBody(
-                at: continuation.bodyStart, compareUntil: continuation.offset, end: continuation.bodyEnd,
-                learned: continuation.representation.completeLength)
+            beginBody(continuation)
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
-            beginBody(at: 0, compareUntil: 0, end: representation.completeLength, learned: nil)
+            beginBody(Verdict.Continuation(whole: representation, reason: reason))
+        case .startRange(let continuation):
+            try await startOver(with: continuation.representation, reason: continuation.reason)
+            beginBody(continuation)
         case .complete(let representation, let reason):
             try await learn(representation)
             try await store.record(.resumed, key: key, reason: reason, bytes: held)
@@ -98,9 +101,19 @@ public actor Transfer {
         return verdict
     }
 
-    private func beginBody(at position: Int64, compareUntil: Int64, end: Int64?, learned: Int64?) {
+    private func beginBody(_ continuation: Verdict.Continuation) {
         guard let blob else { return }
-        writer.begin(.init(blob: blob, position: position, compareUntil: compareUntil, end: end, learned: learned))
+        writer.begin(BodyWriter.Body(continuation, of: blob))
+    }
+
+    /// Remembers since when the server says that there is no such resource: what is held is of use for a while yet,
+    /// since such an answer may be a mistake that is mended.
+    private func noteAbsence(_ response: HTTPResponse) async throws {
+        let isGone = [404, 410].contains(response.status.code)
+        guard isGone != (entry.goneAt != nil) else { return }
+        let (id, since) = (entry.id, isGone ? WallClock.milliseconds : nil)
+        try await store.write { connection in try connection.setGone(id: id, since: since) }
+        entry.goneAt = since
     }
 
     /// Takes the next part of a body: compares what is held already, writes the rest at its offset.
@@ -119,20 +132,24 @@ public actor Transfer {
     ///
     /// One part at a time, in order.
     ///
-    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first.
+    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``.
     package nonisolated func append(_ bytes: RawSpan) throws -> Bool {
         var rest = bytes
-        while !rest.isEmpty {
+        var wantsMore = true
+        while !rest.isEmpty, wantsMore {
             // A large part piece by piece, so that what a crash may cost does not grow with it.
-            try writer.append(rest.extracting(first: Self.pieceSize))
+            wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
             try telling {
                 let recorded = try recorder.recordIfDue { [weak self] in try await self?.checkpoint() != nil }
                 if let recorded { synchronizer.advance(to: recorded) }
             }
         }
-        return try synchronizer.keepsUp(with: held)
+        return try synchronizer.keepsUp(with: held) && wantsMore
     }
+
+    /// Whether the body goes on, but nothing more of it is wanted.
+    package nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
 
     /// Ends a body.
     ///
@@ -141,7 +158,9 @@ public actor Transfer {
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
-        if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil {
+        if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil,
+            !body.goesOn
+        {
             if let length = body.learned {
                 try await learnLength(length)
             } else if ending != .cut, body.end == nil {

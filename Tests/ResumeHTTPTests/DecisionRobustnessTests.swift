@@ -135,6 +135,9 @@ struct DecisionRobustnessTests {
                     && lines.contains("Content-Range: bytes */\(held.length)")
             case .startOver:
                 isSound = (status == 200 || status == 203) && !lines.contains("Content-Encoding: gzip")
+            case .startRange:
+                // Nobody asked for ranges.
+                isSound = false
             case .askForWhole:
                 // To ask for the whole after the whole was asked for would never end.
                 isSound = plan.fields[.range] != nil

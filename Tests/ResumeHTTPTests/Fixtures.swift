@@ -83,6 +83,8 @@ extension Verdict {
         case .append(let part):
             "append \(part.bodyStart)..<\(part.bodyEnd.map(String.init) ?? "?") at \(part.offset): \(reasonCode)"
         case .startOver: "start over: \(reasonCode)"
+        case .startRange(let part):
+            "start \(part.skipped)+\(part.bodyStart)..<\(part.bodyEnd.map(String.init) ?? "?"): \(reasonCode)"
         case .complete: "complete: \(reasonCode)"
         case .askForWhole: "ask for whole: \(reasonCode)"
         case .retry(_, let seconds): "retry \(seconds.map { "after \($0)" } ?? "later"): \(reasonCode)"
@@ -94,7 +96,7 @@ extension Verdict {
 
     var reason: Reason {
         switch self {
-        case .append(let part): part.reason
+        case .append(let part), .startRange(let part): part.reason
         case .startOver(_, let reason), .complete(_, let reason), .askForWhole(let reason), .retry(let reason, _),
             .refuse(let reason):
             reason
@@ -104,7 +106,7 @@ extension Verdict {
     /// What is to be stored from now on, where the verdict changes it.
     var representation: Representation? {
         switch self {
-        case .append(let part): part.representation
+        case .append(let part), .startRange(let part): part.representation
         case .startOver(let representation, _), .complete(let representation, _): representation
         case .askForWhole, .retry, .refuse: nil
         }

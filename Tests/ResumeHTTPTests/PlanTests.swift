@@ -21,7 +21,7 @@ struct PlanTests {
         }
         #expect(range.start == Fixture.start)
         #expect(range.offset == Fixture.length)
-        #expect(range.offset - range.start == Plan.defaultOverlap)
+        #expect(range.offset - range.start == ResumePolicy.defaultOverlap)
     }
 
     @Test("A05, A09: a strong date as it came; with a tag beside it the tag only")
@@ -71,7 +71,7 @@ struct PlanTests {
     func noByte() {
         let held = Fixture.held(length: 0) { _ in }
         #expect(Plan(for: held) == .whole(reason: nil))
-        #expect(Plan(for: held, overlap: 0) == .whole(reason: nil))
+        #expect(Plan(for: held, policy: .init(overlap: 0)) == .whole(reason: nil))
         #expect(Plan(for: Fixture.held(length: -1) { _ in }) == .whole(reason: nil))
     }
 
@@ -108,10 +108,10 @@ struct PlanTests {
     @Test("The overlap may be turned off; a negative one is none")
     func overlap() {
         for overlap in [0, -1, .min] as [Int64] {
-            #expect(Plan(for: Fixture.tagged, overlap: overlap).fields[.range] == "bytes=100000-")
+            #expect(Plan(for: Fixture.tagged, policy: .init(overlap: overlap)).fields[.range] == "bytes=100000-")
         }
-        #expect(Plan(for: Fixture.held(length: 1) { _ in }, overlap: 0).fields[.range] == "bytes=1-")
-        #expect(Plan(for: Fixture.tagged, overlap: .max).fields[.range] == nil)
+        #expect(Plan(for: Fixture.held(length: 1) { _ in }, policy: .init(overlap: 0)).fields[.range] == "bytes=1-")
+        #expect(Plan(for: Fixture.tagged, policy: .init(overlap: .max)).fields[.range] == nil)
     }
 
     @Test(
@@ -120,7 +120,7 @@ struct PlanTests {
     func farOffsets(length: Int64) {
         let held = Fixture.held(length: length) { $0.completeLength = .max }
         #expect(Plan(for: held).fields[.range] == "bytes=\(length - 4096)-")
-        #expect(Plan(for: held, overlap: 0).fields[.range] == "bytes=\(length)-")
+        #expect(Plan(for: held, policy: .init(overlap: 0)).fields[.range] == "bytes=\(length)-")
         #expect(Plan(for: Fixture.held(length: .max) { $0.completeLength = nil }).fields[.range] != nil)
     }
 

@@ -6,7 +6,7 @@ internal import ResumeSQLite
 extension Connection {
     private static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
-        generation, state, destination, pinned, created_at, used_at, boot_id
+        generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at
         """
 
     /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
@@ -68,21 +68,28 @@ extension Connection {
             : Representation(
                 entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) }, lastModified: row.text(4),
                 date: row.text(5), completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
-                contentType: row.text(7), reprDigest: row.text(8), acceptsRanges: row.integer(9) != 0)
+                contentType: row.text(7), reprDigest: row.text(8), contentCoding: row.text(18),
+                acceptsRanges: row.integer(9) != 0)
+        let selection = row.text(17)
+        // Ranges that nobody can read are no wish for the whole.
+        guard selection == nil || selection.flatMap({ RangeSelection($0) }) != nil else { return nil }
         return Entry(
-            id: id, generation: generation, bootID: bootID, key: key, url: url, representation: representation,
-            state: state, chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
+            id: id, generation: generation, bootID: bootID, key: key, url: url,
+            selection: selection.flatMap { RangeSelection($0) }, representation: representation, state: state,
+            chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
             createdAt: min(max(createdAt, 0), largest),
-            usedAt: min(max(usedAt, 0), largest), isInUse: false)
+            usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
+            isInUse: false)
     }
 
     /// The number of the entry of a key, which is made where there is none.
-    borrowing func claim(key: String, url: String, now: Int64) throws -> Int64 {
+    borrowing func claim(key: String, url: String, selection: RangeSelection?, now: Int64) throws -> Int64 {
         let added = try run(
             """
-            INSERT INTO download (key, url, created_at, used_at, boot_id) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO download (key, url, selection, created_at, used_at, boot_id) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (key) DO NOTHING
-            """, .text(key), .text(url), .integer(now), .integer(now), .text(BootIdentifier.current))
+            """, .text(key), .text(url), .optional(selection?.description), .integer(now), .integer(now),
+            .text(BootIdentifier.current))
         if added > 0 {
             try run("UPDATE store SET entries = entries + 1")
             return lastInsertRowID

@@ -8,24 +8,25 @@ extension Connection {
     ///
     /// - Returns: The blobs of the old one, to be removed after the commit; nil where the generation is another.
     borrowing func startOver(
-        id: Int64, generation: Int64, with representation: Representation, blob: BlobName, now: Int64
+        id: Int64, generation: Int64, with representation: Representation, length: Int64?, blob: BlobName, now: Int64
     ) throws -> [BlobName]? {
         let changed = try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
-                repr_digest = ?, accepts_ranges = ?, generation = generation + 1, state = 'partial', used_at = ?
+                repr_digest = ?, content_coding = ?, accepts_ranges = ?, gone_at = NULL, generation = generation + 1, state = 'partial', used_at = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
             .optional(representation.contentType), .optional(representation.reprDigest),
-            .flag(representation.acceptsRanges), .integer(now), .integer(id), .integer(generation))
+            .optional(representation.contentCoding), .flag(representation.acceptsRanges), .integer(now), .integer(id),
+            .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
         let received = try receivedBytes(of: id)
         try run("DELETE FROM chunk WHERE download = ?", .integer(id))
         try run(
             "INSERT INTO chunk (download, first_byte, planned_end, path) VALUES (?, 0, ?, ?)", .integer(id),
-            .optional(representation.completeLength), .text(blob.path))
+            .optional(length), .text(blob.path))
         try run("UPDATE store SET received = received - ?", .integer(received))
         return old
     }
@@ -63,6 +64,11 @@ extension Connection {
             .integer(generation))
     }
 
+    /// Remembers since when the server says that there is no such resource, or forgets it.
+    borrowing func setGone(id: Int64, since now: Int64?) throws {
+        try run("UPDATE download SET gone_at = ? WHERE id = ?", .optional(now), .integer(id))
+    }
+
     /// Marks an entry as complete.
     ///
     /// - Returns: Whether the generation still is the entry's.
@@ -75,15 +81,28 @@ extension Connection {
     /// Gives up the bytes after the last good sync, under a new generation, so that nobody who knows the old one
     /// claims them again.
     borrowing func giveUpUnsynced(id: Int64, generation: Int64) throws {
-        let lost = try integer(
+        let durable = try integer("SELECT durable FROM chunk WHERE download = ? AND first_byte = 0", .integer(id))
+        guard let durable else { return }
+        _ = try rewind(id: id, generation: generation, to: durable)
+    }
+
+    /// Gives up the bytes from a length on, under a new generation as well.
+    ///
+    /// - Returns: Whether the generation was the entry's.
+    borrowing func rewind(id: Int64, generation: Int64, to length: Int64) throws -> Bool {
+        let received = try integer(
             """
-            SELECT received - durable FROM chunk JOIN download ON download.id = chunk.download
+            SELECT received FROM chunk JOIN download ON download.id = chunk.download
             WHERE download = ? AND first_byte = 0 AND generation = ?
             """, .integer(id), .integer(generation))
-        guard let lost else { return }
-        try run("UPDATE chunk SET received = durable WHERE download = ? AND first_byte = 0", .integer(id))
-        try run("UPDATE store SET received = received - ?", .integer(lost))
+        guard let received else { return false }
+        let rest = min(length, received)
+        try run(
+            "UPDATE chunk SET received = ?1, durable = min(durable, ?1) WHERE download = ?2 AND first_byte = 0",
+            .integer(rest), .integer(id))
+        try run("UPDATE store SET received = received - ?", .integer(received &- rest))
         try run("UPDATE download SET generation = generation + 1 WHERE id = ?", .integer(id))
+        return true
     }
 }
 

@@ -1,0 +1,64 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// Which addresses belong to the public Internet: a program that fetches URLs of strangers must not let them reach
+/// its own machine and network (server-side request forgery).
+public enum PublicAddress {
+    /// Whether an address in numbers is neither private, nor local, nor reserved.
+    ///
+    /// Source: the special-purpose address registries of IANA
+    /// ([IPv4](https://www.iana.org/assignments/iana-ipv4-special-registry),
+    /// [IPv6](https://www.iana.org/assignments/iana-ipv6-special-registry)).
+    ///
+    /// - Parameter address: Such as `192.0.2.1` or `2001:db8::1`; false for anything else.
+    public static func isPublic(_ address: String) -> Bool {
+        guard let bytes = bytes(of: address) else { return false }
+        return bytes.count == 4 ? isPublic4(bytes) : isPublic6(bytes)
+    }
+
+    private static func bytes(of address: String) -> [UInt8]? {
+        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            if unsafe inet_pton(family, address, &bytes) == 1 { return bytes }
+        }
+        return nil
+    }
+
+    /// Networks of IPv4 that are not public, by their first bytes and the length of the prefix.
+    private static let reserved4: [([UInt8], Int)] = [
+        ([0], 8), ([10], 8), ([100, 64], 10), ([127], 8), ([169, 254], 16), ([172, 16], 12), ([192, 0, 0], 24),
+        ([192, 0, 2], 24), ([192, 88, 99], 24), ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24),
+        ([203, 0, 113], 24), ([224], 3),
+    ]
+
+    private static func isPublic4(_ bytes: [UInt8]) -> Bool {
+        !reserved4.contains { matches(bytes, $0.0, $0.1) }
+    }
+
+    private static func isPublic6(_ bytes: [UInt8]) -> Bool {
+        // IPv4 in other clothes: mapped, and translated by NAT64.
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
+        if bytes.starts(with: mapped) || bytes.starts(with: translated) { return isPublic4(Array(bytes.suffix(4))) }
+        // 6to4 has the IPv4 address behind its prefix.
+        if bytes.starts(with: [0x20, 0x02]) { return isPublic4(Array(bytes[2..<6])) }
+        let isDocumentation = bytes.starts(with: [0x20, 0x01, 0x0D, 0xB8])
+        let isProtocol = matches(bytes, [0x20, 0x01, 0], 23)
+        // Global unicast is 2000::/3.
+        return matches(bytes, [0x20], 3) && !isDocumentation && !isProtocol
+    }
+
+    private static func matches(_ bytes: [UInt8], _ network: [UInt8], _ length: Int) -> Bool {
+        for bit in 0..<length {
+            let (index, mask) = (bit / 8, UInt8(0x80) >> UInt8(bit % 8))
+            let wanted = index < network.count ? network[index] & mask : 0
+            if bytes[index] & mask != wanted { return false }
+        }
+        return true
+    }
+}

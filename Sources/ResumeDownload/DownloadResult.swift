@@ -1,0 +1,69 @@
+public import ResumeHTTP
+
+/// A download that was delivered.
+public struct DownloadResult: Sendable, Hashable {
+    /// The file.
+    public var path: String
+    /// Its length in bytes.
+    public var totalBytes: Int64
+    /// How many of them were held before this call and kept.
+    public var reusedBytes: Int64
+    /// How many bytes of bodies came over the network in this call.
+    public var fetchedBytes: Int64
+    /// The digest that was compared: the caller's, or the one that the server announced; nil where there was none.
+    public var digest: HTTPDigest?
+    /// How the file is coded, where it was stored as it was sent: `gzip` and so on; nil for identity.
+    public var contentCoding: String?
+    /// False where the server never said how long the whole is: it ended with its connection, as a cut would.
+    public var isLengthVerified: Bool
+}
+
+/// A download that was given up.
+///
+/// What came is kept unless the text says otherwise.
+public struct DownloadError: Error, Sendable, Equatable {
+    /// What kind of failure it is.
+    ///
+    /// New ones may be added.
+    public enum Code: String, Sendable, Hashable {
+        /// The server said no for good, or sent something else.
+        case refused
+        /// The content does not have the expected digest.
+        case digestMismatch = "digest-mismatch"
+        /// The tries are used up, or there is no way to the server; running it again later may help.
+        case unreachable
+        /// The server's content or validator changes from answer to answer.
+        case unstable
+        /// The whole is longer than what was allowed.
+        case tooLarge = "too-large"
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// Why.
+    public var reason: Reason
+    /// The last HTTP status, where there was one.
+    public var status: Int?
+    /// What caused it.
+    public var cause: (any Error)?
+
+    init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.status = status
+        self.cause = cause
+    }
+
+    /// Whether running the same again may go on from what is held.
+    public var isResumable: Bool { code == .unreachable || code == .unstable }
+
+    /// Equality on code and status.
+    public static func == (left: DownloadError, right: DownloadError) -> Bool {
+        left.code == right.code && left.status == right.status
+    }
+}
+
+extension DownloadError: CustomStringConvertible {
+    /// The reason in words.
+    public var description: String { reason.text }
+}

@@ -1,0 +1,52 @@
+internal import ResumeHTTP
+internal import ResumeStore
+
+extension DownloadRun {
+    /// The digest that the whole must have: the caller's, else what the server announced; nil where there is none.
+    var expectedDigest: HTTPDigest? {
+        get async {
+            if let digest = request.digest { return digest }
+            // The server's is that of the whole representation.
+            guard request.selection == nil else { return nil }
+            return HTTPDigest(field: await transfer.partial.representation?.reprDigest)
+        }
+    }
+
+    /// Whether what is held has the digest that is expected, if one is.
+    ///
+    /// - Returns: False where it was dropped, to be fetched again: once.
+    mutating func isAsExpected() async throws -> Bool {
+        guard let expected = await expectedDigest else { return true }
+        let running: RunningDigest
+        if let digest, digest.algorithm == expected.algorithm {
+            running = digest
+        } else {
+            running = RunningDigest(expected.algorithm, of: await transfer.heldBytes)
+        }
+        if try await running.finish(at: await transfer.partial.length) == expected { return true }
+        let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected.algorithm)
+        digest = nil
+        try await transfer.discard(reason: reason)
+        reused = 0
+        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, reason) }
+        hasRetriedDigest = true
+        onEvent(.restarted(reason: reason, totalBytes: nil))
+        return false
+    }
+}
+
+extension Reason {
+    static func digestMismatch(_ algorithm: HTTPDigest.Algorithm) -> Reason {
+        Reason(
+            code: .init(rawValue: "digest-mismatch"),
+            text: "The content does not have the \(algorithm.rawValue.uppercased()) that was asked for.")
+    }
+
+    static let announcedDigestMismatch = Reason(
+        code: .init(rawValue: "announced-digest-mismatch"),
+        text: "The content does not have the digest that the server announced for it (Repr-Digest).")
+
+    static let contentDigestMismatch = Reason(
+        code: .init(rawValue: "content-digest-mismatch"),
+        text: "The answer's body does not have the digest that the server announced for it (Content-Digest).")
+}

@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+public import HTTPTypes
+internal import RawStructuredFieldValues
+
+/// A digest of some bytes, and by which algorithm.
+///
+/// Source: [RFC 9530](https://www.rfc-editor.org/rfc/rfc9530.html).
+public struct HTTPDigest: Sendable, Hashable {
+    /// The algorithms that prove anything; the others of the registry (MD5, checksums) are passed over.
+    public enum Algorithm: String, Sendable, Hashable, CaseIterable {
+        /// SHA-256, 32 bytes.
+        case sha256 = "sha-256"
+        /// SHA-512, 64 bytes.
+        case sha512 = "sha-512"
+
+        /// How many bytes a digest has.
+        public var byteCount: Int {
+            switch self {
+            case .sha256: 32
+            case .sha512: 64
+            }
+        }
+    }
+
+    /// The algorithm.
+    public let algorithm: Algorithm
+    /// The bytes.
+    public let bytes: [UInt8]
+
+    /// Makes a digest of its bytes.
+    ///
+    /// - Returns: nil where there are more or fewer than the algorithm makes.
+    public init?(_ algorithm: Algorithm, bytes: some Sequence<UInt8>) {
+        self.algorithm = algorithm
+        self.bytes = Array(bytes)
+        guard self.bytes.count == algorithm.byteCount else { return nil }
+    }
+
+    /// Reads hexadecimal digits, as `sha256sum` prints them.
+    ///
+    /// - Returns: nil where they are not as many as the algorithm makes, or no digits.
+    public init?(_ algorithm: Algorithm, hexadecimal text: String) {
+        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == text.utf8.count, digits.count == 2 * algorithm.byteCount else { return nil }
+        let pairs = stride(from: 0, to: digits.count, by: 2)
+        self.init(algorithm, bytes: pairs.map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) })
+    }
+
+    /// The bytes as hexadecimal digits, in lower case.
+    public var hexadecimal: String {
+        let digits = Array("0123456789abcdef")
+        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+}
+
+extension HTTPDigest {
+    /// Reads a `Repr-Digest` or `Content-Digest` field: the strongest digest that is known here.
+    ///
+    /// - Returns: nil where it is malformed or names no algorithm that is known here.
+    public init?(field text: String?) {
+        let known = Self.known(in: text)
+        guard let digest = known[.sha512] ?? known[.sha256] else { return nil }
+        self = digest
+    }
+
+    /// Reads the `Content-Digest` of a message: that of the bytes of its body.
+    public init?(contentDigestIn fields: HTTPFields) {
+        self.init(field: SingletonField(.contentDigest, in: fields).text)
+    }
+
+    /// Whether two fields give different digests by the same algorithm.
+    static func contradict(_ old: String?, _ new: String?) -> Bool {
+        let (old, new) = (known(in: old), known(in: new))
+        return old.contains { algorithm, digest in new[algorithm].map { $0 != digest } ?? false }
+    }
+
+    private static func known(in text: String?) -> [Algorithm: HTTPDigest] {
+        guard let text else { return [:] }
+        var parser = StructuredFieldValueParser(Array(text.utf8))
+        guard let members = try? parser.parseDictionaryFieldValue() else { return [:] }
+        var digests: [Algorithm: HTTPDigest] = [:]
+        for (name, member) in members {
+            guard let algorithm = Algorithm(rawValue: name), case .item(let item) = member,
+                case .undecodedByteSequence(let text) = item.rfc9651BareItem
+            else { continue }
+            digests[algorithm] = HTTPDigest(algorithm, base64: text)
+        }
+        return digests
+    }
+}
+
+extension HTTPField.Name {
+    // Optional only because names made from text are.
+    static let contentDigest = HTTPField.Name("Content-Digest")
+    /// Asks for a `Repr-Digest` (RFC 9530, 4).
+    package static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")
+}
+
+extension HTTPDigest {
+    private init?(_ algorithm: Algorithm, base64 text: String) {
+        guard let data = Data(base64Encoded: text) else { return nil }
+        self.init(algorithm, bytes: data)
+    }
+}

@@ -1,0 +1,109 @@
+/// The bytes of a representation that a caller wants: one range or several, delivered one after the other.
+///
+/// Source: [RFC 9110, 14.1.2](https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2).
+public struct RangeSelection: Sendable, Hashable {
+    /// One range of bytes.
+    public enum Element: Sendable, Hashable {
+        /// `a-b`: both included.
+        case bytes(first: Int64, last: Int64)
+        /// `a-`: to the end.
+        case from(Int64)
+        /// `-n`: the last so many.
+        case suffix(Int64)
+    }
+
+    /// Where the bytes of a range lie: in the representation from `first` to `end`, excluded, and in the file from
+    /// `position` on.
+    struct Part: Equatable {
+        var first: Int64
+        var end: Int64
+        var position: Int64
+
+        var count: Int64 { end - first }
+    }
+
+    /// The most ranges of one download.
+    public static let limit = 1000
+    /// No position is accepted beyond this, so that sums of them cannot overflow.
+    private static let largest: Int64 = 1 << 52
+
+    /// The ranges, in the order in which they are delivered; never empty.
+    public let elements: [Element]
+
+    /// Parses `bytes=0-99,200-` or the same without the unit.
+    ///
+    /// - Returns: nil for another unit, malformed text, an empty range, or more than ``limit`` of them.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+        guard parts.count == 1 || (parts.count == 2 && parts[0].lowercased() == "bytes"), let list = parts.last else {
+            return nil
+        }
+        let items = list.split(separator: ",", omittingEmptySubsequences: false)
+        guard items.count <= Self.limit else { return nil }
+        var elements: [Element] = []
+        for item in items {
+            guard let element = Self.element(item.filter { $0 != " " && $0 != "\t" }) else { return nil }
+            elements.append(element)
+        }
+        self.elements = elements
+    }
+
+    private static func element(_ text: String) -> Element? {
+        let sides = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard sides.count == 2 else { return nil }
+        let numbers = sides.map { Decimal64.parse($0).flatMap { $0 <= largest ? $0 : nil } }
+        switch (numbers[0], numbers[1]) {
+        case (let first?, let last?): return first <= last ? .bytes(first: first, last: last) : nil
+        case (let first?, nil): return sides[1].isEmpty ? .from(first) : nil
+        case (nil, let count?): return sides[0].isEmpty && count > 0 ? .suffix(count) : nil
+        case (nil, nil): return nil
+        }
+    }
+
+    /// Where the ranges lie.
+    ///
+    /// - Parameter completeLength: The length of the representation; nil where it is not known, which is enough for
+    ///   ranges that have an end.
+    /// - Returns: nil where that depends on the length, or where a range lies beyond it.
+    func parts(completeLength: Int64?) -> [Part]? {
+        if let completeLength, completeLength > Self.largest { return nil }
+        var parts: [Part] = []
+        var position: Int64 = 0
+        for element in elements {
+            guard let (first, end) = element.bounds(completeLength: completeLength), first < end else { return nil }
+            parts.append(Part(first: first, end: end, position: position))
+            position += end - first
+        }
+        return parts
+    }
+
+    /// How many bytes the ranges have together; nil where that is not known yet, or a range lies beyond the end.
+    public func length(completeLength: Int64?) -> Int64? {
+        parts(completeLength: completeLength).flatMap { $0.last.map { $0.position + $0.count } }
+    }
+}
+
+extension RangeSelection.Element {
+    /// First byte and end, excluded.
+    fileprivate func bounds(completeLength: Int64?) -> (Int64, Int64)? {
+        switch self {
+        case .bytes(let first, let last): (first, min(last + 1, completeLength ?? .max))
+        case .from(let first): completeLength.map { (first, $0) }
+        case .suffix(let count): completeLength.map { (max($0 - count, 0), $0) }
+        }
+    }
+
+    /// As it stands in a `Range` field.
+    var text: String {
+        switch self {
+        case .bytes(let first, let last): "\(first)-\(last)"
+        case .from(let first): "\(first)-"
+        case .suffix(let count): "-\(count)"
+        }
+    }
+}
+
+extension RangeSelection: CustomStringConvertible {
+    /// The value of a `Range` field; what ``init(_:)`` takes.
+    public var description: String { "bytes=" + elements.map(\.text).joined(separator: ",") }
+}

@@ -1,0 +1,59 @@
+internal import HTTPTypes
+
+/// Answers where a caller wants ranges of its own. Each range is asked for by itself: answers to several at once differ
+/// too much from server to server.
+extension Verdict {
+    /// 206 to the request for the first range.
+    static func firstPart(
+        _ fields: HTTPFields, of selection: RangeSelection, held: HeldPartial, policy: ResumePolicy
+    ) -> Verdict {
+        if let reason = obstacle(in: fields, policy) { return .refuse(reason: reason) }
+        guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
+            return .refuse(reason: .contentRangeInvalid)
+        }
+        var fresh = Representation(fields: fields)
+        // The length of a part is not that of the whole.
+        fresh.completeLength = completeLength
+        return start(fresh, of: selection, from: first, to: last + 1, held: held)
+    }
+
+    /// 200: the whole file from byte 0, though a range was asked for.
+    static func wholeForRange(
+        _ fresh: Representation, of selection: RangeSelection, plan: Plan, held: HeldPartial
+    ) -> Verdict {
+        if let stored = held.representation, looksLikePortal(fresh, instead: stored) {
+            return .retry(reason: .portal, afterSeconds: nil)
+        }
+        guard case .range(let range) = plan, let stored = held.representation else {
+            return start(fresh, of: selection, from: 0, to: fresh.completeLength, held: held)
+        }
+        guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset }) ?? true else {
+            // Cheaper to ask for the range again than to take it out of the whole.
+            return .askForWhole(reason: .representationChanged(stored.validator, fresh.validator))
+        }
+        return .append(
+            Continuation(
+                from: 0, to: fresh.completeLength, range: range, representation: stored, reason: .prefixKept))
+    }
+
+    private static func start(
+        _ fresh: Representation, of selection: RangeSelection, from first: Int64, to end: Int64?, held: HeldPartial
+    ) -> Verdict {
+        guard let parts = selection.parts(completeLength: fresh.completeLength), let part = parts.first else {
+            return .refuse(reason: fresh.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
+        }
+        guard first <= part.first else { return .refuse(reason: .gap(expected: part.first, got: first)) }
+        guard end.map({ $0 > part.first }) ?? true else { return .refuse(reason: .noProgress) }
+        let range = Plan.RangeRequest(
+            start: part.first, offset: part.first, end: part.end, condition: .ifRange, first: part.first,
+            shift: part.first)
+        return .startRange(
+            Continuation(
+                from: first, to: end, range: range, representation: fresh, reason: restartReason(fresh, held)))
+    }
+
+    private static func restartReason(_ fresh: Representation, _ held: HeldPartial) -> Reason {
+        guard held.length > 0, let stored = held.representation else { return .firstRequest }
+        return .representationChanged(stored.validator, fresh.validator)
+    }
+}
