@@ -99,7 +99,7 @@ let package = Package(
             name: "ResumeDownloadTests",
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "Scenarios",
-                "TestSupport",
+                "TestSupport", crypto, httpTypes,
             ],
             swiftSettings: testSettings),
         .target(

@@ -15,7 +15,8 @@ public enum PublicAddress {
     /// ([IPv4](https://www.iana.org/assignments/iana-ipv4-special-registry),
     /// [IPv6](https://www.iana.org/assignments/iana-ipv6-special-registry)).
     ///
-    /// - Parameter address: Such as `192.0.2.1` or `2001:db8::1`; false for anything else.
+    /// - Parameter address: Such as `192.0.2.1` or `2001:db8::1`.
+    /// - Returns: Whether it may be trusted to strangers; false for what is no address.
     public static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
         return bytes.count == 4 ? isPublic4(bytes) : isPublic6(bytes)

@@ -15,13 +15,17 @@ public struct DownloadRequest: Sendable {
     public var fields = HTTPFields()
     /// Names of fields that must not go to another origin than the URL's; credentials are known without.
     public var secretFields: Set<HTTPField.Name> = []
-    /// The digest that the file must have; nil where it is not known. It is believed before any field of the server.
+    /// The digest that the file must have; nil where it is not known.
+    ///
+    /// It is believed before any field of the server.
     public var digest: HTTPDigest?
     /// What is wanted of the file: its ranges, one after the other, become the destination; nil for all of it.
     public var selection: RangeSelection?
     /// How the server is made to compare what is held with what it has.
     public var condition = ResumePolicy.Condition.ifRange
-    /// Where the HEAD of ``ResumePolicy/Condition/head`` goes; nil for ``url``. A URL may be signed for one method only.
+    /// Where the HEAD goes that ``condition`` may ask for; nil for the download's URL.
+    ///
+    /// A URL may be signed for one method only.
     public var headURL: DownloadURL?
     /// Goes on without a validator, where ``digest`` or an overlap of 64 KiB can prove the bytes.
     public var allowsUnvalidated = false

@@ -7,9 +7,10 @@ import ResumeStore
 enum Engine {
     static func get(
         _ url: String, to path: String, store: DownloadStore,
+        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
         configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
-        let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+        let transport = AsyncHTTPTransport(transport)
         var request = DownloadRequest(try DownloadURL(url), to: path)
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
         request.stallTimeout = 0.7

@@ -48,16 +48,16 @@ extension Resource {
     /// 100,000 bytes under the tag "a", of which the first run gets a part.
     package static let old = Resource(Content(length: 100_000, seed: 1), etag: "\"a\"")
     /// Other bytes of the same length under the tag "b".
-    static let new = Resource(Content(length: 100_000, seed: 2), etag: "\"b\"")
+    package static let new = Resource(Content(length: 100_000, seed: 2), etag: "\"b\"")
     /// Other bytes of the same length under the same tag.
-    static let disguised = Resource(Content(length: 100_000, seed: 2), etag: "\"a\"")
+    package static let disguised = Resource(Content(length: 100_000, seed: 2), etag: "\"a\"")
     /// As many bytes as are held of the old one, under another tag.
     static let short = Resource(Content(length: Scenario.held, seed: 3), etag: "\"c\"")
 }
 
 extension Response {
     /// A 206 as its fields say, with the bytes from `start` on as its body.
-    static func part(
+    package static func part(
         of resource: Resource = .old, from start: Int64 = Scenario.held, to end: Int64? = nil, etag: String? = nil,
         range: String? = nil, _ more: [(String, String)] = []
     ) -> Response {

@@ -1,0 +1,150 @@
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// How the server is asked to compare, on the wire.
+@Suite(.timeLimit(.minutes(2)))
+struct ConditionTests {
+    @Test("I10: If-Match with the rest, and nothing of If-Range")
+    func ifMatch() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { .file(.old, for: $0) }
+            let result = try await origin.get { $0.condition = .ifMatch }
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+            let request = try #require(origin.requests(after: 1).first)
+            #expect(request.field("If-Match") == "\"a\"")
+            #expect(request.field("If-Range") == nil)
+            #expect(request.field("Range") == "bytes=55904-")
+        }
+    }
+
+    @Test("I10: 412 starts over, with the new file and the reason")
+    func preconditionFailed() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { .file(.new, for: $0) }
+            let result = try await origin.get { $0.condition = .ifMatch }
+            #expect(result.reusedBytes == 0)
+            #expect(try origin.hasDelivered(.new))
+            #expect(origin.requests(after: 1).map { $0.field("If-Match") ?? "none" } == ["\"a\"", "none"])
+            #expect(try await origin.reasons().contains("entity-tag-changed"))
+        }
+    }
+
+    @Test("I10: a server that ignores If-Match is found out by its tag")
+    func ifMatchIgnored() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.field("Range") == nil ? .file(.new, for: request) : .part(of: .new, from: 55_904)
+            }
+            let result = try await origin.get { $0.condition = .ifMatch }
+            #expect(result.reusedBytes == 0)
+            #expect(try origin.hasDelivered(.new))
+        }
+    }
+
+    @Test("HEAD first: unchanged, then the rest without a condition")
+    func headUnchanged() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { .file(.old, for: $0) }
+            let result = try await origin.get { $0.condition = .head }
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+            let requests = origin.requests(after: 1)
+            #expect(requests.map(\.method) == ["HEAD", "GET"])
+            #expect(requests.allSatisfy { $0.field("If-Range") == nil })
+        }
+    }
+
+    @Test("HEAD first: changed, then the whole, with the reason")
+    func headChanged() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { .file(.new, for: $0) }
+            let result = try await origin.get { $0.condition = .head }
+            #expect(result.reusedBytes == 0)
+            #expect(try origin.hasDelivered(.new))
+            let requests = origin.requests(after: 1)
+            #expect(requests.map(\.method) == ["HEAD", "GET"])
+            #expect(requests.last?.field("Range") == nil)
+            #expect(try await origin.reasons().contains("entity-tag-changed"))
+        }
+    }
+
+    @Test("HEAD first: not answered, then If-Range decides; it may go to another URL, with no secret to another origin")
+    func headElsewhere() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.method == "HEAD" ? .status("403 Forbidden") : .file(.old, for: request)
+            }
+            let other = try DownloadURL("http://localhost:\(origin.server.port)/signed-for-head")
+            _ = try await origin.get { request in
+                request.condition = .head
+                request.headURL = other
+                request.fields[.authorization] = "Bearer secret"
+            }
+            #expect(try origin.hasDelivered(.old))
+            let requests = origin.requests(after: 1)
+            #expect(requests.map(\.target) == ["/signed-for-head", "/file"])
+            #expect(requests.map { $0.field("Authorization") ?? "none" } == ["none", "Bearer secret"])
+            #expect(requests.last?.field("If-Range") == "\"a\"")
+        }
+    }
+
+    @Test("J04: HEAD and GET disagree: GET decides")
+    func headLies() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.method == "HEAD"
+                    ? .status("200 OK", fields: [("ETag", "\"a\""), ("Content-Length", "60000")])
+                    : .file(.new, for: request)
+            }
+            _ = try await origin.get { $0.condition = .head }
+            #expect(try origin.hasDelivered(.new))
+        }
+    }
+
+    /// A hundred thousand bytes without any validator.
+    private static func plain(_ seed: UInt64) -> Resource { Resource(Content(length: 200_000, seed: seed)) }
+
+    @Test("A08: without a validator: from the start, unless the caller allows more and 64 KiB are the same")
+    func unvalidated() async throws {
+        for (allows, reused) in [(false, 0), (true, 150_000)] as [(Bool, Int64)] {
+            try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
+                origin.server.setHandler { .file(Self.plain(1), for: $0) }
+                let result = try await origin.get { $0.allowsUnvalidated = allows }
+                #expect(result.reusedBytes == reused)
+                #expect(try origin.hasDelivered(Self.plain(1)))
+            }
+        }
+    }
+
+    @Test("A08: without a validator: a file that changed is found out by the 64 KiB, or by the digest")
+    func unvalidatedChanged() async throws {
+        try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
+            origin.server.setHandler { .file(Self.plain(2), for: $0) }
+            let result = try await origin.get { $0.allowsUnvalidated = true }
+            #expect(result.reusedBytes == 0)
+            #expect(try origin.hasDelivered(Self.plain(2)))
+            #expect(try await origin.reasons().contains("held-bytes-differ"))
+        }
+        // Bytes before those that are compared are another file's: only the digest can tell.
+        let (old, new) = (Self.plain(1).bytes, Self.plain(2).bytes)
+        let mixed = Resource(Content(Array(new[..<100_000] + old[100_000...])))
+        let digest = HTTPDigest(.sha256, bytes: Sample.sha256(mixed))
+        try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
+            origin.server.setHandler { .file(mixed, for: $0) }
+            let result = try await origin.get { request in
+                request.allowsUnvalidated = true
+                request.digest = digest
+            }
+            #expect(result.reusedBytes == 0)
+            #expect(try origin.hasDelivered(mixed))
+            #expect(try await origin.reasons().contains("digest-mismatch"))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Crypto
+import Foundation
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// Digests of resources.
+enum Sample {
+    static func sha256(_ resource: Resource) -> [UInt8] { Array(SHA256.hash(data: resource.bytes)) }
+
+    static func sha512(_ resource: Resource) -> [UInt8] { Array(SHA512.hash(data: resource.bytes)) }
+
+    /// A field with the digest of some bytes.
+    static func field(_ bytes: [UInt8]) -> String {
+        "sha-256=:\(Data(SHA256.hash(data: bytes)).base64EncodedString()):"
+    }
+}
+
+/// Digests that callers and servers give, on the wire.
+@Suite(.timeLimit(.minutes(2)))
+struct DigestTests {
+    private static let right = Sample.field(Resource.old.bytes)
+    private static let wrong = Sample.field(Resource.new.bytes)
+
+    private static func announcing(_ value: String, as name: String = "Repr-Digest") -> Origin.Handler {
+        { request in
+            var resource = Resource.old
+            resource.extraFields = [(name, value)]
+            return .file(resource, for: request)
+        }
+    }
+
+    @Test("K01: Repr-Digest is asked for and compared before the delivery, resumed or not")
+    func announced() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler(Self.announcing(Self.right))
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.allSatisfy { $0.field("Want-Repr-Digest") != nil })
+        }
+        try await Origin.with(Self.announcing(Self.right)) { origin in
+            let result = try await origin.get()
+            #expect(result.digest?.bytes == Sample.sha256(.old))
+        }
+    }
+
+    @Test("K02, K07: a wrong Repr-Digest is never delivered: once from nothing, then an error that says whose it is")
+    func announcedWrong() async throws {
+        try await Origin.with(Self.announcing(Self.wrong)) { origin in
+            let error = await origin.failure()
+            #expect(error?.code == .digestMismatch)
+            #expect(error?.reason.code.rawValue == "announced-digest-mismatch")
+            #expect(origin.server.requests.count == 2)
+            origin.server.setHandler { .file(.old, for: $0) }
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("K05, K06, K08: what is no digest is passed over, also in a trailer")
+    func unusable() async throws {
+        for value in ["md5=:AAAA:", "sha-256=:AAAA:", "sha-256=oops", ",,,", "unixsum=1"] {
+            try await Origin.with(Self.announcing(value)) { origin in
+                let result = try await origin.get()
+                #expect(result.digest == nil)
+                #expect(try origin.hasDelivered(.old))
+            }
+        }
+        let trailer: Origin.Handler = { _ in
+            let content = Resource.old.content
+            let fields = [("ETag", "\"a\""), ("Transfer-Encoding", "chunked"), ("Trailer", "Repr-Digest")]
+            return Response([
+                .head(status: "200 OK", fields: fields), .chunked(content, content.all, chunkSize: 9000),
+                .raw(Array("0\r\nRepr-Digest: \(Self.wrong)\r\n\r\n".utf8)),
+            ])
+        }
+        try await Origin.with(trailer) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("K09: the caller's digest wins over every field", arguments: [true, false])
+    func callers(isSHA512: Bool) async throws {
+        let digest =
+            isSHA512
+            ? HTTPDigest(.sha512, bytes: Sample.sha512(.old)) : HTTPDigest(.sha256, bytes: Sample.sha256(.old))
+        try await Origin.with(Self.announcing(Self.wrong)) { origin in
+            let result = try await origin.get { $0.digest = digest }
+            #expect(result.digest == digest)
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.allSatisfy { $0.field("Want-Repr-Digest") == nil })
+        }
+    }
+
+    @Test("D14: a file that is rewritten while it is sent is found out by the digest")
+    func rewritten() async throws {
+        let (old, new) = (Resource.old.bytes, Resource.new.bytes)
+        let mixed: Origin.Handler = { request in
+            guard request.number == 1 else { return .file(.old, for: request) }
+            return .status("200 OK", fields: [("ETag", "\"a\"")], body: Array(old[..<50_000] + new[50_000...]))
+        }
+        try await Origin.with(mixed) { origin in
+            _ = try await origin.get { $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old)) }
+            #expect(try origin.hasDelivered(.old))
+            #expect(try await origin.reasons().contains("digest-mismatch"))
+        }
+    }
+
+    @Test("K03: a part with a wrong Content-Digest is dropped, and what was held before it stays")
+    func partWrong() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                let response = Response.file(.old, for: request)
+                let isFirst = request.number == 2
+                // The part is altered behind what is compared, under the digest of the true one.
+                guard isFirst else { return response }
+                var bytes = Resource.old.content.bytes(in: 55_904..<100_000)
+                let digest = Sample.field(bytes)
+                bytes[40_000] ^= 1
+                return .status(
+                    "206 Partial Content",
+                    fields: [
+                        ("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000"), ("Content-Digest", digest),
+                    ], body: bytes)
+            }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+            // Asked again from where it was.
+            let ranges = origin.requests(after: 1).map { $0.field("Range") ?? "none" }
+            #expect(ranges == ["bytes=55904-", "bytes=55904-"])
+            #expect(try await origin.reasons().contains("content-digest-mismatch"))
+        }
+    }
+
+    @Test("K04: a part with the right Content-Digest, and the whole with the right Repr-Digest")
+    func partRight() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                let bytes = Resource.old.content.bytes(in: 55_904..<100_000)
+                return .part(
+                    from: 55_904, [("Content-Digest", Sample.field(bytes)), ("Repr-Digest", Self.right)])
+            }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("A digest follows a long transfer, its kill and its end", arguments: [HTTPDigest.Algorithm.sha256, .sha512])
+    func running(algorithm: HTTPDigest.Algorithm) async throws {
+        let large = Resource(Content(length: 40 << 20, seed: 7), etag: "\"large\"")
+        let bytes = algorithm == .sha256 ? Sample.sha256(large) : Sample.sha512(large)
+        try await Origin.afterCut(of: large, at: 23 << 20) { origin in
+            origin.server.setHandler { .file(large, for: $0) }
+            let result = try await origin.get { $0.digest = HTTPDigest(algorithm, bytes: bytes) }
+            #expect(result.reusedBytes == 23 << 20)
+            #expect(result.digest?.bytes == bytes)
+        }
+    }
+}

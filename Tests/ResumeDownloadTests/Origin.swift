@@ -1,0 +1,89 @@
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// A raw origin, a store and a destination for one test.
+struct Origin {
+    typealias Handler = @Sendable (OriginRequest) -> Response
+
+    let server: OriginServer
+    let store: DownloadStore
+    let folder: TemporaryFolder
+
+    /// Runs a test against an origin.
+    static func with(_ handler: @escaping Handler, _ body: (Origin) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: handler) { server in
+                let store = try await DownloadStore.open(at: folder["store"])
+                try await body(Origin(server: server, store: store, folder: folder))
+                await store.close()
+            }
+        }
+    }
+
+    /// The same, after a first download that was cut and left the first ``Scenario/held`` bytes of a resource.
+    static func afterCut(
+        of resource: Resource = .old, at length: Int64 = 60_000,
+        configure: @escaping (inout DownloadRequest) -> Void = { _ in },
+        _ body: (Origin) async throws -> Void
+    ) async throws {
+        try await with({ .file(resource, for: $0, cutAfter: length) }) { origin in
+            _ = await origin.failure { request in
+                configure(&request)
+                request.limits.retries = 0
+            }
+            try #require(try await origin.store.entries().first?.receivedBytes == length)
+            try await body(origin)
+        }
+    }
+
+    var url: String { server.baseURL + "/file" }
+
+    /// The requests since the first ones.
+    func requests(after count: Int) -> [OriginRequest] { Array(server.requests.dropFirst(count)) }
+
+    /// Downloads the file.
+    func get(
+        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        _ configure: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        try await Engine.get(url, to: folder["out"], store: store, transport: transport, configure: configure)
+    }
+
+    /// Downloads the file, which must fail and leave no destination.
+    func failure(
+        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        _ configure: (inout DownloadRequest) -> Void = { _ in }
+    ) async -> DownloadError? {
+        do {
+            _ = try await get(transport: transport, configure)
+            Issue.record("It was delivered.")
+        } catch let error as DownloadError {
+            if Files.exists(folder["out"]) { Issue.record("There is a destination in spite of \(error).") }
+            return error
+        } catch {
+            Issue.record("\(error)")
+        }
+        return nil
+    }
+
+    /// Whether the destination has the bytes of a resource, or of a part of it.
+    func hasDelivered(_ resource: Resource, _ range: Range<Int64>? = nil) throws -> Bool {
+        try Files.bytes(folder["out"]) == resource.content.bytes(in: range ?? 0..<resource.content.length)
+    }
+
+    /// What was decided, by code, oldest first.
+    func reasons() async throws -> [String] {
+        try await store.events().map(\.reason.code.rawValue)
+    }
+}
+
+extension Resource {
+    /// All bytes.
+    var bytes: [UInt8] { content.bytes(in: content.all) }
+}
