@@ -44,11 +44,14 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
     private init?(day: String, month: String, year: String, time: String) {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { Self.digits(String($0)) }
+        // Two digits each: `006:27:0` is as long as a time, and is none.
+        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { part in
+            part.utf8.count == 2 ? Self.digits(String(part)) : nil
+        }
         guard let day = Self.digits(day), (1...31).contains(day),
             let monthIndex = months.firstIndex(of: month),
             var fullYear = Self.digits(year), year.utf8.count == 4 || year.utf8.count == 2,
-            clock.count == 3, time.utf8.count == 8, let hour = clock[0], let minute = clock[1], let second = clock[2],
+            clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
             hour < 24, minute < 60, second <= 60
         else { return nil }
         if year.utf8.count == 2 { fullYear += fullYear < 70 ? 2000 : 1900 }
