@@ -20,8 +20,9 @@ extension Verdict {
             return .askForWhole(reason: .contentRangeInvalid)
         }
         if first > range.offset { return .askForWhole(reason: .gap(expected: range.offset, got: first)) }
-        // Everything up to the end of what is held may be there only to be compared, where that is the end.
-        guard last >= range.offset || completeLength == range.offset else {
+        // Everything up to the end of what is held may be there only to be compared, where that is the end; a part that
+        // ends before would leave bytes uncompared and yet make them complete.
+        guard last >= range.offset || (completeLength == range.offset && last == range.offset - 1) else {
             return .askForWhole(reason: .noProgress)
         }
         // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length may be learned.

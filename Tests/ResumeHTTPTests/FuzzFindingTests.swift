@@ -14,7 +14,22 @@ struct FuzzFindingTests {
         expectNoDate(text)
     }
 
+    @Test("A part that ends before what is held does, of a file that ends there, leaves bytes uncompared")
+    func partBeforeTheEnd() {
+        let held = Fixture.held { $0.completeLength = nil }
+        let judge = { (range: String) in
+            Fixture.judge(206, ["ETag: \"a\"", "Content-Range: bytes \(range)"], held: held).summary
+        }
+        expect(judge("4427-95904/100000"), "ask for whole: range-without-progress")
+        expect(judge("0-0/100000"), "ask for whole: range-without-progress")
+        expect(judge("95904-99999/100000"), "append 95904..<100000 at 100000: resumed")
+    }
+
     private func expectNoDate(_ text: String) {
         #expect(HTTPDate(text) == nil)
+    }
+
+    private func expect(_ summary: String, _ expected: String) {
+        #expect(summary == expected)
     }
 }
