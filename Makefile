@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan lint format demo bench clean
+.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -14,6 +14,8 @@ help:
 	@echo "make format   mend the format"
 	@echo "make release  build resumectl for use"
 	@echo "make tsan     run the tests under ThreadSanitizer"
+	@echo "make fuzz     ten million odd answers for the parsers (about three minutes); SEED=7 for others"
+	@echo "make libfuzzer  the same parsers under libFuzzer, for ten minutes"
 
 # On Debian and Ubuntu what is missing is installed; elsewhere it is named.
 setup:
@@ -38,10 +40,10 @@ tsan: setup-test
 		Scripts/test-modules.sh --sanitize=thread --scratch-path .build/tsan
 
 lint:
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz
 
 format:
-	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks
+	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz
 
 demo: setup
 	$(SWIFT) build $(RELEASE) --product resumectl
@@ -53,6 +55,18 @@ bench: setup-test release
 	Benchmarks/compare.sh .build/release/resumectl
 	$(SWIFT) build $(RELEASE) --product store-benchmark
 	.build/release/store-benchmark
+
+SEED ?= 1
+fuzz: setup
+	$(SWIFT) build $(RELEASE) --product parser-fuzzer
+	.build/release/parser-fuzzer --seed $(SEED) --count 10000000
+
+# libFuzzer brings a main of its own, and measures what its inputs reach.
+libfuzzer: setup
+	$(SWIFT) build --configuration release --product parser-fuzzer --sanitize=fuzzer -Xswiftc -DLIBFUZZER \
+		--scratch-path .build/libfuzzer
+	@mkdir -p .build/libfuzzer/corpus
+	cd .build/libfuzzer && release/parser-fuzzer -max_total_time=600 -max_len=600 -timeout=10 corpus
 
 clean:
 	rm -rf .build

@@ -121,5 +121,8 @@ let package = Package(
         .executableTarget(
             name: "store-benchmark", dependencies: ["ResumeHTTP", "ResumeSQLite", "ResumeStore"],
             path: "Benchmarks/StoreBenchmark", swiftSettings: settings),
+        .executableTarget(
+            name: "parser-fuzzer", dependencies: ["ResumeHTTP", httpTypes], path: "Fuzz/ParserFuzzer",
+            swiftSettings: settings),
     ]
 )

@@ -1,0 +1,104 @@
+import HTTPTypes
+import ResumeHTTP
+
+extension Parser {
+    /// `Content-Range`: what is accepted has its bytes in order and is written back as the same.
+    static let contentRange = Parser(
+        "Content-Range",
+        [
+            "bytes <number>-<number>/<number>", "bytes <number>-<number>/*", "bytes */<number>",
+            "bytes 95904-249999/250000",
+        ]
+    ) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let range = ContentRange(text) else { return .rejected }
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .contentRange, lenientValue: bytes))
+        switch range {
+        case .bytes(let first, let last, let length):
+            return .expecting([
+                "bytes in order": first >= 0 && first <= last, "room for one more": last < .max,
+                "within the whole": last < length ?? .max,
+                "the same again": ContentRange("bytes \(first)-\(last)/\(length.map(String.init) ?? "*")") == range,
+                "the same as a field": ContentRange(in: fields) == range,
+            ])
+        case .unsatisfied(let length):
+            return .expecting([
+                "a length": length >= 0, "the same again": ContentRange("bytes */\(length)") == range,
+                "the same as a field": ContentRange(in: fields) == range,
+            ])
+        }
+    }
+
+    /// Entity tags: what is accepted goes back byte for byte and can be sent.
+    static let entityTag = Parser("ETag", ["<tag>", "<tag>", "\"<noise>\"", "W/\"<noise>\""]) { bytes in
+        guard let tag = EntityTag(bytes) else { return .rejected }
+        return .expecting([
+            "the same bytes": tag.bytes == bytes, "the same again": EntityTag(rawValue: tag.rawValue) == tag,
+            "weak where it says so": tag.isWeak == (bytes.first == UInt8(ascii: "W")),
+            "can be sent": HTTPField.isValidValue(tag.bytes),
+            "bounded": bytes.count <= EntityTag.maximumLength,
+            "only a strong one is strong": tag.isStronglyEqual(to: tag) == !tag.isWeak,
+        ])
+    }
+
+    /// Dates: what is accepted is written back as the same moment.
+    static let date = Parser("Date", ["<date>"]) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let date = HTTPDate(text) else { return .rejected }
+        let seconds = date.secondsSinceEpoch
+        // A leap second at the end of year 9999 is in year 10000.
+        guard seconds < 253_402_300_800 else { return .expecting(["year 9999": seconds == 253_402_300_800]) }
+        let written = fixdate(seconds)
+        let isFixdate = text.utf8.count == 29 && !text.hasSuffix("60 GMT") && text.dropFirst(3).hasPrefix(", ")
+        return .expecting([
+            "year 0 or later": seconds >= -62_167_219_200, "the same again": HTTPDate(written) == date,
+            // The name of the day may be a wrong one.
+            "the same text": !isFixdate || text.dropFirst(5) == written.dropFirst(5),
+        ])
+    }
+
+    /// A moment as RFC 9110 wants it written, made in another way than it is parsed: day by day within its year.
+    private static func fixdate(_ seconds: Int64) -> String {
+        var days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
+        let clock = seconds - days * 86_400
+        let weekday = Int(((days + 4) % 7 + 7) % 7)
+        // Not after the year that is looked for.
+        var year = max(days >= 0 ? 1970 + days / 366 : 1970 + days / 365 - 2, 0)
+        let isLeap = { (year: Int64) in year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+        let leaps = { (year: Int64) in (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400 }
+        let start = { (year: Int64) in (year * 365 + leaps(year)) - (1970 * 365 + leaps(1970)) }
+        while start(year + 1) <= days { year += 1 }
+        days -= start(year)
+        let lengths: [Int64] = [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        var month = 0
+        while days >= lengths[month] {
+            days -= lengths[month]
+            month += 1
+        }
+        let padded = { (number: Int64, width: Int) in
+            String(repeating: "0", count: max(width - String(number).count, 0)) + String(number)
+        }
+        return "\(Token.days[weekday].prefix(3)), \(padded(days + 1, 2)) \(Token.months[month]) \(padded(year, 4)) "
+            + "\(padded(clock / 3600, 2)):\(padded(clock / 60 % 60, 2)):\(padded(clock % 60, 2)) GMT"
+    }
+
+    /// `Retry-After`: what is accepted is a wait that a client can bear.
+    static let retryAfter = Parser(
+        "Retry-After", ["<number>", "<date>\nDate: <date>", "<number>\nRetry-After: <number>", "<date>\n<lines>"]
+    ) { bytes in
+        let fields = ResponseText(Array("Retry-After: ".utf8) + bytes).fields
+        guard let seconds = RetryAfter.seconds(in: fields) else { return .rejected }
+        return .expecting(["from 0 to 600 seconds": (0...RetryAfter.longest).contains(seconds)])
+    }
+
+    /// Text that is shown: nothing of it moves a terminal.
+    static let printable = Parser("text that is shown", ["<noise><urlPart><noise>", "<tag>", "<lines>"]) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        let shown = Printable.escaped(text)
+        let isSafe = shown.unicodeScalars.allSatisfy { scalar in
+            ![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+        }
+        return .expecting(["harmless": isSafe, "the same again": Printable.escaped(shown) == shown])
+    }
+}

@@ -1,0 +1,34 @@
+import HTTPTypes
+
+/// A response's fields as they are written in an input: a line each.
+struct ResponseText {
+    /// The fields; lines that are none are left out.
+    private(set) var fields = HTTPFields()
+    /// The lines, as name in lower case and value without the space around it.
+    private(set) var lines: [(name: String, value: [UInt8])] = []
+
+    /// Reads lines that end in LF.
+    init(_ bytes: some Collection<UInt8>) {
+        for line in bytes.split(separator: 0x0A) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+                let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+            else { continue }
+            let field = HTTPField(name: name, lenientValue: Array(line[colon...].dropFirst()))
+            fields.append(field)
+            lines.append((name.canonicalName, Self.bytes(of: field)))
+        }
+    }
+
+    /// The different values that a field has.
+    func values(_ name: String) -> Set<[UInt8]> {
+        Set(lines.lazy.filter { $0.name == name }.map(\.value))
+    }
+
+    private static func bytes(of field: HTTPField) -> [UInt8] {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        var value = unsafe field.withUnsafeBytesOfValue { unsafe Array($0) }[...]
+        value = value.drop(while: isSpace)
+        while let last = value.last, isSpace(last) { value.removeLast() }
+        return Array(value)
+    }
+}
