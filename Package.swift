@@ -111,6 +111,9 @@ let package = Package(
         .testTarget(
             name: "ResumectlTests", dependencies: ["OriginServer", "Scenarios", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
+        .testTarget(
+            name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
+            swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(
             name: "ReadmeExample", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],

@@ -32,7 +32,8 @@ extension HTTPClient.Configuration {
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
-            ).flatMap { Self.check(channel, permits) }
+            ).flatMapThrowing { try ParserGuard.install(in: channel.pipeline.syncOperations) }
+                .flatMap { Self.check(channel, permits) }
         }
         http2ConnectionDebugInitializer = { Self.check($0, permits) }
     }

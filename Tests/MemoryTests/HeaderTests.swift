@@ -1,0 +1,120 @@
+import OriginServer
+import TestSupport
+import Testing
+
+/// Heads that are too long, never end, or never come.
+@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: Bound.isMeasured, "needs /proc"))
+struct HeaderTests {
+    /// A head, as text.
+    struct Head: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var text: String
+    }
+
+    private static let start = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n"
+    private static let longHeads: [Head] = [
+        Head(
+            testDescription: "2 MB in fields of 8 kB",
+            text: (1...250).map { "X-\($0): \(String(repeating: "a", count: 8000))\r\n" }.joined()),
+        Head(testDescription: "a field of 2 MB", text: "X: \(String(repeating: "a", count: 2_000_000))\r\n"),
+        Head(testDescription: "10 000 fields", text: (1...10_000).map { "X-\($0): a\r\n" }.joined()),
+    ]
+
+    @Test("F14: a long head is taken, or refused with the reason", arguments: longHeads)
+    func long(head: Head) async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        try await OriginServer.withServer(
+            handler: { _ in Response([.raw(Array("\(Self.start)\(head.text)\r\nbody".utf8))]) },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file")
+                expectBounded(get, over: idle, within: 20)
+                if get.status == 0 {
+                    #expect(get.delivered == 4)
+                } else {
+                    #expect(get.delivered == nil)
+                    #expect(get.text.contains("header"), "\(get.text)")
+                }
+            })
+    }
+
+    private static let endlessHeads: [(head: Head, piece: String)] = [
+        (Head(testDescription: "fields", text: start), "X-Field: value\r\n"),
+        (Head(testDescription: "the same field", text: start), "Set-Cookie: a=b\r\n"),
+        (Head(testDescription: "a value", text: start + "X: "), "aaaaaaaaaaaaaaaa"),
+        (Head(testDescription: "a name", text: start), "aaaaaaaaaaaaaaaa"),
+        (Head(testDescription: "space before a value", text: start + "X:"), "                "),
+        (Head(testDescription: "a reason phrase", text: "HTTP/1.1 200 "), "aaaaaaaaaaaaaaaa"),
+        (Head(testDescription: "empty lines before the head", text: ""), "\r\n\r\n\r\n\r\n"),
+        (Head(testDescription: "interim heads of many fields", text: "HTTP/1.1 103 A\r\n"), "X: a\r\n"),
+        (Head(testDescription: "folded lines", text: start + "X: a\r\n"), " a\r\n"),
+    ]
+
+    @Test("F14: a head that never ends is refused with the reason", arguments: endlessHeads.indices)
+    func endless(index: Int) async throws {
+        let (head, piece) = Self.endlessHeads[index]
+        let idle = try await MeasuredGet.idlePeak()
+        try await OriginServer.withServer(
+            handler: { _ in EndlessAnswer.text(piece, after: head.text) },
+            { server in
+                print("an endless head: \(head.testDescription)")
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "5"])
+                expectBounded(get, over: idle, within: 20)
+                #expect(get.status == 75 || get.status == 1, "\(get.text)")
+                #expect(get.delivered == nil)
+                #expect(get.text.contains("header") || get.text.contains("not valid HTTP"), "\(get.text)")
+            })
+    }
+
+    @Test("F21, F22: a head that comes byte by byte, or not at all, is given up in time", arguments: [true, false])
+    func slow(isTrickle: Bool) async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        try await OriginServer.withServer(
+            handler: { _ in
+                isTrickle ? EndlessAnswer.trickle(Self.start, milliseconds: 1000) : Response([.hold])
+            },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "2"])
+                expectBounded(get, over: idle, within: 20)
+                #expect(get.status == 75)
+                #expect(get.seconds >= 2)
+                #expect(get.text.contains("did not answer within 2"), "\(get.text)")
+            })
+    }
+
+    @Test("F13: interim answers without an end are given up in time", arguments: [true, false])
+    func endlessHints(isFast: Bool) async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let hint = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+        try await OriginServer.withServer(
+            handler: { _ in
+                guard !isFast else { return EndlessAnswer.text(hint, after: "") }
+                let steps = [Step.raw(Array(hint.utf8)), .pause(milliseconds: 50)]
+                return Response((0..<2000).flatMap { _ in steps } + [.hold])
+            },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "2"])
+                expectBounded(get, over: idle, within: 20)
+                #expect(get.status == 75)
+                #expect(get.delivered == nil)
+                #expect(get.text.contains(isFast ? "interim answers" : "did not answer within 2"), "\(get.text)")
+            })
+    }
+
+    @Test("F13: some interim answers before the answer are passed over")
+    func someHints() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let hint = Step.head(status: "103 Early Hints", fields: [("Link", "</style.css>; rel=preload")])
+        let resource = Resource(Content(length: 100_000, seed: 1), etag: "\"v1\"")
+        try await OriginServer.withServer(
+            handler: { request in
+                let steps = [.head(status: "100 Continue", fields: [])] + Array(repeating: hint, count: 10)
+                return Response(steps + Response.file(resource, for: request).steps)
+            },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file")
+                expectBounded(get, over: idle, within: 20)
+                #expect(get.status == 0, "\(get.text)")
+                #expect(get.delivered == 100_000)
+            })
+    }
+}
