@@ -28,6 +28,11 @@ extension TransportError {
             self.init(wrapping: error)
         case let error as HTTPParserError where error == .invalidEOFState:
             self = Self.cut
+        case let error as HTTPParserError where error == .headerOverflow:
+            // NIO's limits.
+            self = TransportError(
+                .invalidResponse,
+                "The header of the server's answer is too long: more than 256 fields, 80 KiB in one, or 2 MiB in all.")
         case is HTTPParserError, is NIOHTTPDecoderError:
             self = TransportError(.invalidResponse, "The server's answer is not valid HTTP: \(error).")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
