@@ -1,0 +1,181 @@
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// Bodies that never end, that nobody asked for, or that come faster than the disk takes them.
+@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: Bound.isMeasured, "needs /proc"))
+struct BodyTests {
+    @Test("J06: a body in chunks that never ends stops at --max-size")
+    func endlessUpToLimit() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        try await OriginServer.withServer(
+            handler: { _ in EndlessAnswer.chunks() },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--max-size", "20000000"])
+                expectBounded(get, over: idle, within: 30)
+                #expect(get.status == 1)
+                #expect(get.text.contains("more than the 20000000 bytes that are allowed"), "\(get.text)")
+                #expect(get.delivered == nil)
+                #expect(get.stored < 24_000_000)
+                #expect(server.bodyBytesSent < 64 << 20)
+            })
+    }
+
+    @Test(
+        "J06: without a limit it stops where the disk is full, and says so",
+        .enabled(if: Shell.isRoot && Shell.has("mount"), "needs root"))
+    func endlessUpToFullDisk() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        try await withSmallDisk { disk in
+            try await OriginServer.withServer(
+                handler: { _ in EndlessAnswer.chunks() },
+                { server in
+                    let get = try await MeasuredGet.run("\(server.baseURL)/file", store: "\(disk)/store")
+                    expectBounded(get, over: idle, within: 30)
+                    #expect(get.status == 74)
+                    #expect(get.text.lowercased().contains("space"), "\(get.text)")
+                    #expect(get.delivered == nil)
+                })
+        }
+    }
+
+    private func withSmallDisk(_ body: (String) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["disk"])
+            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", folder["disk"])
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(folder["disk"]))
+            } catch {
+                result = .failure(error)
+            }
+            try await Shell.run("umount", folder["disk"])
+            try result.get()
+        }
+    }
+
+    @Test(
+        "J06: what comes after a body and never ends is refused", arguments: ["trailers", "chunk extension", "zeros"])
+    func endlessAfterBody(kind: String) async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"v1\"\r\n\r\n4\r\nbody\r\n"
+        try await OriginServer.withServer(
+            handler: { _ in
+                switch kind {
+                case "trailers": EndlessAnswer.text("X-Field: value\r\n", after: head + "0\r\n")
+                case "zeros": EndlessAnswer.text("0000000000000000", after: head)
+                default: EndlessAnswer.text("aaaaaaaaaaaaaaaa", after: head + "4;")
+                }
+            },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "5"])
+                expectBounded(get, over: idle, within: 30)
+                #expect(get.status == 75, "\(get.text)")
+                #expect(get.text.contains("neither header nor body") || get.text.contains("header"), "\(get.text)")
+                #expect(get.delivered == nil)
+            })
+    }
+
+    @Test(
+        "F26: 400 MiB for a disk that takes a fiftieth of a second for each write",
+        .enabled(if: Shell.has("strace"), "needs strace"))
+    func slowDisk() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let content = Content(length: 400 << 20, seed: 1)
+        // The tracer steps aside (-D), so that the process that is measured is the program.
+        let wrapper = [
+            "strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64,pwritev", "-e",
+            "inject=pwrite64,pwritev:delay_enter=20000",
+        ]
+        try await OriginServer.withServer(
+            handler: { .file(Resource(content, etag: "\"v1\""), for: $0) },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", wrapper: wrapper, limit: 10)
+                let extra = get.peak - idle
+                print("memory: a slow disk: \(extra >> 10) KiB over idle, \(get.stored >> 20) MiB stored")
+                #expect(extra < Bound.extra, "\(extra >> 10) KiB more than idle")
+                #expect(get.peak > 1 << 20)
+                // It was killed before it could end, and the server was held back as well.
+                #expect(get.status == 128 + SIGKILL && get.stored < 200 << 20)
+                #expect(server.bodyBytesSent < Int64(get.stored) + 32 << 20)
+            })
+    }
+
+    @Test("F26: 400 MiB as fast as they can be sent, of which little is taken")
+    func limitedRate() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let content = Content(length: 400 << 20, seed: 1)
+        try await OriginServer.withServer(
+            handler: { .file(Resource(content, etag: "\"v1\""), for: $0) },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--limit-rate", "1000000"], limit: 5)
+                let extra = get.peak - idle
+                print("memory: a limited rate: \(extra >> 10) KiB over idle, \(get.stored >> 20) MiB stored")
+                #expect(extra < Bound.extra, "\(extra >> 10) KiB more than idle")
+                #expect(get.status == 128 + SIGKILL && get.stored < 32 << 20)
+                #expect(server.bodyBytesSent < Int64(get.stored) + 32 << 20)
+            })
+    }
+
+    @Test("G08: a bomb is not inflated: refused where it is a coding, stored as it is where it is the file")
+    func bomb() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("sh", "-c", "head -c 400000000 /dev/zero | gzip -1 > \(folder["bomb"])")
+            let content = Content(try Files.bytes(folder["bomb"]))
+            for isCoded in [true, false] {
+                var resource = Resource(content, etag: "\"v1\"")
+                resource.contentType = "application/gzip"
+                if isCoded { resource.extraFields = [("Content-Encoding", "gzip")] }
+                let bomb = resource
+                try await OriginServer.withServer(
+                    handler: { .file(bomb, for: $0) },
+                    { server in
+                        let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--max-size", "10000000"])
+                        expectBounded(get, over: idle, within: 30)
+                        #expect(get.status == (isCoded ? 1 : 0), "\(get.text)")
+                        #expect(get.delivered == (isCoded ? nil : Int(content.length)))
+                        #expect(get.stored < 4_000_000)
+                    })
+            }
+        }
+    }
+
+    @Test("H14: bodies of redirects are neither stored nor waited for", arguments: [true, false])
+    func redirects(isEndless: Bool) async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let resource = Resource(Content(length: 100_000, seed: 1), etag: "\"v1\"")
+        try await OriginServer.withServer(
+            handler: { request in
+                let isLast = !isEndless && request.number > 10
+                return isLast ? .file(resource, for: request) : EndlessAnswer.redirect(to: "/\(request.number)")
+            },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file")
+                expectBounded(get, over: idle, within: 30)
+                #expect(get.status == (isEndless ? 1 : 0), "\(get.text)")
+                #expect(get.text.contains("redirected more than 20 times") == isEndless, "\(get.text)")
+                #expect(get.delivered == (isEndless ? nil : 100_000))
+                #expect(get.stored < 2_000_000)
+                #expect(server.requests.count == (isEndless ? 21 : 11))
+            })
+    }
+
+    @Test("F21: a body that comes at 1 byte a second is given up in time, and what came is kept")
+    func trickle() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v1\"\r\n\r\n"
+        try await OriginServer.withServer(
+            handler: { _ in
+                EndlessAnswer.trickle(String(repeating: "a", count: 1000), milliseconds: 1000, after: head)
+            },
+            { server in
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "2"])
+                expectBounded(get, over: idle, within: 20)
+                #expect(get.status == 75)
+                #expect(get.text.contains("Too little came for 2"), "\(get.text)")
+                #expect(get.delivered == nil)
+            })
+    }
+}
