@@ -36,6 +36,7 @@ extension Parser {
         return .expecting([
             "the same bytes": tag.bytes == bytes, "the same again": EntityTag(rawValue: tag.rawValue) == tag,
             "weak where it says so": tag.isWeak == (bytes.first == UInt8(ascii: "W")),
+            "by the grammar": bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } && bytes.count { $0 == 0x22 } == 2,
             "can be sent": HTTPField.isValidValue(tag.bytes),
             "bounded": bytes.count <= EntityTag.maximumLength,
             "only a strong one is strong": tag.isStronglyEqual(to: tag) == !tag.isWeak,
