@@ -135,6 +135,7 @@ struct BodyTests {
                         let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--max-size", "10000000"])
                         expectBounded(get, over: idle, within: 30)
                         #expect(get.status == (isCoded ? 1 : 0), "\(get.text)")
+                        #expect(get.text.contains("compressed") == isCoded, "\(get.text)")
                         #expect(get.delivered == (isCoded ? nil : Int(content.length)))
                         #expect(get.stored < 4_000_000)
                     })

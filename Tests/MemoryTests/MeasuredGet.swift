@@ -50,7 +50,7 @@ struct MeasuredGet {
     /// - Returns: How it went.
     /// - Throws: Where it cannot be started.
     static func run(
-        _ url: String, _ options: [String] = [], wrapper: [String] = [], store: String? = nil, limit: Double = 60
+        _ url: String, _ options: [String] = [], wrapper: [String] = [], store: String? = nil, limit: Double = 30
     ) async throws -> MeasuredGet {
         try await TemporaryFolder.with { folder in
             let store = store ?? folder["store"]
