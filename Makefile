@@ -22,7 +22,7 @@ setup:
 	@Scripts/install.sh libsqlite3-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3
+	@Scripts/install.sh nginx-light sqlite3 strace
 
 build: setup
 	$(SWIFT) build --build-tests
