@@ -56,6 +56,14 @@ struct InputMaker {
                 append(Shape.lines[below(Shape.lines.count)], to: &bytes)
                 bytes.append(0x0A)
             }
+        case .held: bytes += Token.held
+        case .ranges:
+            for index in 0...below(3) {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                let first = below(250_000)
+                let text = ["\(first)-\(first + below(100_000))", "\(first)-", "-\(first + 1)", "0-249999"][below(4)]
+                bytes += Array(text.utf8)
+            }
         case .base64:
             for _ in 0..<[43, 43, 43, 42, 86, below(100)][below(6)] {
                 bytes.append(Token.base64[below(Token.base64.count)])

@@ -93,6 +93,42 @@ extension Parser {
         return .expecting(["from 0 to 600 seconds": (0...RetryAfter.longest).contains(seconds)])
     }
 
+    /// Digests: what is accepted has as many bytes as its algorithm makes.
+    static let digest = Parser(
+        "digest",
+        [
+            "sha-256=:<base64>:", "sha-512=:<base64>:", "sha-256=:<base64>:, sha-512=:<base64>:;q=<number>",
+            "md5=:AAAA:, sha-256=:<base64>:", "sha-256=:<base64>:\nContent-Digest: sha-256=:<base64>:",
+        ]
+    ) { bytes in
+        let text = ResponseText(Array("Content-Digest: ".utf8) + bytes)
+        let lines = text.values("content-digest")
+        // The lines of a structured field are one list, and may differ; here two that do are none.
+        guard let digest = HTTPDigest(contentDigestIn: text.fields) else { return .rejected }
+        return .expecting([
+            "one field": lines.count == 1, "a length": digest.bytes.count == digest.algorithm.byteCount,
+            "the same again": HTTPDigest(digest.algorithm, hexadecimal: digest.hexadecimal) == digest,
+            "the same as text":
+                HTTPDigest(field: lines.first.map { String(decoding: $0, as: UTF8.self) }) == digest,
+            "named": lines.contains { String(decoding: $0, as: UTF8.self).contains(digest.algorithm.rawValue) },
+        ])
+    }
+
+    /// Ranges of the caller's own: what is accepted is written back as the same, and has a length that is no surprise.
+    static let rangeSelection = Parser("ranges", ["<ranges>", "bytes=<ranges>", "<ranges>,<number>-<number>"]) {
+        bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let ranges = RangeSelection(text) else { return .rejected }
+        let lengths = [0, 1, 250_000, 1 << 52, .max].map { (whole: Int64) in
+            ranges.length(completeLength: whole).map { $0 > 0 && $0 / 1000 <= whole } ?? true
+        }
+        return .expecting([
+            "some": (1...RangeSelection.limit).contains(ranges.elements.count),
+            "the same again": RangeSelection(ranges.description) == ranges,
+            "lengths": lengths.allSatisfy { $0 } && ranges.length(completeLength: nil) ?? 1 > 0,
+        ])
+    }
+
     /// Text that is shown: nothing of it moves a terminal.
     static let printable = Parser("text that is shown", ["<noise><urlPart><noise>", "<tag>", "<lines>"]) { bytes in
         let text = String(decoding: bytes, as: UTF8.self)

@@ -34,6 +34,8 @@ struct Parser: Sendable {
 
     /// All parsers; inputs are dealt to them in turn.
     static let all: [Parser] = [
-        contentRange, entityTag, date, retryAfter, url, location, printable, representation, verdict,
+        contentRange, entityTag, date, retryAfter, url, location, printable, representation, verdict, headVerdict,
+        digest,
+        rangeSelection,
     ]
 }

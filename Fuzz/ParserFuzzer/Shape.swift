@@ -14,6 +14,10 @@ struct Shape: Sendable, ExpressibleByStringLiteral {
         case urlPart
         /// Field lines of a response, up to six.
         case lines
+        /// A first response with a tag and a length, and the beginning of an answer under the same tag.
+        case held
+        /// Ranges of bytes as a caller asks for them, in order most of the time.
+        case ranges
         /// Base64 of the length that a SHA-256 has, or nearly.
         case base64
     }
@@ -53,7 +57,8 @@ struct Shape: Sendable, ExpressibleByStringLiteral {
         "Content-Type: application/zip; a=<noise>", "Content-Type: multipart/byteranges; boundary=<noise>",
         "Content-Encoding: gzip", "Content-Encoding: identity", "Vary: *", "Vary: Accept, <noise>",
         "Transfer-Encoding: chunked", "Content-Length: 250000", "Content-Length: <number>", "Retry-After: <number>",
-        "Retry-After: <date>", "Repr-Digest: sha-256=:<base64>:", "Accept-Ranges: none",
+        "Retry-After: <date>", "Repr-Digest: sha-256=:<base64>:", "Content-Digest: sha-512=:<base64>:",
+        "Accept-Ranges: none",
         "Content-Range: bytes 95904-249999/250000", "Content-Range: bytes <number>-<number>/<number>",
         "Content-Range: bytes */<number>", "Content-Range: bytes <number>-<number>/*", "Location: <urlPart><urlPart>",
     ]
