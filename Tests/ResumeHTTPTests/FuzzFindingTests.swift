@@ -1,3 +1,4 @@
+import HTTPTypes
 import ResumeHTTP
 import Testing
 
@@ -23,6 +24,22 @@ struct FuzzFindingTests {
         expect(judge("4427-95904/100000"), "ask for whole: range-without-progress")
         expect(judge("0-0/100000"), "ask for whole: range-without-progress")
         expect(judge("95904-99999/100000"), "append 95904..<100000 at 100000: resumed")
+    }
+
+    @Test("Without validator and digest, a part that begins after what was asked for leaves too little compared")
+    func tooLittleCompared() {
+        let held = Fixture.held { $0.entityTag = nil }
+        let judge = { (first: Int, policy: ResumePolicy) in
+            let head = response(206, ["Content-Range: bytes \(first)-249999/250000"])
+            return Verdict(for: head, to: Plan(for: held, policy: policy), held: held, policy: policy).summary
+        }
+        let bytesOnly = ResumePolicy(allowsUnvalidated: true)
+        expect(judge(34_464, bytesOnly), "append 34464..<250000 at 100000: resumed")
+        expect(judge(34_465, bytesOnly), "ask for whole: range-gap")
+        expect(judge(100_000, bytesOnly), "ask for whole: range-gap")
+        // The digest of the whole finds out at the end.
+        let digest = ResumePolicy(allowsUnvalidated: true, hasDigest: true)
+        expect(judge(100_000, digest), "append 100000..<250000 at 100000: resumed")
     }
 
     private func expectNoDate(_ text: String) {
