@@ -105,6 +105,10 @@ public enum Plan: Sendable, Hashable {
         guard let part = parts.last(where: { $0.position <= held.length }) else {
             return .anew(held, .completeLengthUnknown)
         }
+        // More than is wanted, as in a damaged row: sums with it would overflow.
+        guard held.length - part.position < part.count else {
+            return .anew(held, .lengthChanged(from: held.length, to: part.position + part.count))
+        }
         let shift = part.first - part.position
         let offset = held.length + shift
         let overlap = min(max(policy.overlap(for: representation.validator), 0), offset - part.first)

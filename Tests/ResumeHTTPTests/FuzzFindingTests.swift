@@ -42,6 +42,17 @@ struct FuzzFindingTests {
         expect(judge(100_000, digest), "append 100000..<250000 at 100000: resumed")
     }
 
+    @Test(
+        "More held than is wanted, as in a damaged row, neither traps nor asks for a range that ends before it begins",
+        arguments: [101, 6_300_290_893_228_237_938, .max] as [Int64])
+    func moreThanWanted(length: Int64) {
+        for ranges in ["100-199", "200000-200009,100-189"] {
+            var held = Fixture.held(length: length) { _ in }
+            held.selection = RangeSelection(ranges)
+            expect(Plan(for: held).fields[.range] ?? "", "bytes=\(ranges.prefix { $0 != "," })")
+        }
+    }
+
     private func expectNoDate(_ text: String) {
         #expect(HTTPDate(text) == nil)
     }
