@@ -115,7 +115,9 @@ extension Parser {
     }
 
     /// Ranges of the caller's own: what is accepted is written back as the same, and has a length that is no surprise.
-    static let rangeSelection = Parser("ranges", ["<ranges>", "bytes=<ranges>", "<ranges>,<number>-<number>"]) {
+    static let rangeSelection = Parser(
+        "ranges", ["<ranges>", "bytes=<ranges>", "<ranges>,<number>-<number>", "0-<number>,0-<number>,1-<number>"]
+    ) {
         bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         guard let ranges = RangeSelection(text) else { return .rejected }
