@@ -21,7 +21,7 @@ package final class Nginx {
     package init(serving root: String, rate: String = "40m") async throws {
         self.root = root
         folder = try TemporaryFolder()
-        port = try Self.freePort()
+        port = try Loopback.freePort()
         let configuration = """
             daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log error.log;
             events { worker_connections 256; }
@@ -40,11 +40,9 @@ package final class Nginx {
             """
         try Files.write(Array(configuration.utf8), to: folder["nginx.conf"])
         process = try Shell.start("nginx", ["-p", folder.path, "-c", folder["nginx.conf"]], output: folder["output"])
-        for _ in 0..<500 where process.isRunning {
-            if Self.canConnect(to: port) { return }
-            try await Task.sleep(for: .milliseconds(10))
+        guard try await Loopback.waits(for: process, at: port) else {
+            throw Shell.Failure(description: "nginx did not start")
         }
-        throw Shell.Failure(description: "nginx did not start")
     }
 
     /// The address of a file.
@@ -65,41 +63,5 @@ package final class Nginx {
         process.send(SIGTERM)
         await process.wait()
         folder.remove()
-    }
-
-    private static func socketAddress(_ port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        return address
-    }
-
-    /// A port that is free now.
-    ///
-    /// - Throws: Where there is none.
-    package static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = socketAddress(0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
-            }
-        }
-        guard isBound else { throw Shell.Failure(description: "no free port") }
-        return Int(in_port_t(bigEndian: address.sin_port))
-    }
-
-    private static func canConnect(to port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = socketAddress(port)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
     }
 }

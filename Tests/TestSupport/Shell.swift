@@ -16,6 +16,9 @@ package enum Shell {
     package struct Failure: Error, CustomStringConvertible {
         /// What it was called with, and what it said.
         package var description: String
+
+        /// Makes a failure of what a test found.
+        package init(description: String) { self.description = description }
     }
 
     /// Whether there is such a program.
