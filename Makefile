@@ -22,7 +22,8 @@ setup:
 	@Scripts/install.sh libsqlite3-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl
+	@Scripts/install-moto.sh .build/moto
 
 build: setup
 	$(SWIFT) build --build-tests
