@@ -114,6 +114,8 @@ let package = Package(
         .testTarget(
             name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
+        .testTarget(
+            name: "RealOriginTests", dependencies: ["TestSupport", "resumectl"], swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(
             name: "ReadmeExample", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],

@@ -1,0 +1,51 @@
+import TestSupport
+import Testing
+
+/// A server that begins to compress while a download is under way.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct CompressionTests {
+    /// Compresses well, so that coded bytes would be many times fewer.
+    private static let bytes = Array(sampleBytes(64).map { [UInt8](repeating: $0, count: 128 << 10) }.joined())
+
+    @Test("Compression for those who accept it: this program does not, and goes on", arguments: OriginKind.fileServers)
+    func ifAccepted(with kind: OriginKind) async throws {
+        let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Self.bytes)) { visit in
+            try await visit.cut()
+            try await visit.origin.configure(OriginSettings(compression: .ifAccepted))
+            let accepting = try await Shell.run(
+                "curl", "-s", "-o", "/dev/null", "-D", "-", "-H", "Accept-Encoding: gzip", try visit.origin.url())
+            #expect(accepting.lowercased().contains("content-encoding: gzip"), "it is turned on: \(accepting)")
+            let events = try await visit.delivers(Self.bytes)
+            #expect(events.first("resumed")?.offset ?? 0 > 0)
+        }
+        #expect(statuses == [200, 200, 206])
+    }
+
+    @Test(
+        "Compression whatever is asked for: a clear failure, nothing delivered, and what is held goes on afterwards",
+        arguments: OriginKind.allCases)
+    func always(with kind: OriginKind) async throws {
+        try await Visit.with(kind, serving: PublishedFile(bytes: Self.bytes)) { visit in
+            try await visit.cut()
+            try await visit.origin.configure(OriginSettings(compression: .always))
+            let end = try await visit.finish()
+            #expect(end.status == 1, "\(end.events)")
+            #expect(end.events.last?.event == "failed" && end.events.last?.reason == "content-coded", "\(end.events)")
+            #expect(end.errors.contains("compressed"), "\(end.errors)")
+            #expect(!Files.exists(visit.output))
+            try await visit.origin.configure(OriginSettings())
+            let events = try await visit.delivers(Self.bytes)
+            #expect(events.first("resumed")?.offset ?? 0 > 0, "\(events)")
+        }
+    }
+
+    @Test("Compression from the first byte on: a clear failure, and nothing delivered", arguments: OriginKind.allCases)
+    func fromTheStart(with kind: OriginKind) async throws {
+        try await Visit.with(kind, serving: PublishedFile(bytes: Self.bytes)) { visit in
+            try await visit.origin.configure(OriginSettings(compression: .always))
+            let end = try await visit.finish()
+            #expect(end.status == 1 && end.events.last?.reason == "content-coded", "\(end.events)")
+            #expect(!Files.exists(visit.output))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A program that serves a folder's files, and how it is told to.
+struct FileServer: Sendable {
+    /// Where a server works, and what it is to do.
+    struct Task {
+        /// For the configuration and the logs.
+        var folder: TemporaryFolder
+        /// What it serves.
+        var root: String { folder["www"] }
+        var port: Int
+        var settings: OriginSettings
+    }
+
+    var program: String
+    /// The arguments that have it read a configuration and stay in the foreground.
+    var arguments: @Sendable (_ folder: String, _ configuration: String) -> [String]
+    var configuration: @Sendable (Task) -> String
+    /// What stands before the status in a line of its log.
+    var statusMark = "status="
+}
+
+/// A file server on a free port of loopback that serves one file.
+final class FileOrigin: RealOrigin {
+    private let server: FileServer
+    private let folder: TemporaryFolder
+    private let port: Int
+    private let process: Mutex<ChildProcess>
+
+    /// The file's path, for what is more than its bytes.
+    var path: String { folder["www/data.json"] }
+
+    init(_ server: FileServer, _ settings: OriginSettings) async throws {
+        self.server = server
+        folder = try TemporaryFolder()
+        port = try Loopback.freePort()
+        do {
+            try await Shell.run("mkdir", folder["www"])
+            process = Mutex(try await Self.start(server, in: folder, at: port, settings))
+        } catch {
+            folder.remove()
+            throw error
+        }
+    }
+
+    private static func start(
+        _ server: FileServer, in folder: TemporaryFolder, at port: Int, _ settings: OriginSettings
+    ) async throws -> ChildProcess {
+        let configuration = server.configuration(FileServer.Task(folder: folder, port: port, settings: settings))
+        try Files.write(Array(configuration.utf8), to: folder["configuration"])
+        guard Shell.has(server.program) else {
+            throw Shell.Failure(description: "There is no \(server.program); 'make setup-test' installs it.")
+        }
+        // Caddy keeps things in the user's folders.
+        let home = ["HOME": folder.path, "XDG_CONFIG_HOME": folder.path, "XDG_DATA_HOME": folder.path]
+        let process = try Shell.start(
+            server.program, server.arguments(folder.path, folder["configuration"]), environment: home,
+            output: folder["output"])
+        guard try await Loopback.waits(for: process, at: port) else {
+            process.send(SIGKILL)
+            let said = ["output", "error.log"].compactMap { try? Files.bytes(folder[$0]) }.joined()
+            throw Shell.Failure(
+                description: "\(server.program) did not start: \(String(decoding: said.suffix(2000), as: UTF8.self))")
+        }
+        return process
+    }
+
+    func publish(_ file: PublishedFile) async throws {
+        // Into the same file: a new one would have another inode, and so another tag with lighttpd.
+        guard let handle = fopen(path, "w") else { throw CocoaError(.fileWriteUnknown) }
+        let written = file.bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, handle) }
+        guard fclose(handle) == 0, written == file.bytes.count else { throw CocoaError(.fileWriteUnknown) }
+        try await Shell.run("touch", "-d", file.modified, path)
+    }
+
+    func configure(_ settings: OriginSettings) async throws {
+        try await end()
+        let started = try await Self.start(server, in: folder, at: port, settings)
+        process.withLock { $0 = started }
+    }
+
+    func url() -> String { "http://127.0.0.1:\(port)/data.json" }
+
+    func stop() async throws -> [Int] {
+        defer { folder.remove() }
+        try await end()
+        let log = String(decoding: try Files.bytes(folder["access.log"]), as: UTF8.self)
+        return log.split(separator: "\n").filter { $0.contains("GET") }.compactMap { line in
+            guard let mark = line.range(of: server.statusMark) else { return nil }
+            return Int(line[mark.upperBound...].prefix(3))
+        }
+    }
+
+    /// The log is whole only after the end: lighttpd writes it from time to time.
+    private func end() async throws {
+        let process = process.withLock { $0 }
+        process.send(SIGTERM)
+        await process.wait()
+    }
+}

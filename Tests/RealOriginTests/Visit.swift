@@ -1,0 +1,135 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One download from one origin, by as many runs of the program as it takes.
+struct Visit {
+    let origin: any RealOrigin
+    let folder: TemporaryFolder
+    let program: Resumectl
+    /// Options of each run beside those that all have.
+    var options: [String] = []
+
+    /// Where the file is to appear.
+    var output: String { folder["out"] }
+
+    /// How fast a run that is to be killed downloads, a second: the file takes four.
+    static let slowly = "2MiB"
+    /// How much must have come before a run is killed.
+    static let part = 3 << 19
+    /// The file, once for all tests: to make it takes time.
+    static let bytes = sampleBytes(8 << 20)
+    /// Another file of the same size, different at each byte.
+    static let otherBytes = bytes.map { ~$0 }
+
+    /// Starts an origin, runs the body, and ends the origin whatever happened.
+    ///
+    /// - Returns: The status of each answer that the origin gave to a GET.
+    @discardableResult
+    static func with(
+        _ kind: OriginKind, serving file: PublishedFile?, _ settings: OriginSettings = OriginSettings(),
+        options: [String] = [], _ body: (Visit) async throws -> Void
+    ) async throws -> [Int] {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let origin = try await kind.start(file, settings)
+        do {
+            try await body(
+                Visit(origin: origin, folder: folder, program: Resumectl(folder: folder), options: options))
+        } catch {
+            _ = try? await origin.stop()
+            throw error
+        }
+        return try await origin.stop()
+    }
+
+    /// Downloads slowly and kills the program when part of the file is there.
+    ///
+    /// - Returns: What it told until then.
+    @discardableResult
+    func cut(after part: Int = part) async throws -> [Event] {
+        try await killed(["--limit-rate", Self.slowly]) { $0.receivedSinceStart >= part }
+    }
+
+    /// Starts the program and kills it when what it told is enough.
+    func killed(_ options: [String], when isEnough: ([Event]) -> Bool) async throws -> [Event] {
+        let told = folder["told-\(UUID().uuidString)"]
+        let process = try program.start(try arguments(options), output: told)
+        while process.isRunning {
+            if isEnough(try Event.all(in: told)) { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        process.send(SIGKILL)
+        let ending = await process.wait()
+        let events = try Event.all(in: told)
+        try #require(ending == .killed(SIGKILL), "it ended before it could be killed: \(events)")
+        #expect(!Files.exists(output), "nothing appears before it is whole")
+        return events
+    }
+
+    /// Runs the program to its end.
+    func finish(_ options: [String] = []) async throws -> (status: Int32, events: [Event], errors: String) {
+        let outcome = try await Shell.outcome(Resumectl.path, try arguments(options), environment: program.environment)
+        return (outcome.status, Event.all(inText: outcome.output), outcome.errors)
+    }
+
+    /// Runs the program to its end, which must be a whole and right file.
+    ///
+    /// - Returns: What it told.
+    func delivers(_ expected: [UInt8], _ options: [String] = []) async throws -> [Event] {
+        let end = try await finish(options)
+        #expect(end.status == 0, "\(end.errors)")
+        let isRight = FileManager.default.contents(atPath: output) == Data(expected)
+        #expect(isRight, "wrong bytes after \(end.events)")
+        #expect(end.events.last?.event == "finished")
+        #expect(try await program.run("list").output.isEmpty, "the entry is gone with the delivery")
+        return end.events
+    }
+
+    /// What `show` or `log` say of the download, in words.
+    func says(_ command: String) async throws -> String {
+        try await program.run(command, try origin.url()).output
+    }
+
+    private func arguments(_ more: [String]) throws -> [String] {
+        ["get", try origin.url(), "--output", output, "--json"] + options + more
+    }
+}
+
+/// A line of what `get --json` prints.
+struct Event: Decodable {
+    var event: String
+    var offset: Int64?
+    var reason: String?
+    var message: String?
+    var receivedBytes: Int64?
+    var reusedBytes: Int64?
+
+    static func all(in path: String) throws -> [Event] {
+        all(inText: String(decoding: try Files.bytes(path), as: UTF8.self))
+    }
+
+    /// The last line may be half written, and is left out then.
+    static func all(inText text: String) -> [Event] {
+        text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
+    }
+}
+
+extension [Event] {
+    /// How much of the file had come at the last time, none right after a start or a new start.
+    var receivedSinceStart: Int64 {
+        reduce(0) { received, event in
+            switch event.event {
+            case "started", "restarted": 0
+            case "progress": event.receivedBytes ?? received
+            default: received
+            }
+        }
+    }
+
+    /// The first event of a kind.
+    func first(_ name: String) -> Event? { first { $0.event == name } }
+
+    /// Why it started over, each time.
+    var restarts: [String] { compactMap { $0.event == "restarted" ? $0.reason : nil } }
+}
