@@ -115,7 +115,8 @@ let package = Package(
             name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         .testTarget(
-            name: "RealOriginTests", dependencies: ["TestSupport", "resumectl"], swiftSettings: testSettings),
+            name: "RealOriginTests", dependencies: ["ResumeHTTP", "TestSupport", "resumectl"],
+            swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(
             name: "ReadmeExample", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],

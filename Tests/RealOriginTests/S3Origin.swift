@@ -72,7 +72,7 @@ final class S3Origin: RealOrigin {
     private func put(_ path: String, coding: String) async throws -> [String] {
         // What is used of the network must not depend on the machine's proxies.
         let outcome = try await Shell.outcome(
-            Self.python, ["-c", Self.script, "\(port)", path, coding], environment: ["NO_PROXY": "127.0.0.1"])
+            Self.python, ["-c", Self.script, "\(port)", path, coding], environment: ["no_proxy": "127.0.0.1"])
         guard outcome.status == 0 else { throw Shell.Failure(description: "boto3: \(outcome.errors)") }
         return outcome.output.split(separator: "\n").map(String.init)
     }

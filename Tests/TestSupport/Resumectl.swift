@@ -16,8 +16,8 @@ package struct Resumectl: Sendable {
         self.folder = folder
     }
 
-    /// What the program needs to know beside its arguments.
-    package var environment: [String: String] { ["RESUMECTL_STORE": folder["store"]] }
+    /// What the program needs to know beside its arguments: its store, and to go to loopback by itself.
+    package var environment: [String: String] { ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"] }
 
     /// Runs it to its end.
     ///

@@ -1,0 +1,58 @@
+import ResumeHTTP
+import TestSupport
+import Testing
+
+/// Each way to make a server compare, with servers that know some of them only.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct ConditionTests {
+    @Test("An unchanged file goes on", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
+    func unchanged(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {
+        let options = ["--condition", condition.rawValue]
+        let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes), options: options) {
+            try await $0.cut()
+            let events = try await $0.delivers(Visit.bytes)
+            #expect(events.first("resumed")?.offset ?? 0 > 0, "\(events)")
+            #expect(events.restarts.isEmpty)
+        }
+        #expect(statuses == [200, 206])
+    }
+
+    @Test("A changed file comes new and whole", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
+    func changed(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {
+        let options = ["--condition", condition.rawValue]
+        let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes), options: options) {
+            try await $0.cut()
+            try await $0.origin.publish(PublishedFile(bytes: Visit.otherBytes, modified: "2024-01-01 00:00:02"))
+            let events = try await $0.delivers(Visit.otherBytes)
+            #expect(events.restarts.count == 1 && events.last?.reusedBytes == 0, "\(events)")
+        }
+        #expect(statuses == Self.answersToChanged(kind, condition))
+    }
+
+    /// What a server says when the file is another one.
+    ///
+    /// lighttpd does not know If-Match, and moto not If-Range: both send a part of the other file, and only the tag on
+    /// it tells.
+    private static func answersToChanged(_ kind: OriginKind, _ condition: ResumePolicy.Condition) -> [Int] {
+        switch (condition, kind) {
+        case (.ifRange, .s3), (.ifMatch, .lighttpd): [200, 206, 200]
+        case (.ifMatch, _): [200, 412, 200]
+        // After a HEAD no part is asked for.
+        case (.ifRange, _), (.head, _): [200, 200]
+        }
+    }
+
+    @Test(
+        "Other bytes under the same tag, which no condition finds out: never mixed",
+        arguments: OriginKind.fileServers, [ResumePolicy.Condition.ifMatch, .head])
+    func replaced(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {
+        let options = ["--condition", condition.rawValue]
+        let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes), options: options) {
+            try await $0.cut()
+            try await $0.origin.publish(PublishedFile(bytes: Visit.otherBytes))
+            let events = try await $0.delivers(Visit.otherBytes)
+            #expect(events.restarts == ["held-bytes-differ"], "\(events)")
+        }
+        #expect(statuses == [200, 206, 200])
+    }
+}
