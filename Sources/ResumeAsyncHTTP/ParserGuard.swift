@@ -41,7 +41,8 @@ final class ParserGuard: ChannelInboundHandler {
     }
 }
 
-/// Sees what the parser makes, and ends a connection that brings interim answers (1xx) without an end.
+/// Sees what the parser makes, and ends a connection that brings interim answers (1xx) without an end, or a status that
+/// is none: async-http-client takes one below 100 for an interim answer, and ends the program when a body follows.
 private final class AnswerGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
@@ -60,14 +61,24 @@ private final class AnswerGuard: ChannelInboundHandler {
         parser.count = 0
         if case .head(let head) = unwrapInboundIn(data) {
             interim = (100..<200).contains(head.status.code) ? interim + 1 : 0
-            guard interim <= Self.limit else {
-                context.fireErrorCaught(
-                    TransportError(
-                        .invalidResponse,
-                        "The server sent more than \(Self.limit) interim answers (1xx)."))
-                return context.close(promise: nil)
+            if interim > Self.limit {
+                return refuse("The server sent more than \(Self.limit) interim answers (1xx).", context)
+            }
+            if head.status.code < 100 {
+                return refuse("The server's answer is not valid HTTP: the status \(head.status.code).", context)
             }
         }
         context.fireChannelRead(data)
+    }
+
+    /// The client drops what came in the same turn as an error, unless it is told that the turn is over.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.fireChannelReadComplete()
+        context.fireErrorCaught(error)
+    }
+
+    private func refuse(_ message: String, _ context: ChannelHandlerContext) {
+        context.fireErrorCaught(TransportError(.invalidResponse, message))
+        context.close(promise: nil)
     }
 }
