@@ -53,7 +53,7 @@ struct CollectorTests {
         }
     }
 
-    @Test("T22, T23: what is in use is never taken, and the next ones are tried")
+    @Test("M09, T22, T23: what is in use is never taken, and the next ones are tried")
     func inUse() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])

@@ -8,7 +8,7 @@ import Testing
 /// What a review in the role of an attacker found.
 @Suite(.timeLimit(.minutes(1)))
 struct HostileTests {
-    @Test("A blob that is longer than what counts is delivered at its right length")
+    @Test("A23: a blob that is longer than what counts is delivered at its right length")
     func longBlob() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
@@ -20,6 +20,29 @@ struct HostileTests {
             let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
             try await Shell.run("truncate", "-s", "400000", folder["store/blobs/\(blob)"])
             let again = try await TransferTests.begin(store)
+            try await server.fill(again)
+            try await again.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == server.content)
+        }
+    }
+
+    @Test(
+        "L05: a link, FIFO or folder in place of a blob is neither followed nor waited for",
+        arguments: [["ln", "-s", "/etc/passwd"], ["mkfifo"], ["mkdir"], ["ln", "-s", "/dev/zero"]])
+    func wrongBlob(command: [String]) async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer, upTo: 200_000)
+            try await transfer.close()
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            let path = folder["store/blobs/\(name)"]
+            try FileManager.default.removeItem(atPath: path)
+            let made = try await Shell.outcome(command[0], Array(command.dropFirst()) + [path])
+            #expect(made.status == 0)
+            let again = try await TransferTests.begin(store)
+            #expect(await again.partial.length == 0)
             try await server.fill(again)
             try await again.deliver(to: Destination(checking: folder["out"]))
             #expect(try Files.bytes(folder["out"]) == server.content)

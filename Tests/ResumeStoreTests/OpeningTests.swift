@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeMigrations
 import ResumeSQLite
@@ -44,6 +45,35 @@ struct OpeningTests {
         }
     }
 
+    @Test("A database of the first release is taken over, and its partial continued")
+    func firstRelease() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let old = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(old)
+            try await server.fill(transfer, upTo: 200_000)
+            try await transfer.close()
+            await old.close()
+            // As the first migration alone left it.
+            try TransferTests.sql(
+                folder,
+                """
+                ALTER TABLE download DROP COLUMN selection;
+                ALTER TABLE download DROP COLUMN content_coding;
+                ALTER TABLE download DROP COLUMN gone_at;
+                PRAGMA user_version = 1;
+                """)
+            let store = try await DownloadStore.open(at: folder["store"])
+            let again = try await TransferTests.begin(store)
+            #expect(await again.partial.length == 200_000)
+            #expect(await again.plan().fields[.ifRange] == server.etag)
+            try await again.close()
+            await store.close()
+            let version = try Connection.open(path: folder["store/store.sqlite"]).integer("PRAGMA user_version")
+            #expect(version == Migration.all.last?.version)
+        }
+    }
+
     @Test("A database of a newer release is refused and left as it is")
     func newer() async throws {
         try await TemporaryFolder.with { folder in
@@ -57,7 +87,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "T42: a planted trigger or view is refused",
+        "L07, T42: a planted trigger or view is refused",
         arguments: [
             "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM download; END",
             "CREATE VIEW v AS SELECT * FROM event",
@@ -99,7 +129,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "T41: a FIFO, link, folder or device in place of a file is refused and does not hang",
+        "L07, T41: a FIFO, link, folder or device in place of a file is refused and does not hang",
         arguments: [
             ["mkfifo"], ["ln", "-s", "/etc/passwd"], ["mkdir"], ["ln", "-s", "/dev/zero"],
         ])
@@ -119,7 +149,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("T18: a row that cannot be read is set aside; the others work")
+    @Test("L06, T18: a row that cannot be read, or that names a file elsewhere, is set aside; the others work")
     func badRow() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])

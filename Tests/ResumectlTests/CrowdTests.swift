@@ -55,7 +55,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("Sixteen processes, sixteen URLs, the collector running: all done, and the database is whole")
+    @Test("M09: sixteen processes, sixteen URLs, the collector running: all done, and the database is whole")
     func sixteen() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)

@@ -1,4 +1,4 @@
-internal import OriginServer
+package import OriginServer
 
 extension Scenario {
     package static let all = validators + ranges + wholes + unsatisfiable + framing + codings + statuses
@@ -184,6 +184,6 @@ extension Scenario {
 
 extension OriginRequest {
     /// A request for the whole.
-    static let whole = OriginRequest(
+    package static let whole = OriginRequest(
         number: 1, connection: 1, method: "GET", target: "/", version: "HTTP/1.1", fields: [])
 }

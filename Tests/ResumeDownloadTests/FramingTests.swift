@@ -1,0 +1,220 @@
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// How a body is framed, and what of it counts when that goes wrong.
+@Suite(.timeLimit(.minutes(2)))
+struct FramingTests {
+    private static func chunked(_ end: String) -> Response {
+        let fields = [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")]
+        return Response([
+            .head(status: "200 OK", fields: fields), .chunked(Resource.old.content, 0..<60_000, chunkSize: 6000),
+            .raw(Array(end.utf8)), .close,
+        ])
+    }
+
+    /// The first answer is odd, and the next ones are honest.
+    private static func odd(_ answer: Response) -> Origin.Handler {
+        { $0.number == 1 ? answer : .file(.old, for: $0) }
+    }
+
+    @Test(
+        "F01, F02, F04: what came before a cut or before garbage is kept, and continued in the same run",
+        arguments: [
+            ("F01", .file(.old, for: .whole, cutAfter: 60_000)), ("F04: no size", chunked("xyz\r\n")),
+            ("F04: overflow", chunked("FFFFFFFFFFFFFFFFFF\r\n")), ("F04: negative", chunked("-5\r\nhello\r\n")),
+            ("F03: no last chunk", chunked("")), ("F04: no end of line", chunked("5hello")),
+        ] as [(String, Response)])
+    func cut(title: String, answer: Response) async throws {
+        try await Origin.with(Self.odd(answer)) { origin in
+            let result = try await origin.get()
+            #expect(try origin.hasDelivered(.old), "\(title)")
+            #expect(result.isLengthVerified)
+            let range = origin.server.requests.last?.field("Range")
+            #expect(range == "bytes=55904-", "\(title)")
+        }
+    }
+
+    @Test("F05, D08: a body that ends with its connection is whole by the rule, and said to be unverified")
+    func closeDelimited() async throws {
+        let handler: Origin.Handler = { _ in
+            var resource = Resource.old
+            resource.framing = .untilClose
+            return .file(resource, for: .whole)
+        }
+        try await Origin.with(handler) { origin in
+            let result = try await origin.get()
+            #expect(!result.isLengthVerified)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("F11: bytes after the announced length are not the file's, and not the next answer's")
+    func surplus() async throws {
+        let body = Resource.old.bytes + Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad".utf8)
+        let fields = [("ETag", "\"a\""), ("Content-Length", "100000")]
+        let answer = Response([.head(status: "200 OK", fields: fields), .raw(body), .close])
+        try await Origin.with({ _ in answer }) { origin in
+            for _ in 0..<2 {
+                _ = try await origin.get()
+                #expect(try origin.hasDelivered(.old))
+            }
+        }
+    }
+
+    @Test(
+        "F16, F15, F07 to F10, G09, I16: what is no valid message is refused, and nothing of it is stored",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nETag: \"a\u{0}b\"\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nE Tag: \"a\"\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 2OO OK\r\nContent-Length: 5\r\n\r\nhello", "HTTP/1.1 099 OK\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+            "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\nhello",
+            // A receiver may take LF alone for the end of a line (RFC 9112, 2.2); the parser of NIO does not.
+            "HTTP/1.1 200 OK\nETag: \"a\"\nContent-Length: 5\n\nhello",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "hello\r\n",
+        ])
+    func invalid(message: String) async throws {
+        try await Origin.with({ _ in Response([.raw(Array(message.utf8)), .close]) }) { origin in
+            let error = await origin.failure { $0.limits.retries = 1 }
+            #expect(error != nil)
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 0)
+        }
+    }
+
+    @Test("F18: HTTP/1.0 with Content-Range")
+    func http10() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in
+                let body = Resource.old.content.bytes(in: 55_904..<100_000)
+                let head =
+                    "HTTP/1.0 206 Partial Content\r\nETag: \"a\"\r\nContent-Range: bytes 55904-99999/100000\r\n"
+                    + "Content-Length: \(body.count)\r\n\r\n"
+                return Response([.raw(Array(head.utf8) + body), .close])
+            }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("F21: a trickle is no progress for ever")
+    func trickle() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in
+                var steps = Response.part(from: 55_904).steps
+                steps[1] = .trickle(Resource.old.content, 55_904..<100_000, bytesPerStep: 1, milliseconds: 20)
+                return Response(steps)
+            }
+            let error = await origin.failure { $0.limits.retries = 0 }
+            #expect(error?.code == .unreachable)
+            #expect(error?.reason.code.rawValue == "stalled")
+        }
+    }
+
+    @Test("F23: a connection that the server closed between two answers costs a retry at most")
+    func idleClosed() async throws {
+        // Each answer says that the connection stays, and then ends it.
+        let handler: Origin.Handler = { request in
+            let length = request.number == 1 ? 60_000 : 100_000
+            return Response(
+                Response.part(from: 0, to: Int64(length), range: "bytes 0-\(length - 1)/100000").settingStatus("200 OK")
+                    .settingField("Content-Length", to: "100000").steps + [.close])
+        }
+        try await Origin.with(handler) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("F24, E05: the body of an answer that is not wanted is not taken for the next answer")
+    func unread() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                guard request.field("Range") != nil else { return .file(.new, for: request) }
+                let page = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad".utf8)
+                return .status("416 Range Not Satisfiable", body: page)
+            }
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.new))
+        }
+    }
+
+    @Test("F25: fields in the trailer change nothing")
+    func trailers() async throws {
+        // A Content-Length in a trailer makes the message invalid for NIO's parser: see below.
+        let trailer = "0\r\nETag: \"z\"\r\nLast-Modified: x\r\nContent-Range: bytes 0-4/5\r\n\r\n"
+        let answer = Response([
+            .head(status: "200 OK", fields: [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")]),
+            .chunked(Resource.old.content, Resource.old.content.all, chunkSize: 9000), .raw(Array(trailer.utf8)),
+        ])
+        try await Origin.with({ _ in answer }) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test(
+        "J02: lengths around those of chunks and buffers", arguments: [1, 2, 4095, 4096, 4097, 65_535, 65_536, 262_145])
+    func lengths(length: Int64) async throws {
+        var resource = Resource(Content(length: length, seed: 3), etag: "\"a\"")
+        resource.framing = .chunked(size: 4096)
+        let served = resource
+        try await Origin.with({ .file(served, for: $0) }) { origin in
+            let result = try await origin.get()
+            #expect(result.totalBytes == length)
+            #expect(try origin.hasDelivered(served))
+        }
+    }
+
+    @Test("F25: a length in the trailer, which the parser does not take, delivers nothing wrong")
+    func lengthInTrailer() async throws {
+        let odd = Self.chunked("0\r\nContent-Length: 5\r\n\r\n")
+        try await Origin.with(Self.odd(odd)) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("J03: a length that is not known until the end is learned, also over a cut")
+    func learned() async throws {
+        let handler: Origin.Handler = { request in
+            var resource = Resource.old
+            resource.framing = .chunked(size: 5000)
+            return .file(resource, for: request, cutAfter: request.number == 1 ? 60_000 : nil)
+        }
+        try await Origin.with(handler) { origin in
+            let result = try await origin.get()
+            #expect(result.totalBytes == 100_000)
+            #expect(result.isLengthVerified)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("J05: a length beyond what is allowed, or beyond the disk, is refused before the first byte is written")
+    func tooLong() async throws {
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let error = await origin.failure { $0.maximumLength = 99_999 }
+            #expect(error?.code == .tooLarge)
+            let entries = try await origin.store.entries()
+            #expect(entries.isEmpty)
+        }
+        let huge = Response([.head(status: "200 OK", fields: [("Content-Length", "\(1 << 60)")]), .hold])
+        try await Origin.with({ _ in huge }) { origin in
+            do {
+                _ = try await origin.get()
+                Issue.record("An exabyte was taken.")
+            } catch let error as StoreError {
+                #expect(error.code == .noSpace)
+            }
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 0)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// Redirects, and who is told what on the way, on the wire.
+@Suite(.timeLimit(.minutes(2)))
+struct RedirectTests {
+    private static func redirect(_ status: Int = 302, to location: String, body: Int = 0) -> Response {
+        .status(
+            "\(status) Elsewhere", fields: [("Location", location)], body: Array(repeating: 0x61, count: body))
+    }
+
+    @Test("H01: range and condition go along on every hop", arguments: [301, 302, 303, 307, 308])
+    func resumed(status: Int) async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                switch request.path {
+                case "/file": Self.redirect(status, to: "/second")
+                case "/second": Self.redirect(status, to: "third?signature=1#fragment")
+                default: .file(.old, for: request)
+                }
+            }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+            let requests = origin.requests(after: 1)
+            #expect(requests.map(\.target) == ["/file", "/second", "/third?signature=1"])
+            let conditions = requests.map { "\($0.field("Range") ?? "") \($0.field("If-Range") ?? "")" }
+            #expect(conditions == Array(repeating: "bytes=55904- \"a\"", count: 3))
+        }
+    }
+
+    @Test("H02: a target that is signed anew each time is the same download")
+    func signed() async throws {
+        let handler: Origin.Handler = { request in
+            request.path == "/file"
+                ? Self.redirect(to: "/cdn?signature=\(request.number)")
+                : .file(.old, for: request, cutAfter: request.number == 2 ? 60_000 : nil)
+        }
+        try await Origin.with(handler) { origin in
+            let result = try await origin.get()
+            #expect(result.totalBytes == 100_000)
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.last?.field("Range") == "bytes=55904-")
+        }
+    }
+
+    @Test("H03: a target elsewhere with the same tag and other bytes is found out")
+    func sameTagElsewhere() async throws {
+        try await OriginServer.withServer(handler: { .file(.disguised, for: $0) }) { other in
+            try await Origin.afterCut { origin in
+                let location = other.baseURL + "/file"
+                origin.server.setHandler { _ in Self.redirect(to: location) }
+                _ = try await origin.get()
+                #expect(try origin.hasDelivered(.disguised))
+                #expect(try await origin.reasons().contains("held-bytes-differ"))
+            }
+        }
+    }
+
+    @Test("L09, H03: the same key at another origin: what is held is compared there, whatever was asked for")
+    func movedOrigin() async throws {
+        try await OriginServer.withServer(handler: { .file(.disguised, for: $0) }) { other in
+            try await Origin.afterCut(configure: { $0.key = "image" }) { origin in
+                let result = try await Engine.get(
+                    other.baseURL + "/file", to: origin.folder["out"], store: origin.store
+                ) { request in
+                    request.key = "image"
+                    request.overlap = 0
+                }
+                #expect(result.reusedBytes == 0)
+                #expect(try origin.hasDelivered(.disguised))
+            }
+        }
+    }
+
+    @Test("H04: a target that ignores ranges is taken from the start")
+    func wholeElsewhere() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                guard request.path != "/file" else { return Self.redirect(to: "/plain") }
+                var resource = Resource.new
+                resource.ignoresRange = true
+                return .file(resource, for: request)
+            }
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.new))
+        }
+    }
+
+    @Test(
+        "H06, H07, H08, T36: secrets stop at the origin that they are meant for", arguments: ["127.0.0.1", "localhost"])
+    func secrets(host: String) async throws {
+        try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { other in
+            let there = "http://\(host):\(other.port)/there"
+            try await Origin.with({ _ in .status("404 Not Found") }) { origin in
+                let back = origin.server.baseURL + "/back"
+                other.setHandler { _ in Self.redirect(to: back) }
+                origin.server.setHandler { request in
+                    request.path == "/file" ? Self.redirect(to: there) : .file(.old, for: request)
+                }
+                let secret = try #require(HTTPField.Name("X-Api-Key"))
+                _ = try await origin.get { request in
+                    request.fields[.authorization] = "Bearer 1"
+                    request.fields[.cookie] = "a=b"
+                    request.fields[.proxyAuthorization] = "Basic 1"
+                    request.fields[secret] = "key"
+                    request.secretFields = [secret]
+                    request.fields[.acceptLanguage] = "de"
+                }
+                let names = ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "Accept-Language"]
+                let sent = { (request: OriginRequest?) in names.filter { request?.field($0) != nil } }
+                #expect(sent(origin.server.requests.first) == names)
+                #expect(sent(other.requests.first) == ["Accept-Language"])
+                // Nor are they taken up again on the way back.
+                #expect(sent(origin.server.requests.last) == ["Accept-Language"])
+                #expect(try origin.hasDelivered(.old))
+            }
+        }
+    }
+
+    @Test(
+        "H10, H11, H12, H15: what cannot be followed is refused, and what is held stays",
+        arguments: [
+            (302, "/file"), (302, "file:///etc/passwd"), (302, "ftp://127.0.0.1/file"), (302, "data:,x"),
+            (302, "javascript:1"), (302, "http:///x"), (302, "http://%2e%2e%2fx/"), (302, "http://a b/"), (302, ""),
+            (300, "/other"), (304, "/other"),
+        ])
+    func refused(status: Int, location: String) async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in Self.redirect(status, to: location) }
+            let error = await origin.failure()
+            #expect(error?.code == .refused)
+            #expect(origin.requests(after: 1).count <= 21)
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 60_000)
+        }
+    }
+
+    @Test("H14: the body of a redirect is not waited for, and not written")
+    func largeBody() async throws {
+        try await Origin.with({ request in
+            request.path == "/file" ? Self.redirect(to: "/other", body: 40 << 20) : .file(.old, for: request)
+        }) { origin in
+            let result = try await origin.get()
+            #expect(result.fetchedBytes == 100_000)
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.bodyBytesSent < 30 << 20)
+        }
+    }
+
+    @Test("L08: whoever asks is asked about each URL before a request goes there")
+    func permits() async throws {
+        try await Origin.with({ request in
+            request.path == "/file" ? Self.redirect(to: "http://169.254.169.254/latest") : .file(.old, for: request)
+        }) { origin in
+            let error = await origin.failure { request in
+                request.permits = { $0.host == "127.0.0.1" }
+            }
+            #expect(error?.reason.code.rawValue == "not-permitted")
+            #expect(error?.reason.text.contains("169.254.169.254") == true)
+            let none = await origin.failure { $0.permits = { _ in false } }
+            #expect(none?.code == .refused)
+            #expect(origin.server.requests.count == 1)
+        }
+    }
+
+    @Test("L08: an address that is not permitted is connected to, and sent nothing")
+    func permitsAddress() async throws {
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let error = await origin.failure(
+                transport: .init(connectTimeout: 5, threads: 1, permitsAddress: { $0 != "127.0.0.1" }))
+            #expect(error?.code == .refused)
+            #expect(error?.reason.code.rawValue == "address-not-permitted")
+            #expect(origin.server.requests.isEmpty)
+            _ = try await origin.get(
+                transport: .init(connectTimeout: 5, threads: 1, permitsAddress: { $0 == "127.0.0.1" }))
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+}

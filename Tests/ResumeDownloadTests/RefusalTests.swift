@@ -1,0 +1,227 @@
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import Synchronization
+import TestSupport
+import Testing
+
+/// Refused for now and refused for good, on the wire.
+@Suite(.timeLimit(.minutes(2)))
+struct RefusalTests {
+    @Test("I01, I02, I13, T32: a new URL continues what an expired one began", arguments: [401, 403, 407, 451])
+    func renewed(status: Int) async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.target == "/file?X-Amz-Signature=new" && request.field("X-Token") == "2"
+                    ? .file(.old, for: request)
+                    : .status("\(status) No", fields: [("WWW-Authenticate", "Bearer")])
+            }
+            let fresh = try DownloadURL(origin.url + "?X-Amz-Signature=new")
+            let asked = Mutex<[Int]>([])
+            let name = try #require(HTTPField.Name("X-Token"))
+            let result = try await origin.get { request in
+                request.renewal = { refusal in
+                    asked.withLock { $0.append(refusal.status) }
+                    return Renewal(url: fresh, fields: [name: "2"])
+                }
+            }
+            #expect(asked.withLock { $0 } == [status])
+            #expect(result.reusedBytes == 60_000)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("I02: a renewal that does not help is asked for a few times only; none is an error, and what is held stays")
+    func notRenewed() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in .status("403 Forbidden", body: Array("<Error>".utf8)) }
+            let asked = Mutex(0)
+            let error = await origin.failure { request in
+                request.renewal = { _ in
+                    asked.withLock { $0 += 1 }
+                    return Renewal()
+                }
+            }
+            #expect(error?.status == 403)
+            #expect(asked.withLock { $0 } == 3)
+            let none = await origin.failure { $0.renewal = { _ in nil } }
+            #expect(none?.status == 403)
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 60_000)
+        }
+    }
+
+    @Test(
+        "I03: 404 and 410 keep what is held for a grace period, and forget it when the file is back",
+        arguments: [404, 410])
+    func gone(status: Int) async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in .status("\(status) Gone") }
+            let error = await origin.failure()
+            #expect(error?.status == status)
+            let entry = try #require(try await origin.store.entries().first)
+            #expect(entry.receivedBytes == 60_000)
+            #expect(entry.goneAt != nil)
+            // Within the period nothing is taken.
+            #expect(try await origin.store.collect().removed.isEmpty)
+            origin.server.setHandler { .file(.old, for: $0, cutAfter: 10_000) }
+            _ = await origin.failure { $0.limits.retries = 0 }
+            #expect(try await origin.store.entries().first?.goneAt == nil)
+        }
+    }
+
+    @Test("I03: after the grace period it goes, with the reason")
+    func graceOver() async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: { .file(.old, for: $0, cutAfter: 60_000) }) { server in
+                let store = try await DownloadStore.open(
+                    at: folder["store"], configuration: .init(gracePeriod: -1))
+                let url = server.baseURL + "/file"
+                for _ in 0..<2 {
+                    await #expect(throws: DownloadError.self) {
+                        try await Engine.get(url, to: folder["out"], store: store) { $0.limits.retries = 0 }
+                    }
+                    server.setHandler { _ in .status("404 Not Found") }
+                }
+                let report = try await store.collect()
+                #expect(report.removed.map(\.reason.code.rawValue) == ["gone"])
+                await store.close()
+            }
+        }
+    }
+
+    @Test("I04: 429 with Retry-After is waited for")
+    func retryAfter() async throws {
+        try await Origin.afterCut { origin in
+            let started = ContinuousClock.now
+            origin.server.setHandler { request in
+                request.number == 2
+                    ? .status("429 Too Many Requests", fields: [("Retry-After", "1")]) : .file(.old, for: request)
+            }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 60_000)
+            #expect(ContinuousClock.now - started >= .seconds(1))
+        }
+    }
+
+    @Test("I08: progress renews the budget, and no progress uses it up")
+    func budget() async throws {
+        // Each answer brings a little, then the next one nothing.
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.number.isMultiple(of: 2)
+                    ? .status("503 Service Unavailable") : .file(.old, for: request, cutAfter: 12_000)
+            }
+            let result = try await origin.get { $0.limits.retries = 2 }
+            #expect(result.totalBytes == 100_000)
+            #expect(origin.requests(after: 1).count > 6)
+        }
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in .status("503 Service Unavailable") }
+            let error = await origin.failure { $0.limits.retries = 2 }
+            #expect(error?.code == .unreachable)
+            #expect(error?.status == 503)
+            #expect(origin.requests(after: 1).count == 3)
+        }
+    }
+
+    @Test("B14, T11: replicas that disagree end in an error of their own, after a few starts")
+    func unstable() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                .file(request.number.isMultiple(of: 2) ? .new : .old, for: request, cutAfter: 20_000)
+            }
+            let error = await origin.failure { $0.limits.retries = 20 }
+            #expect(error?.code == .unstable)
+            #expect(origin.requests(after: 1).count <= 12)
+        }
+    }
+
+    @Test("B20: two generations, one after the other, are never in one blob")
+    func generations() async throws {
+        try await Origin.afterCut { origin in
+            let first = try await origin.store.entries().first?.chunks.first?.path
+            origin.server.setHandler { .file(.new, for: $0, cutAfter: 70_000) }
+            _ = await origin.failure { $0.limits.retries = 0 }
+            let entry = try #require(try await origin.store.entries().first)
+            #expect(entry.chunks.first?.path != first)
+            #expect(entry.representation?.entityTag?.rawValue == "\"b\"")
+            origin.server.setHandler { .file(.old, for: $0) }
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("I15: no connection and no such host are told apart, and what is held stays")
+    func noConnection() async throws {
+        try await Origin.afterCut(configure: { $0.key = "file" }) { origin in
+            for (url, code) in [
+                ("http://127.0.0.1:1/file", "not-connected"), ("http://no-such-host.invalid/file", "name-not-resolved"),
+            ] {
+                do {
+                    _ = try await Engine.get(url, to: origin.folder["out"], store: origin.store) { $0.key = "file" }
+                    Issue.record("\(url) was delivered.")
+                } catch let error as DownloadError {
+                    #expect(error.code == .unreachable)
+                    #expect(error.reason.code.rawValue == code)
+                }
+            }
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 60_000)
+        }
+    }
+
+    @Test(
+        "M01, M02, D13: hints that change nothing: immutable, no-store, and Accept-Ranges of a server that ignores them",
+        arguments: [("Cache-Control", "immutable"), ("Cache-Control", "no-store"), ("Accept-Ranges", "bytes")])
+    func hints(name: String, value: String) async throws {
+        let hinted: Origin.Handler = { request in
+            var resource = Resource.old
+            resource.extraFields = [(name, value)]
+            return .file(resource, for: request, cutAfter: request.number == 1 ? 60_000 : nil)
+        }
+        // no-store speaks to caches (RFC 9111, 5.2.2.5). What is kept here is a part of a file that its user asked for, in
+        // a folder of his own, and he would not want it fetched twice: so the partial is kept.
+        try await Origin.with(hinted) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+            let last = try #require(origin.server.requests.last)
+            #expect(last.field("Range") == "bytes=55904-")
+            #expect(last.field("If-Range") == "\"a\"")
+        }
+        try await Origin.with({ request in
+            var resource = Resource.old
+            resource.ignoresRange = true
+            return .file(resource, for: request, cutAfter: request.number == 1 ? 60_000 : nil)
+        }) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test(
+        "G03, G08: a coded answer is refused; asked for, it is stored as it was sent, resumed, and limited in wire bytes"
+    )
+    func coded() async throws {
+        let handler: Origin.Handler = { request in
+            var resource = Resource.old
+            resource.extraFields = [("Content-Encoding", "gzip")]
+            return .file(resource, for: request, cutAfter: request.number == 2 ? 60_000 : nil)
+        }
+        try await Origin.with(handler) { origin in
+            let error = await origin.failure()
+            #expect(error?.reason.code.rawValue == "content-coded")
+            let result = try await origin.get { request in
+                request.acceptEncoding = "gzip"
+                request.maximumLength = 100_000
+            }
+            #expect(result.contentCoding == "gzip")
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.requests(after: 1).map { $0.field("Accept-Encoding") } == ["gzip", "gzip"])
+            #expect(origin.server.requests.last?.field("Range") == "bytes=55904-")
+        }
+    }
+}
