@@ -22,7 +22,7 @@ setup:
 	@Scripts/install.sh libsqlite3-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl openssl tinyproxy-bin
 	@Scripts/install-moto.sh .build/moto
 
 build: setup

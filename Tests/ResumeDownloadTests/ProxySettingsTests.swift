@@ -48,7 +48,9 @@ struct ProxySettingsTests {
         }
     }
 
-    @Test("What is no proxy is an error that names the variable", arguments: ["https://p:1", "ftp://p", "http://", ":", "p q"])
+    @Test(
+        "What is no proxy is an error that names the variable",
+        arguments: ["https://p:1", "ftp://p", "http://", ":", "p q"])
     func unusable(value: String) {
         #expect(throws: ProxySettings.Problem(variable: "http_proxy")) {
             _ = try ProxySettings(environment: ["http_proxy": value])

@@ -6,6 +6,8 @@ package final class Nginx {
     package let port: Int
     /// The folder that it serves.
     package let root: String
+    /// The port where it speaks TLS, HTTP/2 included.
+    private let securePort: Int
     private let process: ChildProcess
     private let folder: TemporaryFolder
 
@@ -17,22 +19,36 @@ package final class Nginx {
     /// - Parameters:
     ///   - root: A folder.
     ///   - rate: How fast `/slow/` is, in nginx's notation for bytes a second.
+    ///   - secure: Speaks TLS as well, with a ``certificate`` of its own.
     /// - Throws: Where it does not start.
-    package init(serving root: String, rate: String = "40m") async throws {
+    package init(serving root: String, rate: String = "40m", secure: Bool = false) async throws {
         self.root = root
         folder = try TemporaryFolder()
         port = try Loopback.freePort()
+        securePort = try Loopback.freePort()
+        var tls = ""
+        if secure {
+            let pem = folder["certificate.pem"]
+            try await Shell.run(
+                "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+                "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder["key.pem"], "-out", pem)
+            try await Shell.run("sh", "-c", "cat '\(folder["key.pem"])' >> '\(pem)'")
+            tls = "listen 127.0.0.1:\(securePort) ssl http2; ssl_certificate \(pem); ssl_certificate_key \(pem);"
+        }
         let configuration = """
             daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log error.log;
             events { worker_connections 256; }
             http {
                 log_format bytes '$status $body_bytes_sent "$http_range"';
+                log_format protocol '$server_protocol';
                 access_log access.log bytes;
+                access_log protocol.log protocol;
                 client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
                 uwsgi_temp_path uwsgi; scgi_temp_path scgi;
                 sendfile on;
                 server {
                     listen 127.0.0.1:\(port);
+                    \(tls)
                     root \(root);
                     location /slow/ { alias \(root)/; limit_rate \(rate); }
                 }
@@ -47,6 +63,19 @@ package final class Nginx {
 
     /// The address of a file.
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
+
+    /// The address of a file by TLS.
+    package func secureURL(_ path: String) -> String { "https://127.0.0.1:\(securePort)/\(path)" }
+
+    /// Its certificate, with the key behind it, in PEM form.
+    package var certificate: String { folder["certificate.pem"] }
+
+    /// The protocol of each request.
+    ///
+    /// - Throws: Where the log cannot be read.
+    package func protocols() throws -> [String] {
+        String(decoding: try Files.bytes(folder["protocol.log"]), as: UTF8.self).split(separator: "\n").map(String.init)
+    }
 
     /// A line for each request: status, bytes of body sent, range.
     ///

@@ -1,0 +1,170 @@
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// Proxies, TLS and HTTP/2 with real peers: tinyproxy, nginx, and OpenSSL by way of Python.
+@Suite(.timeLimit(.minutes(3)))
+struct TransportTests {
+    private static let content = sampleBytes(3_000_000)
+
+    /// A proxy, and nginx with TLS behind it.
+    private struct Peers {
+        let folder: TemporaryFolder
+        let nginx: Nginx
+        let proxy: Tinyproxy
+        let program: Resumectl
+
+        /// Gets the file over TLS, trusting the test's own certificate.
+        func get(_ more: [String] = [], environment: [String: String] = [:]) async throws -> Shell.Outcome {
+            let get = ["get", nginx.secureURL("file.bin"), "-o", folder["out"], "--cacert", nginx.certificate]
+            return try await Shell.outcome(
+                Resumectl.path, get + more,
+                environment: program.environment.merging(["no_proxy": ""]) { $1 }.merging(environment) { $1 })
+        }
+
+        func hasDelivered() throws -> Bool { try Files.bytes(folder["out"]) == TransportTests.content }
+    }
+
+    private static func with(_ body: (Peers) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["www"])
+            try Files.write(content, to: folder["www/file.bin"])
+            let nginx = try await Nginx(serving: folder["www"], secure: true)
+            let proxy = try await Tinyproxy()
+            do {
+                try await body(Peers(folder: folder, nginx: nginx, proxy: proxy, program: Resumectl(folder: folder)))
+            } catch {
+                await nginx.stop()
+                await proxy.stop()
+                throw error
+            }
+            await nginx.stop()
+            await proxy.stop()
+        }
+    }
+
+    @Test("TLS with a certificate that is trusted, and none without", arguments: [false, true])
+    func tls(http2: Bool) async throws {
+        try await Self.with { peers in
+            let outcome = try await peers.get(http2 ? ["--http2"] : [])
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(try peers.hasDelivered())
+            let protocols = try peers.nginx.protocols()
+            #expect(protocols == [http2 ? "HTTP/2.0" : "HTTP/1.1"])
+            let untrusted = try await peers.program.run(
+                "get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["no"])
+            #expect(untrusted.status == 1)
+            #expect(untrusted.errors.contains("not trusted"))
+        }
+    }
+
+    @Test("HTTP/2: killed and continued")
+    func http2Resumed() async throws {
+        try await Self.with { peers in
+            let slow = ["--http2", "--limit-rate", "1MiB"]
+            let get = ["get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["out"], "--cacert"]
+            let first = try Shell.start(
+                Resumectl.path, get + [peers.nginx.certificate] + slow, environment: peers.program.environment,
+                output: peers.folder["first"])
+            while try await !peers.program.run("list", "--json").output.contains("\"receivedBytes\":1") {
+                try #require(first.isRunning)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            first.send(SIGKILL)
+            await first.wait()
+            let outcome = try await peers.get(["--http2", "--json"])
+            #expect(outcome.output.contains("\"event\":\"resumed\""))
+            #expect(try peers.hasDelivered())
+        }
+    }
+
+    @Test("https goes through the proxy by a tunnel, and past it where no_proxy says so")
+    func tunnel() async throws {
+        try await Self.with { peers in
+            let outcome = try await peers.get(environment: ["https_proxy": peers.proxy.url])
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(try peers.hasDelivered())
+            #expect(try peers.proxy.log().contains("CONNECT"))
+            await peers.proxy.stop()
+            let past = try await peers.get(environment: ["https_proxy": peers.proxy.url, "no_proxy": "127.0.0.1"])
+            #expect(past.status == 0, "\(past.errors)")
+            let down = try await peers.get(["--retries", "0"], environment: ["https_proxy": peers.proxy.url])
+            #expect(down.status == 75)
+        }
+    }
+
+    @Test("http goes through the proxy in full; credentials are asked for in words, and never go to the origin")
+    func plain() async throws {
+        try await TemporaryFolder.with { folder in
+            let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
+            try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
+                let proxy = try await Tinyproxy(user: "user", password: "secret")
+                let program = Resumectl(folder: folder)
+                let get = { (proxy: String) in
+                    try await Shell.outcome(
+                        Resumectl.path, ["get", server.baseURL + "/f", "-o", folder["out"], "--retries", "0"],
+                        environment: program.environment.merging(["http_proxy": proxy, "no_proxy": ""]) { $1 })
+                }
+                let refused = try await get(proxy.url)
+                let done = try await get(proxy.url.replacing("://", with: "://user:secret@"))
+                await proxy.stop()
+                #expect(refused.status == 1)
+                #expect(refused.errors.contains("407"))
+                #expect(done.status == 0, "\(done.errors)")
+                #expect(server.requests.count == 1)
+                #expect(server.requests.first?.field("Proxy-Authorization") == nil)
+                #expect(try resource.content.matches(Files.bytes(folder["out"])))
+            }
+        }
+    }
+
+    @Test("A proxy that cannot be used is told before anything is sent")
+    func unusable() async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let outcome = try await Shell.outcome(
+                Resumectl.path, ["get", "http://127.0.0.1:9/f", "-o", folder["out"]],
+                environment: program.environment.merging(["http_proxy": "https://proxy:1"]) { $1 })
+            #expect(outcome.status == 64)
+            #expect(outcome.errors.contains("http_proxy"))
+        }
+    }
+
+    @Test("F06: a body that ends with its TLS connection, without close_notify, is cut", arguments: [false, true])
+    func closeNotify(isPolite: Bool) async throws {
+        try await Self.with { peers in
+            let port = try Loopback.freePort()
+            let server = try Shell.start(
+                "python3", ["-c", Self.server, peers.nginx.certificate, "\(port)", isPolite ? "unwrap" : "close"],
+                output: peers.folder["python"])
+            try #require(try await Loopback.waits(for: server, at: port))
+            let outcome = try await peers.program.run(
+                "get", "https://127.0.0.1:\(port)/f", "-o", peers.folder["out"], "--cacert", peers.nginx.certificate,
+                "--retries", "0")
+            server.send(SIGTERM)
+            await server.wait()
+            #expect((outcome.status == 0) == isPolite, "\(outcome.errors)")
+            #expect(Files.exists(peers.folder["out"]) == isPolite)
+        }
+    }
+
+    /// Answers each connection with a body that has neither length nor chunks. `close` alone sends no close_notify.
+    private static let server = """
+        import socket, ssl, sys
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[1])
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
+        while True:
+            connection, _ = listener.accept()
+            try:
+                connection = context.wrap_socket(connection, server_side=True, suppress_ragged_eofs=True)
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\n\\r\\n" + b"x" * 50000)
+                if sys.argv[3] == "unwrap":
+                    connection.unwrap()
+            except OSError:
+                pass
+            connection.close()
+        """
+}
