@@ -52,9 +52,10 @@ struct ProxySettingsTests {
         "What is no proxy is an error that names the variable",
         arguments: ["https://p:1", "ftp://p", "http://", ":", "p q"])
     func unusable(value: String) {
-        #expect(throws: ProxySettings.Problem(variable: "http_proxy")) {
+        let problem = #expect(throws: ProxySettings.Problem.self) {
             _ = try ProxySettings(environment: ["http_proxy": value])
         }
+        #expect(problem?.variable == "http_proxy")
     }
 
     @Test(
