@@ -51,7 +51,7 @@ let package = Package(
             name: "CResumeSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(name: "ResumeSQLite", dependencies: ["CResumeSQLite"], swiftSettings: settings),
         .target(
-            name: "ResumeMigrations", path: "Migrations", 
+            name: "ResumeMigrations", path: "Migrations",
             resources: [.embedInCode("V1__create_store.sql"), .embedInCode("V2__ranges_codings_absence.sql")],
             swiftSettings: settings),
         .target(name: "ResumeHTTP", dependencies: [httpTypes, structuredFields], swiftSettings: settings),

@@ -50,7 +50,8 @@ struct GetCommand: ContextCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How the server is asked whether the file is the same.", valueName: "if-range|if-match|head"),
+            "How the server is asked whether the file is the same; if-range by default.",
+            valueName: "if-range|if-match|head"),
         transform: Self.condition)
     var condition: ResumePolicy.Condition = .ifRange
 

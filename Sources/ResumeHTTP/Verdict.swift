@@ -128,10 +128,16 @@ public enum Verdict: Sendable, Hashable {
         if looksLikePortal(fresh, instead: stored) {
             return .retry(reason: .portal, afterSeconds: nil)
         }
-        if let length = fresh.completeLength, length >= held.length, isSame(fresh, as: stored) {
+        // An answer without a length, chunked or ended by its connection, has that of the same representation: only so
+        // is a cut told from its end.
+        if let length = fresh.completeLength ?? stored.completeLength, length >= held.length,
+            isSame(fresh, as: stored)
+        {
+            var same = fresh
+            same.completeLength = length
             return .append(
                 Continuation(
-                    bodyStart: 0, offset: held.length, bodyEnd: length, representation: fresh, reason: .prefixKept))
+                    bodyStart: 0, offset: held.length, bodyEnd: length, representation: same, reason: .prefixKept))
         }
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,
             fresh.validator == stored.validator

@@ -14,7 +14,7 @@ struct LargeFileTests {
 
     // With one server only, since four GiB take half a minute where the disk is slow. nginx can be told to send the
     // end slowly: otherwise no run could be killed there for certain.
-    @Test("Killed behind 4 GiB, it goes on behind 4 GiB")
+    @Test("A16: killed behind 4 GiB, it goes on behind 4 GiB")
     func killed() async throws {
         let settings = OriginSettings(slowAfter: Self.zeros + 8 << 20)
         let statuses = try await Visit.with(.nginx, serving: nil, settings) { visit in

@@ -2,7 +2,7 @@ import OriginServer
 import ResumeCommands
 import Testing
 
-/// Nothing that a server, a file name or a planted row holds reaches a terminal as more than text.
+/// L03: nothing that a server, a file name or a planted row holds reaches a terminal as more than text.
 ///
 /// Each run of a command is held against this; see `Outcome.check`.
 @Suite(.timeLimit(.minutes(2)))

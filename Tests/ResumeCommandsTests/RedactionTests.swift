@@ -2,7 +2,7 @@ import OriginServer
 import ResumeCommands
 import Testing
 
-/// User info, signatures and secret fields are neither stored nor shown.
+/// L04: user info, signatures and secret fields are neither stored nor shown.
 @Suite(.timeLimit(.minutes(2)))
 struct RedactionTests {
     private let home: Home

@@ -53,6 +53,24 @@ struct FramingTests {
         }
     }
 
+    @Test(
+        "D08: where the length is known, a body that ends with its connection before it is a cut",
+        arguments: [80_000, 40_000])
+    func closeDelimitedCut(length: Int64) async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in
+                Response([
+                    .head(status: "200 OK", fields: [("ETag", "\"a\""), ("Connection", "close")]),
+                    .body(Resource.old.content, 0..<length), .close,
+                ])
+            }
+            let error = await origin.failure { $0.limits.retries = 0 }
+            #expect(error?.code == .unreachable)
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == max(length, 60_000))
+        }
+    }
+
     @Test("F11: bytes after the announced length are not the file's, and not the next answer's")
     func surplus() async throws {
         let body = Resource.old.bytes + Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad".utf8)

@@ -20,7 +20,9 @@ struct SelectionTests {
         ("bytes=50-59,0-9,-3", bytes(50..<60, 0..<10, 99_997..<100_000)),
     ]
 
-    @Test("The ranges become the file, one after the other, whether the server serves ranges or not", arguments: cases)
+    @Test(
+        "C22: the ranges become the file, one after the other, whether the server serves ranges or not",
+        arguments: cases)
     func delivered(text: String, expected: [UInt8]) async throws {
         for ignoresRange in [false, true] {
             let handler: Origin.Handler = { request in

@@ -6,7 +6,7 @@ import Testing
 /// Several processes on one store.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct CrowdTests {
-    @Test("Four processes, one URL, four files: one fetch")
+    @Test("M08: four processes, one URL, four files: one fetch")
     func fourOfOne() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)

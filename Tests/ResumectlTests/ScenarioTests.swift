@@ -16,8 +16,11 @@ struct ScenarioTests {
             }
             try await OriginServer.withServer(handler: silent) { server in
                 let url = "\(server.baseURL)/file"
-                let first = try program.start("get", url, "--output", folder["out"])
-                while try await received(program) != Scenario.held { try await Task.sleep(for: .milliseconds(20)) }
+                let first = try program.start("get", url, "--output", folder["out"], "--stall-timeout", "600")
+                while try await received(program) != Scenario.held {
+                    try #require(first.isRunning)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
                 first.send(SIGKILL)
                 await first.wait()
 

@@ -59,6 +59,18 @@ struct TransportTests {
         }
     }
 
+    @Test("H05: https does not lead to http")
+    func downgrade() async throws {
+        try await Self.with { peers in
+            let outcome = try await peers.program.run(
+                "get", peers.nginx.secureURL("insecure"), "-o", peers.folder["out"], "--cacert", peers.nginx.certificate
+            )
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.contains("from https to http"))
+            #expect(try peers.nginx.protocols().count == 1)
+        }
+    }
+
     @Test("HTTP/2: killed and continued")
     func http2Resumed() async throws {
         try await Self.with { peers in
@@ -149,7 +161,9 @@ struct TransportTests {
         }
     }
 
-    /// Answers each connection with a body that has neither length nor chunks. `close` alone sends no close_notify.
+    /// Answers each connection with a body that has neither length nor chunks.
+    ///
+    /// `close` alone sends no close_notify.
     private static let server = """
         import socket, ssl, sys
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

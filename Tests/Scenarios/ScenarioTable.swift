@@ -9,7 +9,7 @@ extension Scenario {
             Response.part(of: .new).settingField("ETag", to: nil)
         },
         Scenario("B04", "206 with the tag made weak", truth: .new) { _ in .part(of: .new, etag: "W/\"a\"") },
-        Scenario("B06", "206 with another complete length", truth: .new) { _ in
+        Scenario("B06", "G10: 206 with another complete length", truth: .new) { _ in
             .part(of: .new, etag: "\"a\"", range: "bytes 60000-99999/100001")
         },
         Scenario("B11", "206 with two entity tags", truth: .new) { _ in

@@ -50,6 +50,7 @@ package final class Nginx {
                     listen 127.0.0.1:\(port);
                     \(tls)
                     root \(root);
+                    location = /insecure { return 302 http://127.0.0.1:\(port)/file.bin; }
                     location /slow/ { alias \(root)/; limit_rate \(rate); }
                 }
             }

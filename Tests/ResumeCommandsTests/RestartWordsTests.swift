@@ -1,0 +1,100 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// `show` and `log` say in words why a download started over.
+@Suite(.timeLimit(.minutes(2)))
+struct RestartWordsTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    struct Case: Sendable, CustomStringConvertible {
+        let description: String
+        /// Fields of the first answer, beside or in place of the honest ones; an empty value leaves one out.
+        var first: [(String, String)] = []
+        /// The answer to a range; nil for an honest one.
+        var answer: (@Sendable (OriginRequest) -> Response)?
+        /// Fields of the whole that comes at last.
+        var last: [(String, String)] = []
+        let words: String
+    }
+
+    private static let length: Int64 = 300_000
+    private static let old = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
+    private static let new = Resource(Content(length: length, seed: 2), etag: "\"v2\"")
+    private static let day = "Mon, 04 Mar 2024 05:06:07 GMT"
+    private static let dated = [("ETag", ""), ("Last-Modified", day), ("Date", "Mon, 04 Mar 2024 05:06:09 GMT")]
+
+    private static func part(_ fields: [(String, String)], seed: UInt64 = 2) -> Response {
+        let bytes = Content(length: length, seed: seed).bytes(in: 195_904..<length)
+        let range = fields.contains { $0.0 == "Content-Range" } ? [] : [("Content-Range", "bytes 195904-299999/300000")]
+        return .status("206 Partial Content", fields: fields + range, body: bytes)
+    }
+
+    private static let cases = [
+        Case(description: "another tag", words: "its entity tag was \"v1\" and is now \"v2\""),
+        Case(
+            description: "another date", first: dated,
+            last: [("ETag", ""), ("Last-Modified", "Tue, 05 Mar 2024 05:06:07 GMT")],
+            words: "it was modified Mon, 04 Mar 2024 05:06:07 GMT and now Tue, 05 Mar 2024"),
+        Case(
+            description: "tag gone", answer: { _ in part([]) }, last: [("ETag", "")],
+            words: "lacks the validator that the held bytes came with (\"v1\")"),
+        Case(
+            description: "another length",
+            answer: { _ in part([("ETag", "\"v1\""), ("Content-Range", "bytes 195904-299999/300001")]) },
+            last: [("ETag", "\"v1\"")], words: "its complete length was 300000 bytes and is now 300001"),
+        Case(
+            description: "same tag, other bytes", answer: { _ in part([("ETag", "\"v1\"")]) },
+            words: "differ from the held ones at byte 195904"),
+        Case(
+            description: "416", answer: { _ in .status("416 Range Not Satisfiable") },
+            words: "The server has no such bytes (416)"),
+        Case(
+            description: "400", answer: { _ in .status("400 Bad Request") },
+            words: "rejects requests for a range"),
+        Case(
+            description: "no validator", first: [("ETag", "")],
+            words: "neither an entity tag nor a date"),
+        Case(description: "weak tag", first: [("ETag", "W/\"v1\"")], words: "entity tag is weak"),
+        Case(
+            description: "fresh date", first: [("ETag", ""), ("Last-Modified", day), ("Date", day)],
+            words: "less than a second older"),
+        Case(
+            description: "coded part", answer: { _ in part([("ETag", "\"v1\""), ("Content-Encoding", "gzip")]) },
+            words: "compressed the file"),
+        Case(
+            description: "page", answer: { _ in part([("ETag", "\"v1\""), ("Content-Type", "text/html")]) },
+            words: "another content type"),
+    ]
+
+    private static func decorated(_ response: Response, _ fields: [(String, String)]) -> Response {
+        fields.reduce(response) { $0.settingField($1.0, to: $1.1.isEmpty ? nil : $1.1) }
+    }
+
+    @Test("Each restart is explained", arguments: cases)
+    func explained(_ row: Case) async throws {
+        let first: @Sendable (OriginRequest) -> Response = {
+            Self.decorated(.file(Self.old, for: $0, cutAfter: 200_000), row.first)
+        }
+        try await OriginServer.withServer(handler: first) { server in
+            let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            server.setHandler { request in
+                if request.field("Range") != nil, let answer = row.answer { return answer(request) }
+                let isPlain = request.field("Range") == nil || request.field("If-Range") != nil
+                guard isPlain else { return .status("500 Internal Server Error") }
+                var whole = Self.new
+                whole.ignoresRange = true
+                return Self.decorated(.file(whole, for: request, cutAfter: 100_000), row.last)
+            }
+            #expect(await home.run(get).status == .tryAgain)
+            let show = await home.run("show", server.url())
+            #expect(show.output.contains(row.words), "\(show.output)")
+            let log = await home.run("log", server.url())
+            #expect(log.output.contains(row.words))
+            #expect(log.output.contains("restarted"))
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// The table of cases on the wire, as far as one answer tells; the scenarios and the other suites have the rest.
+@Suite(.timeLimit(.minutes(2)))
+struct WireTests {
+    @Test(
+        "A01: what is asked at first; what is asked after a cut, and what the answer is worth", arguments: WireCase.all)
+    func table(_ row: WireCase) async throws {
+        try await Origin.with(row.cut) { origin in
+            _ = await origin.failure { $0.limits.retries = 0 }
+            let first = try #require(origin.server.requests.first)
+            Self.expectPlain(first)
+            origin.server.setHandler(row.odd)
+            let result = try await origin.get()
+            #expect(result.reusedBytes == (row.ending == .resumes ? 60_000 : 0), "\(row.id)")
+            #expect(try origin.hasDelivered(row.truth), "\(row.id)")
+            Self.expect(origin.requests(after: 1).first, asks: row.condition)
+        }
+    }
+
+    private static func expectPlain(_ request: OriginRequest) {
+        #expect(request.field("Range") == nil)
+        #expect(request.field("If-Range") == nil)
+        #expect(request.fields("Accept-Encoding") == ["identity"])
+    }
+
+    private static func expect(_ request: OriginRequest?, asks condition: String?) {
+        #expect(request?.fields("Range") == (condition == nil ? [] : ["bytes=55904-"]))
+        #expect(request?.fields("If-Range") == condition.map { [$0] } ?? [])
+        #expect(request?.fields("Accept-Encoding") == ["identity"])
+    }
+
+    @Test("A14: nothing held, no range")
+    func nothingHeld() async throws {
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 0) }) { origin in
+            _ = await origin.failure { $0.limits.retries = 1 }
+            #expect(origin.server.requests.count == 2)
+            #expect(origin.server.requests.allSatisfy { $0.field("Range") == nil })
+        }
+    }
+
+    @Test("A15, T7: everything held and not delivered: no request")
+    func complete() async throws {
+        try await Origin.with({ _ in .status("500 Internal Server Error") }) { origin in
+            let server = HonestServer(sampleBytes(300_000))
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            try await server.fill(transfer)
+            try await transfer.close()
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 300_000)
+            #expect(origin.server.requests.isEmpty)
+            #expect(try Files.bytes(origin.folder["out"]) == server.content)
+        }
+    }
+
+    @Test(
+        "A17: a stored validator with line breaks is not sent",
+        arguments: ["\"a\"\r\nX-Bad: 1", "\"a\u{0}\"", "\"a\nb\""])
+    func plantedValidator(tag: String) async throws {
+        try await Origin.afterCut { origin in
+            let hex = tag.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            try await Shell.run(
+                "sqlite3", origin.folder["store/store.sqlite"],
+                "UPDATE download SET etag = CAST(x'\(hex)' AS TEXT)")
+            origin.server.setHandler { .file(.old, for: $0) }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 0)
+            let request = try #require(origin.requests(after: 1).first)
+            #expect(request.field("X-Bad") == nil)
+            #expect(request.field("If-Range") == nil)
+        }
+    }
+
+    @Test("A18, A19: no fragment is sent; the caller's own range and condition are not, either")
+    func callers() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { .file(.old, for: $0) }
+            let result = try await Engine.get(origin.url + "#part", to: origin.folder["out"], store: origin.store) {
+                request in
+                request.fields[.range] = "bytes=0-1"
+                request.fields[.ifRange] = "\"z\""
+                request.fields[.ifNoneMatch] = "*"
+                request.fields[.acceptEncoding] = "gzip"
+            }
+            #expect(result.reusedBytes == 60_000)
+            let request = try #require(origin.requests(after: 1).first)
+            #expect(request.target == "/file")
+            Self.expect(request, asks: "\"a\"")
+            #expect(request.field("If-None-Match") == nil)
+        }
+    }
+
+    @Test("A22, A23: what lies in the blob decides where it is shorter than its row, and not where it is longer")
+    func blobLengths() async throws {
+        for (size, start) in [(50_000, 45_904), (90_000, 55_904)] {
+            try await Origin.afterCut { origin in
+                let blob = try #require(try Files.names(in: origin.folder["store/blobs"]).first)
+                try await Shell.run("truncate", "-s", "\(size)", origin.folder["store/blobs/\(blob)"])
+                origin.server.setHandler { .file(.old, for: $0) }
+                _ = try await origin.get()
+                #expect(origin.requests(after: 1).first?.field("Range") == "bytes=\(start)-")
+                #expect(try origin.hasDelivered(.old))
+            }
+        }
+    }
+
+    @Test("C23, E07, J01: an empty file is whole, whatever is answered about ranges of it")
+    func empty() async throws {
+        let nothing = Resource(Content(length: 0, seed: 1), etag: "\"a\"")
+        try await Origin.with({ .file(nothing, for: $0) }) { origin in
+            let result = try await origin.get()
+            #expect(result.totalBytes == 0)
+            #expect(try Files.bytes(origin.folder["out"]).isEmpty)
+            #expect(origin.server.requests.count == 1)
+            let error = await Self.refusal(of: "-5", origin)
+            #expect(error?.reason.code.rawValue == "range-beyond-end")
+        }
+        let odd = Response.status(
+            "206 Partial Content", fields: [("Content-Range", "bytes 0--1/0"), ("ETag", "\"a\"")])
+        try await Origin.with({ _ in odd }) { origin in
+            let error = await Self.refusal(of: "-5", origin)
+            #expect(error?.reason.code.rawValue == "content-range-invalid")
+        }
+    }
+
+    private static func refusal(of range: String, _ origin: Origin) async -> DownloadError? {
+        try? FileManager.default.removeItem(atPath: origin.folder["out"])
+        return await origin.failure { $0.selection = RangeSelection(range) }
+    }
+
+    @Test("D09: a server that always sends the whole and always cuts it is given up")
+    func neverWhole() async throws {
+        let handler: Origin.Handler = { _ in
+            Response.file(.old, for: .whole, cutAfter: 60_000).settingField("ETag", to: nil)
+        }
+        try await Origin.with(handler) { origin in
+            let error = await origin.failure { $0.limits.retries = 20 }
+            #expect(error?.code == .unstable)
+            #expect(origin.server.requests.count <= 10)
+        }
+    }
+
+    @Test("E01: 416 with the length that is held is the end only if the length was not known and the tag agrees")
+    func unsatisfied() async throws {
+        let whole = Resource(Content(Resource.old.content.bytes(in: 0..<60_000)), etag: "\"a\"")
+        let handler: Origin.Handler = { request in
+            var chunked = Resource.old
+            chunked.framing = .chunked(size: 6000)
+            let fields = [("Content-Range", "bytes */60000"), ("ETag", "\"a\"")]
+            return request.field("Range") == nil
+                ? .file(chunked, for: request, cutAfter: 60_000)
+                : .status("416 Range Not Satisfiable", fields: fields)
+        }
+        try await Origin.with(handler) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(whole))
+        }
+    }
+
+    @Test("G07: codings that were not asked for are refused in words", arguments: ["br", "zstd", "x-own", "gzip, br"])
+    func codings(coding: String) async throws {
+        let handler: Origin.Handler = { Response.file(.old, for: $0).settingField("Content-Encoding", to: coding) }
+        try await Origin.with(handler) { origin in
+            let error = await origin.failure()
+            #expect(error?.reason.code.rawValue == "content-coded")
+            let blobs = try Files.names(in: origin.folder["store/blobs"])
+            #expect(blobs.isEmpty)
+        }
+    }
+
+    @Test(
+        "H09, H13: locations are resolved, and what they carry of a user is neither sent nor stored",
+        arguments: [
+            "other", "/other", "?q=1", "./a/../other", "//127.0.0.1:PORT/other",
+            "http://user:secret@127.0.0.1:PORT/other",
+        ])
+    func locations(location: String) async throws {
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let place = location.replacing("PORT", with: "\(origin.server.port)")
+            origin.server.setHandler { request in
+                request.target == "/file"
+                    ? .status("302 Found", fields: [("Location", place)])
+                    : .file(.old, for: request, cutAfter: request.number == 2 ? 60_000 : nil)
+            }
+            _ = await origin.failure { $0.limits.retries = 0 }
+            let entry = try #require(try await origin.store.entries().first)
+            #expect(entry.url == origin.url)
+            _ = try await origin.get()
+            #expect(origin.server.requests.allSatisfy { $0.field("Authorization") == nil })
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("H16, D06: a log-in page behind a redirect is not the file, and what is held stays")
+    func portal() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.path == "/file"
+                    ? .status("302 Found", fields: [("Location", "/login")])
+                    : .status("200 OK", fields: [("Content-Type", "text/html")], body: Array("<html>".utf8))
+            }
+            let error = await origin.failure()
+            #expect(error?.reason.code.rawValue == "portal-suspected")
+            origin.server.setHandler { .file(.old, for: $0) }
+            let result = try await origin.get()
+            #expect(result.reusedBytes == 60_000)
+        }
+    }
+
+    @Test(
+        "L01, L02: the server's name for the file decides nothing",
+        arguments: ["../../x", "/etc/x", "a\\b", "..", "x;y"])
+    func disposition(name: String) async throws {
+        let value = "attachment; filename=\"\(name)\"; filename*=UTF-8''%2e%2e%2fy"
+        try await Origin.with({ Response.file(.old, for: $0).settingField("Content-Disposition", to: value) }) {
+            origin in
+            let result = try await origin.get()
+            #expect(result.path == origin.folder["out"])
+            let names = try Files.names(in: origin.folder.path).filter { $0 != "store" }
+            #expect(names == ["out"])
+        }
+    }
+}
