@@ -58,6 +58,14 @@ struct GetCommand: ContextCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
+            "Where the HEAD of --condition head goes, if it needs a URL of its own. With one URL only.",
+            valueName: "url"
+        ))
+    var headUrl: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
             "Ask for a coded form, such as gzip, and store it as it is sent. Nothing is decoded.", valueName: "codings")
     )
     var acceptEncoding: String?
@@ -124,8 +132,16 @@ struct GetCommand: ContextCommand {
         if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
         if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
         let isSingle = urls.count == 1 && inputFile == nil
-        if !isSingle, output != nil || key != nil || sha256 != nil || sha512 != nil {
-            throw ValidationError("--output, --key, --sha256 and --sha512 go with exactly one URL.")
+        if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {
+            throw ValidationError("--output, --key, --sha256, --sha512 and --head-url go with exactly one URL.")
+        }
+        if let headUrl {
+            guard condition == .head else { throw ValidationError("--head-url goes with --condition head.") }
+            do {
+                _ = try DownloadURL(headUrl)
+            } catch {
+                throw ValidationError("--head-url: \(error).")
+            }
         }
         if sha256 != nil && sha512 != nil { throw ValidationError("Give --sha256 or --sha512, not both.") }
         if key?.isEmpty == true { throw ValidationError("--key must not be empty.") }
@@ -190,6 +206,7 @@ struct GetCommand: ContextCommand {
         request.digest = digest
         request.selection = range
         request.condition = condition
+        request.headURL = headUrl.flatMap { try? DownloadURL($0) }
         request.allowsUnvalidated = allowUnvalidated
         request.acceptEncoding = acceptEncoding ?? "identity"
         for field in headers.compactMap(Self.field) {

@@ -133,6 +133,7 @@ final class GetReporter: Sendable {
             members["path"] = .string(result.path)
             members["totalBytes"] = .integer(result.totalBytes)
             members["reusedBytes"] = .integer(result.reusedBytes)
+            members["lengthVerified"] = .bool(result.isLengthVerified)
             if let digest = result.digest {
                 members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
             }

@@ -23,6 +23,8 @@ struct DownloadRun {
     /// How often the URL was renewed since the last progress.
     private var renewals = 0
     private static let renewalLimit = 3
+    /// Refused for want of credentials, or of a URL that is still valid.
+    private static let renewable = [401, 403, 407, 451]
 
     init(
         request: DownloadRequest, transport: any Transport, transfer: Transfer,
@@ -145,7 +147,9 @@ struct DownloadRun {
             return .retry(reason, afterSeconds: seconds, status: response.head.status.code)
         case .refuse(let reason):
             if try await renew(after: response.head) { return .renewed }
-            throw DownloadError(.refused, reason, status: response.head.status.code)
+            let isForbidden = Self.renewable.contains(response.head.status.code) && before.length > 0
+            throw DownloadError(
+                .refused, isForbidden ? .forbidden(reason) : reason, status: response.head.status.code)
         }
     }
 
@@ -168,7 +172,7 @@ struct DownloadRun {
     ///
     /// - Returns: Whether there are any.
     private mutating func renew(after response: HTTPResponse) async throws -> Bool {
-        guard [401, 403, 407, 451].contains(response.status.code), renewals < Self.renewalLimit,
+        guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
             let renewal = request.renewal
         else { return false }
         renewals += 1

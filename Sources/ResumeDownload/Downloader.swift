@@ -130,6 +130,12 @@ extension Reason {
         Reason(code: .init(rawValue: "not-permitted"), text: "Requests to \(url.redacted) are not permitted here.")
     }
 
+    static func forbidden(_ refusal: Reason) -> Reason {
+        Reason(
+            code: refusal.code,
+            text: "\(refusal.text) What came is kept: run it again with valid credentials or a fresh URL.")
+    }
+
     static func retriesExhausted(_ last: Reason) -> Reason {
         Reason(code: last.code, text: "\(last.text) The tries are used up; what came is kept, run it again.")
     }

@@ -38,7 +38,8 @@ struct HelpTests {
     }
 
     private static let optionsOfGet = [
-        "--output", "--directory", "--key", "--sha256", "--sha512", "--range", "--condition", "--accept-encoding",
+        "--output", "--directory", "--key", "--sha256", "--sha512", "--range", "--condition", "--head-url",
+        "--accept-encoding",
         "--allow-unvalidated", "--http2", "--cacert", "--header", "--max-concurrent", "--input-file", "--retries",
         "--stall-timeout", "--connect-timeout", "--limit-rate", "--restart", "--max-size", "--no-progress", "--json",
         "--quiet", "--verbose", "--store",

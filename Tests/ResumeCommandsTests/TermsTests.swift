@@ -41,6 +41,23 @@ struct TermsTests {
         }
     }
 
+    @Test func headElsewhere() async throws {
+        try await cutOnce([]) { server in
+            let outcome = try await get(server, ["--condition", "head", "--head-url", server.url("/head")])
+            #expect(try outcome.events.contains("resumed"))
+            #expect(server.requests.dropFirst().map { "\($0.method) \($0.path)" } == ["HEAD /head", "GET /file.bin"])
+        }
+    }
+
+    @Test func forbiddenSaysWhatToDo() async throws {
+        try await cutOnce([]) { server in
+            server.setHandler { _ in .status("403 Forbidden") }
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"])
+            #expect(outcome.status == .refused)
+            #expect(outcome.errors.contains("What came is kept"))
+        }
+    }
+
     @Test func range() async throws {
         let options = ["--range", "bytes=1000-499999,-10"]
         try await cutOnce(options) { server in
