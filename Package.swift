@@ -23,6 +23,8 @@ let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "sw
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 
@@ -39,6 +41,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers.git", from: "1.7.0"),
@@ -66,7 +69,8 @@ let package = Package(
         .target(
             name: "ResumeAsyncHTTP",
             dependencies: [
-                "ResumeDownload", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "ResumeDownload", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioHTTP2, nioHPACK,
+                nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .target(

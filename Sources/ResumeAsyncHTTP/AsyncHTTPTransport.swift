@@ -21,8 +21,8 @@ public final class AsyncHTTPTransport: Transport {
     private struct State {
         /// Responses that are not over.
         var live: [ObjectIdentifier: BodyReceiver] = [:]
-        /// One for each proxy, and one that goes directly.
-        var clients: [ProxyServer?: HTTPClient] = [:]
+        /// One for each way.
+        var clients: [Route: HTTPClient] = [:]
         var isShutDown = false
     }
 
@@ -46,9 +46,11 @@ public final class AsyncHTTPTransport: Transport {
         /// For origins that have nothing else: a single download gains nothing by it.
         public var usesHTTP2: Bool
 
-        /// Asked for each connection, before anything is sent, whether requests may go to this address (in numbers);
-        /// nil permits all.
+        /// Asked for each connection, before a request is sent on it, whether requests may go to this address (in
+        /// numbers); nil permits all.
         ///
+        /// By then there is a connection, and TLS with the name of the host: who must not even learn whether a port is
+        /// open needs a network that keeps it from that.
         /// It is the address that was connected to, so no name can stand for another one later. Behind a proxy it is the
         /// proxy's. See ``PublicAddress``.
         public var permitsAddress: (@Sendable (String) -> Bool)?
@@ -91,23 +93,32 @@ public final class AsyncHTTPTransport: Transport {
             return (Array(state.live.values), Array(state.clients.values))
         }
         for receiver in live { receiver.cancel(with: Self.isShutDown) }
-        for client in clients { try await client.shutdown() }
+        var failure: (any Error)?
+        for client in clients {
+            do {
+                try await client.shutdown()
+            } catch {
+                failure = error
+            }
+        }
         try await group.shutdownGracefully()
+        if let failure { throw failure }
     }
 
     /// Sends a request; see `Transport`.
     ///
     /// - Throws: `TransportError`, `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
-        let message = try Self.message(for: request)
-        let receiver = BodyReceiver(authority: request.authority ?? "") { [weak self] receiver in
+        let url = try Self.url(of: request)
+        let route = Route(to: url, configuration.proxies)
+        let message = try Self.message(for: request, to: url, by: route)
+        let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in
             self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
         }
-        let proxy = try configuration.proxies.proxy(for: Self.url(of: request))
         let client = state.withLock { state -> HTTPClient? in
             guard !state.isShutDown else { return nil }
             state.live[ObjectIdentifier(receiver)] = receiver
-            return self.client(through: proxy, &state)
+            return self.client(by: route, &state)
         }
         guard let client else { throw Self.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
@@ -120,11 +131,11 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    private func client(through proxy: ProxyServer?, _ state: inout State) -> HTTPClient {
-        if let client = state.clients[proxy] { return client }
+    private func client(by route: Route, _ state: inout State) -> HTTPClient {
+        if let client = state.clients[route] { return client }
         let client = HTTPClient(
-            eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration, through: proxy))
-        state.clients[proxy] = client
+            eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration, through: route))
+        state.clients[route] = client
         return client
     }
 
@@ -137,12 +148,20 @@ public final class AsyncHTTPTransport: Transport {
         return url
     }
 
-    private static func message(for request: HTTPRequest) throws -> HTTPClient.Request {
+    private static func message(
+        for request: HTTPRequest, to url: DownloadURL, by route: Route
+    ) throws -> HTTPClient.Request {
         var fields = HTTPHeaders()
+        var address = url.absoluteString
+        if case .forward(let proxy) = route {
+            let host = proxy.host.contains(":") ? "[\(proxy.host)]" : proxy.host
+            address = "http://\(host):\(proxy.port)\(url.requestTarget)"
+            fields.add(name: "Host", value: url.authority)
+        }
         for field in request.headerFields { fields.add(name: field.name.rawName, value: field.value) }
         do {
             return try HTTPClient.Request(
-                url: url(of: request).absoluteString, method: HTTPMethod(rawValue: request.method.rawValue),
+                url: address, method: HTTPMethod(rawValue: request.method.rawValue),
                 headers: fields)
         } catch {
             throw TransportError(.invalidRequest, "The request cannot be sent: \(error).")

@@ -5,11 +5,12 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOSSL
 internal import ResumeDownload
 
 extension HTTPClient.Configuration {
-    init(for configuration: AsyncHTTPTransport.Configuration, through proxy: ProxyServer?) {
+    init(for configuration: AsyncHTTPTransport.Configuration, through route: Route) {
         self.init()
         redirectConfiguration = .disallow
         decompression = .disabled
@@ -19,7 +20,7 @@ extension HTTPClient.Configuration {
             tls.trustRoots = .file(path)
             tlsConfiguration = tls
         }
-        self.proxy = proxy.map { HTTPClient.Configuration.Proxy($0) }
+        if case .tunnel(let proxy) = route { self.proxy = .init(proxy) }
         let seconds = configuration.connectTimeout.isNaN ? 30 : max(min(configuration.connectTimeout, 86_400), 0.001)
         let milliseconds = Int64(seconds * 1000)
         // The engine watches for stalls by itself, and knows whose fault they are.
@@ -32,20 +33,31 @@ extension HTTPClient.Configuration {
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
-            ).flatMapThrowing { try ParserGuard.install(in: channel.pipeline.syncOperations) }
-                .flatMap { Self.check(channel, permits) }
+            ).flatMapThrowing {
+                try ParserGuard.install(in: channel.pipeline.syncOperations)
+                guard case .forward(let proxy) = route else { return }
+                let parser = try channel.pipeline.syncOperations.handler(
+                    type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+                try channel.pipeline.syncOperations.addHandler(AbsoluteForm(proxy), position: .after(parser))
+            }
+            .flatMap { Self.check(channel, permits) }
         }
         http2ConnectionDebugInitializer = { Self.check($0, permits) }
+        http2StreamChannelDebugInitializer = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(StreamGuard(), position: .first)
+            }
+        }
     }
 
-    /// Ends a connection to an address that is not permitted before anything is sent on it.
+    /// Ends a connection to an address that is not permitted before a request is sent on it.
     private static func check(_ channel: any Channel, _ permits: (@Sendable (String) -> Bool)?) -> EventLoopFuture<Void>
     {
         guard let permits else { return channel.eventLoop.makeSucceededVoidFuture() }
         let address = channel.remoteAddress?.ipAddress ?? ""
         if permits(address) { return channel.eventLoop.makeSucceededVoidFuture() }
-        return channel.eventLoop.makeFailedFuture(
-            TransportError(.addressNotPermitted, "Requests to the address \(address) are not permitted here."))
+        let error = TransportError(.addressNotPermitted, "Requests to the address \(address) are not permitted here.")
+        return channel.close().flatMapThrowing { throw error }
     }
 }
 

@@ -43,12 +43,13 @@ final class ParserGuard: ChannelInboundHandler {
 
 /// Sees what the parser makes, and ends a connection that brings interim answers (1xx) without an end, or a status that
 /// is none: async-http-client takes one below 100 for an interim answer, and ends the program when a body follows.
-private final class AnswerGuard: ChannelInboundHandler {
+final class AnswerGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
 
     /// How many interim answers may come before the answer; servers send one or two.
-    private static let limit = 100
+    static let limit = 100
+    static let tooMany = "The server sent more than \(limit) interim answers (1xx)."
 
     private let parser: ParserGuard
     private var interim = 0
@@ -62,7 +63,7 @@ private final class AnswerGuard: ChannelInboundHandler {
         if case .head(let head) = unwrapInboundIn(data) {
             interim = (100..<200).contains(head.status.code) ? interim + 1 : 0
             if interim > Self.limit {
-                return refuse("The server sent more than \(Self.limit) interim answers (1xx).", context)
+                return refuse(Self.tooMany, context)
             }
             if head.status.code < 100 {
                 return refuse("The server's answer is not valid HTTP: the status \(head.status.code).", context)

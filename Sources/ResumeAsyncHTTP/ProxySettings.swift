@@ -90,6 +90,8 @@ public struct ProxySettings: Sendable, Hashable {
         guard let url = try? DownloadURL("http://\(rest)") else { return nil }
         // As curl has it: 1080 where no port is named.
         let authority = rest.prefix { $0 != "/" }
+        // async-http-client has no credentials for SOCKS; going without them unasked would be worse.
+        guard kind == .http || url.credentials == nil else { return nil }
         let namesPort = url.port != 80 || authority.hasSuffix(":80")
         return ProxyServer(kind, host: url.plainHost, port: namesPort ? url.port : 1080, credentials: url.credentials)
     }

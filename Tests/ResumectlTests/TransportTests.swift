@@ -74,12 +74,12 @@ struct TransportTests {
     @Test("HTTP/2: killed and continued")
     func http2Resumed() async throws {
         try await Self.with { peers in
-            let slow = ["--http2", "--limit-rate", "1MiB"]
+            let slow = ["--http2", "--limit-rate", "400KiB"]
             let get = ["get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["out"], "--cacert"]
             let first = try Shell.start(
                 Resumectl.path, get + [peers.nginx.certificate] + slow, environment: peers.program.environment,
                 output: peers.folder["first"])
-            while try await !peers.program.run("list", "--json").output.contains("\"receivedBytes\":1") {
+            while try await Self.received(peers.program) < 100_000 {
                 try #require(first.isRunning)
                 try await Task.sleep(for: .milliseconds(20))
             }
@@ -91,13 +91,18 @@ struct TransportTests {
         }
     }
 
+    private static func received(_ program: Resumectl) async throws -> Int {
+        let list = try await program.run("list", "--json").output
+        return list.firstMatch(of: /"receivedBytes":(\d+)/).flatMap { Int($0.1) } ?? 0
+    }
+
     @Test("https goes through the proxy by a tunnel, and past it where no_proxy says so")
     func tunnel() async throws {
         try await Self.with { peers in
             let outcome = try await peers.get(environment: ["https_proxy": peers.proxy.url])
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(try peers.hasDelivered())
-            #expect(try peers.proxy.log().contains("CONNECT"))
+            #expect(try peers.proxy.log().contains("CONNECT 127.0.0.1:"))
             await peers.proxy.stop()
             let past = try await peers.get(environment: ["https_proxy": peers.proxy.url, "no_proxy": "127.0.0.1"])
             #expect(past.status == 0, "\(past.errors)")
@@ -120,11 +125,15 @@ struct TransportTests {
                 }
                 let refused = try await get(proxy.url)
                 let done = try await get(proxy.url.replacing("://", with: "://user:secret@"))
+                let log = try proxy.log()
                 await proxy.stop()
                 #expect(refused.status == 1)
                 #expect(refused.errors.contains("407"))
                 #expect(done.status == 0, "\(done.errors)")
                 #expect(server.requests.count == 1)
+                // A tunnel would have been logged as one.
+                #expect(!log.contains("CONNECT 127.0.0.1:"))
+                #expect(log.contains("GET http://127.0.0.1:\(server.port)/f"))
                 #expect(server.requests.first?.field("Proxy-Authorization") == nil)
                 #expect(try resource.content.matches(Files.bytes(folder["out"])))
             }
@@ -142,6 +151,56 @@ struct TransportTests {
             #expect(outcome.errors.contains("http_proxy"))
         }
     }
+
+    @Test("HTTP/2: a status that is none does not end the program", arguments: ["42", "-5", "1000", "101", "2x0"])
+    func statusOfHTTP2(status: String) async throws {
+        try await Self.with { peers in
+            let port = try Loopback.freePort()
+            let server = try Shell.start(
+                "python3", ["-c", Self.secondVersion, peers.nginx.certificate, "\(port)", status],
+                output: peers.folder["python"])
+            try #require(try await Loopback.waits(for: server, at: port))
+            let outcome = try await peers.program.run(
+                "get", "https://127.0.0.1:\(port)/f", "-o", peers.folder["out"], "--cacert", peers.nginx.certificate,
+                "--retries", "0", "--http2")
+            server.send(SIGTERM)
+            await server.wait()
+            #expect(outcome.status == 75)
+            #expect(outcome.errors.contains("not valid HTTP"), "\(outcome.errors)")
+        }
+    }
+
+    /// Answers the first request of each connection in HTTP/2 with a status of the test's own, 200, and a body.
+    private static let secondVersion = """
+        import socket, ssl, sys
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[1])
+        context.set_alpn_protocols(["h2"])
+        def frame(kind, flags, stream, payload=b""):
+            return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+        def status(text):
+            return bytes([8, len(text)]) + text.encode()
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
+        while True:
+            connection, _ = listener.accept()
+            try:
+                stream = context.wrap_socket(connection, server_side=True).makefile("rwb")
+                stream.write(frame(4, 0, 0))
+                stream.read(24)
+                while True:
+                    stream.flush()
+                    head = stream.read(9)
+                    stream.read(int.from_bytes(head[:3], "big"))
+                    if head[3] == 4 and not head[4] & 1:
+                        stream.write(frame(4, 1, 0))
+                    if head[3] == 1:
+                        number = int.from_bytes(head[5:], "big")
+                        stream.write(frame(1, 4, number, status(sys.argv[3])))
+                        stream.write(frame(1, 4, number, status("200")))
+                        stream.write(frame(0, 1, number, b"hello"))
+            except (OSError, IndexError):
+                pass
+        """
 
     @Test("F06: a body that ends with its TLS connection, without close_notify, is cut", arguments: [false, true])
     func closeNotify(isPolite: Bool) async throws {
