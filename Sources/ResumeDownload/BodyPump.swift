@@ -69,7 +69,7 @@ struct BodyPump {
             let held = transfer.partial
             guard held.length != told else { continue }
             told = held.length
-            onEvent(.progress(receivedBytes: held.length, totalBytes: held.representation?.completeLength))
+            onEvent(.progress(receivedBytes: held.length, totalBytes: held.totalLength))
         } while (try? await Task.sleep(for: Self.progressInterval)) != nil
     }
 }

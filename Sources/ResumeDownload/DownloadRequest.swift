@@ -40,7 +40,8 @@ public struct DownloadRequest: Sendable {
     public var renewal: (@Sendable (Refusal) async throws -> Renewal?)?
     /// Asked before each request, redirects included, whether it may go there; nil permits all.
     ///
-    /// It sees names, which may stand for any address: `AsyncHTTPTransport` can be asked to look at those.
+    /// It sees names, which may stand for any address: `AsyncHTTPTransport` can be asked to look at those. What it
+    /// forbids, nobody connects to.
     public var permits: (@Sendable (DownloadURL) -> Bool)?
     /// Drop what is held and begin anew.
     public var restarts = false
@@ -93,12 +94,17 @@ public struct Renewal: Sendable {
     /// The URL, such as one that was signed anew; nil to leave it.
     public var url: DownloadURL?
     /// The caller's fields, all of them; nil to leave them.
+    ///
+    /// Where they are left and the URL is at another origin, those that are secret are dropped.
     public var fields: HTTPFields?
+    /// Names of fields, beside those that the request names, that must not go to another origin than the URL's.
+    public var secretFields: Set<HTTPField.Name>
 
     /// Makes a renewal.
-    public init(url: DownloadURL? = nil, fields: HTTPFields? = nil) {
+    public init(url: DownloadURL? = nil, fields: HTTPFields? = nil, secretFields: Set<HTTPField.Name> = []) {
         self.url = url
         self.fields = fields
+        self.secretFields = secretFields
     }
 }
 
@@ -112,7 +118,7 @@ public enum DownloadEvent: Sendable, Hashable {
     case resumed(offset: Int64, totalBytes: Int64?)
     /// It began anew although bytes were held.
     case restarted(reason: Reason, totalBytes: Int64?)
-    /// So many bytes are there. It grows, but for a restart.
+    /// So many bytes are there. It grows, but for a restart and for a part that was found to be wrong.
     case progress(receivedBytes: Int64, totalBytes: Int64?)
     /// It will be tried again.
     case retrying(reason: Reason, afterSeconds: Double)

@@ -8,13 +8,17 @@ internal import ResumeHTTP
 
 extension DownloadRun {
     /// Asks for the head first where the caller wants that, and compares.
-    func check(_ plan: Plan) async throws -> HeadVerdict {
+    mutating func check(_ plan: Plan) async throws -> HeadVerdict {
         guard case .range(let range) = plan, range.condition == .head, let validator = range.validator else {
             return .unchanged
         }
+        guard headFailures < 2 else { return .unknown(.headFails) }
+        headFailures += 1
         let response = try await send(.whole(reason: nil), method: .head, to: request.headURL ?? request.url)
         response.body.cancel(with: CancellationError())
-        return HeadVerdict(for: response.head, validator: validator)
+        let verdict = HeadVerdict(for: response.head, validator: validator)
+        if case .retry = verdict {} else { headFailures = 0 }
+        return verdict
     }
 
     /// Sends the request of a plan.

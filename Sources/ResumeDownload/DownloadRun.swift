@@ -23,6 +23,8 @@ struct DownloadRun {
     /// How often the URL was renewed since the last progress.
     private var renewals = 0
     private static let renewalLimit = 3
+    /// How often HEAD has failed: then the download does without.
+    var headFailures = 0
     /// Refused for want of credentials, or of a URL that is still valid.
     private static let renewable = [401, 403, 407, 451]
 
@@ -44,7 +46,7 @@ struct DownloadRun {
         /// Ask again, for the whole.
         case askForWhole(Reason)
         /// Ask again later.
-        case retry(Reason, afterSeconds: Int64?, status: Int)
+        case retry(Reason, afterSeconds: Int64?, status: Int?)
         /// What is held is wrong; begin anew.
         case discard(Reason)
         /// Ask again at once, with the new URL or fields.
@@ -109,9 +111,11 @@ struct DownloadRun {
         do {
             switch try await check(plan) {
             case .unchanged: response = try await send(plan)
-            case .unknown: response = try await send(plan.conditional)
+            case .unknown(let reason):
+                try await transfer.note(reason)
+                response = try await send(plan.conditional)
             case .changed(let reason): return .askForWhole(reason)
-            case .retry(let reason, let seconds): return .retry(reason, afterSeconds: seconds, status: 0)
+            case .retry(let reason, let seconds): return .retry(reason, afterSeconds: seconds, status: nil)
             }
         } catch let error as TransportError {
             guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
@@ -122,6 +126,7 @@ struct DownloadRun {
         do {
             try checkLength(of: response)
             verdict = try await transfer.receive(response.head, to: plan)
+            try checkLength(of: verdict, total: await transfer.partial.totalLength)
         } catch {
             response.body.cancel(with: CancellationError())
             throw error
@@ -179,8 +184,16 @@ struct DownloadRun {
         let refusal = Refusal(
             url: request.url, status: response.status.code, responseFields: response.headerFields)
         guard let new = try await renewal(refusal) else { return false }
-        if let url = new.url { request.url = url }
+        if let url = new.url {
+            // Secrets that were meant for the old origin are not sent to another one.
+            if url.origin != request.url.origin {
+                request.fields = Redirection.withoutSecrets(request.fields, secret: request.secretFields)
+            }
+            request.url = url
+            await transfer.move(to: url)
+        }
         if let fields = new.fields { request.fields = fields }
+        request.secretFields.formUnion(new.secretFields)
         return true
     }
 
@@ -206,13 +219,13 @@ struct DownloadRun {
             throw error
         default: break
         }
-        _ = try await transfer.endBody(outcome.ending)
         if !outcome.hasContentDigest {
             // The part is of no use; what was held before it stays.
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             return .ended(progressed: false, failure: .contentDigestMismatch)
         }
+        _ = try await transfer.endBody(outcome.ending)
         if outcome.failure is CancellationError { throw CancellationError() }
         let progressed = await transfer.partial.length > start
         let failure: Reason? =
@@ -238,6 +251,17 @@ struct DownloadRun {
         }
         onEvent(.retrying(reason: reason, afterSeconds: seconds))
         try await Task.sleep(for: .seconds(seconds))
+    }
+
+    /// Neither what is wanted nor what must be read before it may be longer than what is allowed.
+    private func checkLength(of verdict: Verdict, total: Int64?) throws {
+        guard request.selection != nil, let limit = request.maximumLength else { return }
+        var length = total ?? 0
+        switch verdict {
+        case .append(let continuation), .startRange(let continuation): length = max(length, continuation.skipped)
+        default: break
+        }
+        if length > limit { throw DownloadError(.tooLarge, .tooLarge(length, limit: limit)) }
     }
 
     private func checkLength(of response: TransportResponse) throws {

@@ -55,8 +55,9 @@ public struct Downloader: Sendable {
             onEvent(.finished(result))
             return result
         } catch {
-            logger?.info("given up", metadata: ["key": "\(transfer.key)", "reason": "\(error)"])
-            try await keep(transfer, after: error)
+            let reason = Self.reason(error)
+            logger?.info("given up", metadata: ["key": "\(transfer.key)", "reason": "\(reason)"])
+            try await keep(transfer, because: reason)
             throw error
         }
     }
@@ -99,18 +100,22 @@ public struct Downloader: Sendable {
             request.url, key: request.key, selection: request.selection, policy: request.policy, waits: waits)
     }
 
+    private static func reason(_ error: any Error) -> Reason {
+        switch error {
+        case is CancellationError: .cancelled
+        case let error as DownloadError: error.reason
+        case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
+        // What a caller's hook throws may hold a URL with its signature.
+        default: Reason(code: .init(rawValue: "failed"), text: "It failed with \(type(of: error)).")
+        }
+    }
+
     /// Records what is held and why it stopped.
     ///
     /// A failure to do so does not hide the first one.
-    private func keep(_ transfer: Transfer, after error: any Error) async throws {
+    private func keep(_ transfer: Transfer, because reason: Reason) async throws {
         let held = await transfer.partial.length
         try? await transfer.close()
-        let reason: Reason =
-            switch error {
-            case is CancellationError: .cancelled
-            case let error as DownloadError: error.reason
-            default: Reason(code: .init(rawValue: "failed"), text: "\(error)")
-            }
         try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
     }
 }

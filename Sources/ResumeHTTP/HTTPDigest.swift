@@ -78,8 +78,12 @@ extension HTTPDigest {
         return old.contains { algorithm, digest in new[algorithm].map { $0 != digest } ?? false }
     }
 
+    /// A longer field is none.
+    static let longestField = 1024
+
     private static func known(in text: String?) -> [Algorithm: HTTPDigest] {
-        guard let text else { return [:] }
+        // Two digests take less than 200 bytes; the parser's time grows with the square of the members.
+        guard let text, text.utf8.count <= longestField else { return [:] }
         var parser = StructuredFieldValueParser(Array(text.utf8))
         guard let members = try? parser.parseDictionaryFieldValue() else { return [:] }
         var digests: [Algorithm: HTTPDigest] = [:]

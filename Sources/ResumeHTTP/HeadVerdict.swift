@@ -30,7 +30,7 @@ public enum HeadVerdict: Sendable, Hashable {
             } else {
                 self = .unknown(.headUnanswered)
             }
-        case 408, 425, 429, 500, 502, 503, 504, 507, 509, 520...599:
+        case let code where Verdict.isForNow(code):
             self = .retry(reason: Verdict.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
         default:
             // A URL that is signed for GET answers 403 to HEAD, others 405 or 501.

@@ -103,11 +103,11 @@ public enum Plan: Sendable, Hashable {
     ) -> Plan {
         let parts = selection.parts(completeLength: representation.completeLength) ?? []
         guard let part = parts.last(where: { $0.position <= held.length }) else {
-            return .anew(held, .completeLengthUnknown)
+            return .anew(held, representation.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
         }
         // More than is wanted, as in a damaged row: sums with it would overflow.
         guard held.length - part.position < part.count else {
-            return .anew(held, .lengthChanged(from: held.length, to: part.position + part.count))
+            return .anew(held, .moreHeldThanWanted)
         }
         let shift = part.first - part.position
         let offset = held.length + shift
@@ -123,7 +123,9 @@ public enum Plan: Sendable, Hashable {
     }
 
     /// The same with `If-Range` in place of a HEAD before it.
-    package var conditional: Plan {
+    ///
+    /// For a ``HeadVerdict`` that tells nothing.
+    public var conditional: Plan {
         guard case .range(var range) = self, range.condition == .head else { return self }
         range.condition = .ifRange
         return .range(range)
@@ -133,7 +135,8 @@ public enum Plan: Sendable, Hashable {
     ///
     /// They replace the caller's own of the same names.
     ///
-    /// Identity is asked for, since offsets into a compressed stream mean nothing for the file.
+    /// Identity is asked for, since offsets into a compressed stream mean nothing for the file; whoever wants coded bytes
+    /// (``ResumePolicy/storesCoded``) sets `Accept-Encoding` after these.
     public var fields: HTTPFields {
         var fields = HTTPFields()
         fields[.acceptEncoding] = "identity"

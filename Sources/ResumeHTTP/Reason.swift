@@ -92,6 +92,19 @@ extension Reason {
         "multipart-answer", "The server answered a request for one range with several parts.")
     static let contentCoded = Reason(
         "content-coded", "The server compressed the file though it was asked not to; such bytes are never mixed in.")
+    static func codingChanged(from old: String?, to new: String?) -> Reason {
+        Reason(
+            "coding-changed",
+            "What is held is \(old.map { "coded as \(Printable.escaped($0))" } ?? "not coded"), and the answer is "
+                + "\(new.map { "coded as \(Printable.escaped($0))" } ?? "not"); such bytes are never mixed.")
+    }
+
+    static let moreHeldThanWanted = Reason("more-held-than-wanted", "More is held than the ranges have.")
+
+    /// Coded bytes are held, and the caller asks for the file itself.
+    package static let codedHeld = Reason(
+        "coded-held", "What was held is coded as the server sent it, and the file itself is asked for now.")
+
     static let variesAlways = Reason(
         "varies-always", "The server says that its answers vary by more than the request (Vary: *).")
 
@@ -122,6 +135,8 @@ extension Reason {
     static let completeLengthUnknown = Reason(
         "complete-length-unknown",
         "The server does not tell how long the file is, so that the range cannot be known to be complete.")
+    package static let headFails = Reason(
+        "head-fails", "HEAD fails again and again; the range is asked for with If-Range.")
     static let headUnanswered = Reason(
         "head-unanswered", "The server does not answer HEAD with the validator; the range is asked for with If-Range.")
     static let rangeRejected = Reason("range-rejected", "The server rejects requests for a range of this file.")

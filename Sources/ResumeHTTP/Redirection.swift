@@ -58,8 +58,12 @@ public struct Redirection: Sendable {
     ///   - secret: Names that the caller marks as secret, beside the well-known ones.
     /// - Returns: All of them at the first origin, else those that are no secret.
     public func permitted(_ fields: HTTPFields, secret: Set<HTTPField.Name> = []) -> HTTPFields {
-        guard hasLeftOrigin else { return fields }
-        return HTTPFields(fields.filter { !Self.credentials.contains($0.name) && !secret.contains($0.name) })
+        hasLeftOrigin ? Self.withoutSecrets(fields, secret: secret) : fields
+    }
+
+    /// The fields that may be sent to any origin.
+    package static func withoutSecrets(_ fields: HTTPFields, secret: Set<HTTPField.Name>) -> HTTPFields {
+        HTTPFields(fields.filter { !credentials.contains($0.name) && !secret.contains($0.name) })
     }
 
     /// Whether ``url`` is still at the origin that was asked first.

@@ -44,13 +44,13 @@ public struct Representation: Sendable, Hashable {
         // Content-Length beside Transfer-Encoding is no length (RFC 9112, 6.3).
         completeLength = fields[.transferEncoding] == nil ? text(.contentLength).flatMap { Decimal64.parse($0) } : nil
         contentType = text(.contentType)
-        reprDigest = text(.reprDigest)
+        reprDigest = text(.reprDigest).flatMap { $0.utf8.count <= HTTPDigest.longestField ? $0 : nil }
         contentCoding = Self.contentCoding(fields)
         acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
     }
 
-    /// Reads a representation off a whole (200 or 203) response, as far as it may be continued.
-    init(whole response: HTTPResponse) {
+    /// Reads a representation off the response that a download begins with, as far as it may be continued.
+    init(startedBy response: HTTPResponse) {
         self.init(fields: response.headerFields)
         // A transforming proxy (203) does not vouch for its bytes (RFC 9110, 15.3.4), and what varies by more
         // than the request cannot be continued: no validator, so that it is never resumed.

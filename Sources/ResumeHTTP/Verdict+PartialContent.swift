@@ -9,6 +9,7 @@ extension Verdict {
         _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
     ) -> Verdict {
         if let reason = obstacle(in: fields, policy) { return .askForWhole(reason: reason) }
+        if variesAlways(fields) { return .askForWhole(reason: .variesAlways) }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .askForWhole(reason: .contentRangeInvalid)
         }
@@ -43,8 +44,7 @@ extension Verdict {
         let types = fields[values: .contentType].map { $0.lowercased() }
         if types.contains(where: { $0.contains("multipart/byteranges") }) { return .multipartAnswer }
         if types.count > 1, Representation(fields: fields).contentType == nil { return .contentTypeChanged }
-        if isCoded(fields, policy) { return .contentCoded }
-        return variesAlways(fields) ? .variesAlways : nil
+        return isCoded(fields, policy) ? .contentCoded : nil
     }
 
     /// Why a part belongs to another representation than the one that is held; nil where it belongs to that.
@@ -61,7 +61,9 @@ extension Verdict {
         } else if answer.lastModified != stored.lastModified {
             return .dateChanged
         }
-        guard answer.contentCoding == stored.contentCoding else { return .contentCoded }
+        guard answer.contentCoding == stored.contentCoding else {
+            return .codingChanged(from: stored.contentCoding, to: answer.contentCoding)
+        }
         if HTTPDigest.contradict(stored.reprDigest, answer.reprDigest) { return .digestChanged }
         if let old = stored.mediaType, let new = answer.mediaType, old != new { return .contentTypeChanged }
         return nil

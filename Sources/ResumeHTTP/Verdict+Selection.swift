@@ -5,13 +5,14 @@ internal import HTTPTypes
 extension Verdict {
     /// 206 to the request for the first range.
     static func firstPart(
-        _ fields: HTTPFields, of selection: RangeSelection, held: HeldPartial, policy: ResumePolicy
+        _ response: HTTPResponse, of selection: RangeSelection, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
+        let fields = response.headerFields
         if let reason = obstacle(in: fields, policy) { return .refuse(reason: reason) }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .refuse(reason: .contentRangeInvalid)
         }
-        var fresh = Representation(fields: fields)
+        var fresh = Representation(startedBy: response)
         // The length of a part is not that of the whole.
         fresh.completeLength = completeLength
         return start(fresh, of: selection, from: first, to: last + 1, held: held)

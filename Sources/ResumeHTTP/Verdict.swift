@@ -87,7 +87,7 @@ public enum Verdict: Sendable, Hashable {
             case (.range(let range), let stored?, _):
                 self = Self.partial(fields, range: range, stored: stored, policy: policy)
             case (.first, _, let selection?):
-                self = Self.firstPart(fields, of: selection, held: held, policy: policy)
+                self = Self.firstPart(response, of: selection, held: held, policy: policy)
             default:
                 self = .refuse(reason: .unsolicitedRange)
             }
@@ -97,12 +97,20 @@ public enum Verdict: Sendable, Hashable {
             self = asksForRange ? .askForWhole(reason: .preconditionFailed) : .refuse(reason: Self.reason(response))
         case 400 where asksForRange:
             self = .askForWhole(reason: .rangeRejected)
-        case 408, 425, 429, 500, 502, 503, 504, 507, 509, 520...599:
+        case let code where Self.isForNow(code):
             self = .retry(reason: Self.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
         case 100..<400:
             self = .refuse(reason: Self.reason(response, otherwise: .notAResource))
         default:
             self = .refuse(reason: Self.reason(response))
+        }
+    }
+
+    /// Whether a status says no for now only.
+    static func isForNow(_ code: Int) -> Bool {
+        switch code {
+        case 408, 425, 429, 500, 502, 503, 504, 507, 509, 520...599: true
+        default: false
         }
     }
 
@@ -118,7 +126,7 @@ public enum Verdict: Sendable, Hashable {
     ) -> Verdict {
         let fields = response.headerFields
         guard !isCoded(fields, policy) else { return .refuse(reason: .contentCoded) }
-        let fresh = Representation(whole: response)
+        let fresh = Representation(startedBy: response)
         if let selection = held.selection {
             return wholeForRange(fresh, of: selection, plan: plan, held: held)
         }

@@ -34,7 +34,7 @@ final class BodyWriter: Sendable {
         }
     }
 
-    /// Locked during a write; only whoever ends the body may wait for it.
+    /// Locked during a write; only whoever ends the body, or asks between two parts, may wait for it.
     private let body = Mutex<Body?>(nil)
     private let length: Atomic<Int64>
 

@@ -39,9 +39,11 @@ extension DownloadStore {
     ) throws -> [(name: BlobName, bytes: Int64)] {
         let known = Set(try connection.rows("SELECT path FROM chunk") { $0.text(0) }.compactMap { $0 })
         let orphans = try folder.blobs.names().compactMap { BlobName(fileName: $0) }.filter { !known.contains($0.path) }
-        return try orphans.map { name in
-            if removing { return (name, try folder.blobs.remove(name.fileName)) }
-            return (name, try folder.blobs.status(of: name.fileName)?.bytesOnDisk ?? 0)
+        return try orphans.compactMap { name in
+            guard let status = try folder.blobs.status(of: name.fileName) else { return nil }
+            // Nobody here makes folders: it is somebody else's.
+            if status.kind == .folder { return nil }
+            return (name, removing ? try folder.blobs.remove(name.fileName) : status.bytesOnDisk)
         }
     }
 

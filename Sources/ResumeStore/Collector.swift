@@ -153,7 +153,9 @@ extension DownloadStore {
                     continue
                 }
                 // Chosen before the lock was had: only what has not been used since is removed.
-                guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt else { continue }
+                guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
+                    current.goneAt == entry.goneAt
+                else { continue }
                 removed.append(current)
                 guard !dryRun else { continue }
                 blobs += try connection.remove(current)

@@ -37,7 +37,13 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
-            if let transfer = try await adopt(lease, url: url, policy: policy) { return transfer }
+            guard let transfer = try await adopt(lease, url: url, selection: selection, policy: policy) else {
+                continue
+            }
+            // Coded bytes are no answer for who asks for the file itself, however complete they are.
+            let isCoded = await transfer.partial.representation?.contentCoding != nil
+            if isCoded, !policy.storesCoded { try await transfer.discard(reason: .codedHeld) }
+            return transfer
         }
     }
 
@@ -47,10 +53,17 @@ extension DownloadStore {
     }
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
-    private func adopt(_ lease: Lease, url: DownloadURL, policy: ResumePolicy) async throws -> Transfer? {
+    private func adopt(
+        _ lease: Lease, url: DownloadURL, selection: RangeSelection?, policy: ResumePolicy
+    ) async throws -> Transfer? {
         guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
             // Gone; or there and unreadable, and then of no use to anyone.
             try await write { connection in _ = try connection.removeRow(lease.id) }
+            return nil
+        }
+        guard entry.selection == selection else {
+            // A key of the caller's own that reads like that of other ranges, or a planted row.
+            try removeBlobs(try await write { connection in try connection.remove(entry) })
             return nil
         }
         do {
@@ -75,7 +88,8 @@ extension DownloadStore {
                 return try connection.entry(id: entry.id)
             }
             guard let adopted else { return nil }
-            for blob in trusted.abandoned { try folder.blobs.remove(blob.fileName) }
+            // A folder of that name, which only somebody else can have made, is left: no row names it any more.
+            for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
             return Transfer(
                 store: self, lease: lease, entry: adopted, blob: trusted.blob,
                 policy: policy.moving(from: entry.url, to: url))
@@ -89,8 +103,8 @@ extension ResumePolicy {
     /// The policy for a URL that may be at another origin than the one that the bytes came from.
     ///
     /// An entity tag is a name within one resource (RFC 9110, 8.8.3): elsewhere the same one may name other bytes, so
-    /// what is held is compared there whatever the caller says.
-    fileprivate func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
+    /// there an overlap is compared whatever the caller says.
+    func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
         guard (try? DownloadURL(old))?.origin != new.origin else { return self }
         var policy = self
         policy.overlap = max(overlap, Self.defaultOverlap)

@@ -14,7 +14,7 @@ public struct Entry: Sendable, Hashable {
     public struct Chunk: Sendable, Hashable {
         /// The file, relative to the store.
         public var path: String
-        /// Where in the representation, and in the file, the part begins.
+        /// Where in the file the part begins: in the representation, or in what is wanted of it.
         public var offset: Int64
         /// How many bytes survive the process.
         public var length: Int64

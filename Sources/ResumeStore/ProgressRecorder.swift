@@ -10,6 +10,8 @@ final class ProgressRecorder: Sendable {
         var generation: Int64
         /// Bytes from 0 on that a commit has recorded.
         var committed: Int64
+        /// Bytes from here on are not to be recorded yet; nil for none.
+        var heldBack: Int64?
         var lastCommit = ContinuousClock.now
         /// Looks again from time to time, since nobody may call when nothing comes any more.
         var look: Task<Void, Never>?
@@ -41,6 +43,11 @@ final class ProgressRecorder: Sendable {
         }
     }
 
+    /// Leaves bytes unrecorded from an offset on, until nil is given.
+    func holdBack(from offset: Int64?) {
+        state.withLock { $0.heldBack = offset }
+    }
+
     /// Stops looking.
     func stop() {
         state.withLock { $0.look?.cancel() }
@@ -54,7 +61,7 @@ final class ProgressRecorder: Sendable {
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
     func recordIfDue(later: @escaping @Sendable () async throws -> Bool) throws -> Int64? {
         try state.withLock { state in
-            let held = writer.held
+            let held = state.recordable(writer.held)
             if state.isDue(held) { return try commit(held, &state) }
             if held > state.committed, state.look == nil { state.look = Task { await look(later) } }
             return nil
@@ -67,7 +74,7 @@ final class ProgressRecorder: Sendable {
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
     func record() throws -> Int64 {
         try state.withLock { state in
-            let held = writer.held
+            let held = state.recordable(writer.held)
             return held > state.committed ? try commit(held, &state) : state.committed
         }
     }
@@ -82,7 +89,8 @@ final class ProgressRecorder: Sendable {
             do {
                 try await Task.sleep(for: pause)
                 let finding = state.withLockIfAvailable { state -> Finding in
-                    if writer.held > state.committed { return state.isDue(writer.held) ? .due : .notYet }
+                    let held = state.recordable(writer.held)
+                    if held > state.committed { return state.isDue(held) ? .due : .notYet }
                     state.look = nil
                     return .nothing
                 }
@@ -119,6 +127,8 @@ final class ProgressRecorder: Sendable {
 }
 
 extension ProgressRecorder.State {
+    fileprivate func recordable(_ held: Int64) -> Int64 { min(held, heldBack ?? .max) }
+
     fileprivate func isDue(_ held: Int64) -> Bool {
         let unrecorded = held - committed
         guard unrecorded > 0 else { return false }

@@ -26,6 +26,6 @@ extension Transfer {
     /// Waits for the sync that runs, and makes everything that is held survive a power loss.
     func synchronize() async throws {
         try await synchronizer.finish()
-        try await synchronizer.synchronize(upTo: held)
+        try await synchronizer.synchronize(upTo: try recorder.record())
     }
 }

@@ -74,17 +74,23 @@ extension Transfer {
     ///   - length: How many bytes stay.
     ///   - reason: What was found.
     /// - Throws: ``StoreError``
-    package func rewind(to length: Int64, reason: Reason) async throws {
+    public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
+        writer.end()
         guard length > 0 else { return try await discard(reason: reason) }
         try? await synchronizer.finish()
-        writer.end()
         let (entry, lost) = (entry, held - length)
-        let isCurrent = try await store.write { connection in
-            let event = Event(
-                key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason, bytes: lost)
-            try connection.record(event)
-            return try connection.rewind(id: entry.id, generation: entry.generation, to: length)
+        let isCurrent: Bool
+        do {
+            isCurrent = try await store.write { connection in
+                try connection.record(
+                    Event(key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason, bytes: lost))
+                return try connection.rewind(id: entry.id, generation: entry.generation, to: length)
+            }
+        } catch {
+            // What the row still claims is wrong: without its blob nobody believes it.
+            try? store.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
+            throw error
         }
         guard isCurrent else { throw Self.superseded }
         try await reload()

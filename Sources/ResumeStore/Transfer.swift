@@ -25,7 +25,7 @@ public actor Transfer {
     nonisolated let synchronizer: Synchronizer
     var isClosed = false
     /// On which terms it is continued.
-    public nonisolated let policy: ResumePolicy
+    public private(set) var policy: ResumePolicy
 
     /// How many bytes are written at once, at most.
     private static let pieceSize = 256 << 10
@@ -74,8 +74,7 @@ public actor Transfer {
     /// - Parameters:
     ///   - response: Status and fields.
     ///   - plan: What was asked for.
-    /// - Returns: What to do. After `append` and `startOver` the body is to be written; after anything else it is
-    ///   to be discarded.
+    /// - Returns: What to do. Where it says so (``Verdict/usesBody``) the body is to be written, else to be discarded.
     /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         try requireOpen()
@@ -84,14 +83,14 @@ public actor Transfer {
         try await noteAbsence(response)
         switch verdict {
         case .append(let continuation):
-            beginBody(continuation)
+            beginBody(continuation, of: response)
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
-            beginBody(Verdict.Continuation(whole: representation, reason: reason))
+            beginBody(Verdict.Continuation(whole: representation, reason: reason), of: response)
         case .startRange(let continuation):
             try await startOver(with: continuation.representation, reason: continuation.reason)
-            beginBody(continuation)
+            beginBody(continuation, of: response)
         case .complete(let representation, let reason):
             try await learn(representation)
             try await store.record(.resumed, key: key, reason: reason, bytes: held)
@@ -101,9 +100,23 @@ public actor Transfer {
         return verdict
     }
 
-    private func beginBody(_ continuation: Verdict.Continuation) {
+    /// Records a decision about what is held, for people to read.
+    package func note(_ reason: Reason) async throws {
+        try await store.record(.refused, key: key, reason: reason, bytes: held)
+    }
+
+    /// Goes on with another URL for the same download.
+    package func move(to url: DownloadURL) {
+        policy = policy.moving(from: entry.url, to: url)
+    }
+
+    private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) {
         guard let blob else { return }
         writer.begin(BodyWriter.Body(continuation, of: blob))
+        // A body that its Content-Digest is still to be compared with must not make the whole complete: the process may
+        // die in between.
+        let hasDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
+        recorder.holdBack(from: hasDigest ? continuation.bodyEnd.map { $0 - 1 } : nil)
     }
 
     /// Remembers since when the server says that there is no such resource: what is held is of use for a while yet,
@@ -149,15 +162,20 @@ public actor Transfer {
     }
 
     /// Whether the body goes on, but nothing more of it is wanted.
-    package nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
+    ///
+    /// Then the rest need not be read.
+    public nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
 
     /// Ends a body.
+    ///
+    /// Where it came whole and its `Content-Digest` is another one, call ``rewind(to:reason:)`` instead.
     ///
     /// - Parameter ending: How it ended.
     /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
+        recorder.holdBack(from: nil)
         if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil,
             !body.goesOn
         {

@@ -171,7 +171,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("L08: an address that is not permitted is connected to, and sent nothing")
+    @Test("L08: an address that is not permitted is sent no request")
     func permitsAddress() async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure(

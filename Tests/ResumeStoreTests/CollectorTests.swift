@@ -83,6 +83,7 @@ struct CollectorTests {
             try FileManager.default.removeItem(atPath: folder["store/\(first.path)"])
             try Files.write(sampleBytes(10_000), to: "\(blobs)/0123456789abcdef0123456789abcdef")
             try Files.write([1], to: "\(blobs)/notes.txt")
+            try await Shell.run("mkdir", "\(blobs)/ffffffffffffffffffffffffffffffff")
             #expect(Set(try await store.verify().map(\.kind)) == [.blobMissing, .orphan])
             let report = try await store.collect()
             #expect(report.orphans == ["blobs/0123456789abcdef0123456789abcdef"])

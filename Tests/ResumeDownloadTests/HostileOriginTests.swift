@@ -1,0 +1,156 @@
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a review in the role of an attacker found.
+@Suite(.timeLimit(.minutes(2)))
+struct HostileOriginTests {
+    @Test("Coded bytes that are complete are not delivered to who asks for the file itself")
+    func codedAndComplete() async throws {
+        try await Origin.with({ .file(.new, for: $0) }) { origin in
+            // All bytes came coded; stopped before the delivery (as by SIGKILL, or a destination that fails).
+            let transfer = try await origin.store.begin(
+                try DownloadURL(origin.url), policy: ResumePolicy(storesCoded: true))
+            let plan = await transfer.plan()
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.eTag] = "\"a\""
+            head.headerFields[.contentEncoding] = "gzip"
+            head.headerFields[.contentLength] = "100000"
+            _ = try await transfer.receive(head, to: plan)
+            try await transfer.write(Resource.old.bytes)
+            _ = try await transfer.endBody(.whole)
+            try await transfer.close()
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.new))
+        }
+    }
+
+    @Test("K03: a body that is to be compared with its digest completes nothing before that, whatever dies")
+    func diesBeforeDigest() async throws {
+        // As a kill between the last commit of a body and its end leaves the store.
+        try await Origin.afterCut { origin in
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            let plan = await transfer.plan()
+            guard case .range(let range) = plan else { return }
+            var head = HTTPResponse(status: .partialContent)
+            head.headerFields[.eTag] = "\"a\""
+            head.headerFields[.contentRange] = "bytes \(range.start)-99999/100000"
+            head.headerFields[try #require(HTTPField.Name("Content-Digest"))] = Sample.field([1])
+            _ = try await transfer.receive(head, to: plan)
+            try await transfer.write(Resource.old.content.bytes(in: range.start..<60_000))
+            try await transfer.write(Resource.new.content.bytes(in: 60_000..<100_000))
+            try await transfer.close()
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 99_999)
+        }
+    }
+
+    @Test("A renewed URL at another origin gets no secrets of the old one")
+    func renewedElsewhere() async throws {
+        try await Origin.with({ _ in .status("403 Forbidden") }) { origin in
+            try await OriginServer.withServer(handler: { .file(.old, for: $0) }) { other in
+                let url = try DownloadURL(other.baseURL + "/file")
+                _ = try await origin.get { request in
+                    request.fields[.authorization] = "Bearer secret"
+                    request.fields[.cookie] = "sid=secret"
+                    request.renewal = { _ in Renewal(url: url) }
+                }
+                #expect(other.requests.allSatisfy { $0.field("Authorization") == nil && $0.field("Cookie") == nil })
+            }
+        }
+    }
+
+    @Test("What a hook throws is neither stored nor shown")
+    func hookThrows() async throws {
+        struct Failed: Error { var url = "https://s3/x?X-Amz-Signature=topsecret" }
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in .status("403 Forbidden") }
+            await #expect(throws: Failed.self) {
+                _ = try await origin.get { $0.renewal = { _ in throw Failed() } }
+            }
+            let texts = try await origin.store.events().map(\.reason.text)
+            #expect(!texts.contains { $0.contains("topsecret") })
+        }
+    }
+
+    @Test("A key that reads like that of a range is not taken for it")
+    func keyCollision() async throws {
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 5000) }) { origin in
+            _ = await origin.failure {
+                $0.key = "x#bytes=0-99"; $0.limits.retries = 0
+            }
+            origin.server.setHandler { .file(.old, for: $0) }
+            _ = try await origin.get {
+                $0.key = "x"; $0.selection = RangeSelection("0-99")
+            }
+            #expect(try Files.bytes(origin.folder["out"]).count == 100)
+        }
+    }
+
+    @Test("Progress of a range counts to the length of the range")
+    func progressTotal() async throws {
+        try await Origin.with({ .file(.old, for: $0, bytesPerSecond: 20_000) }) { origin in
+            let transport = AsyncHTTPTransport(.init(threads: 1))
+            var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
+            request.selection = RangeSelection("0-9999")
+            let totals = Mutex<Set<Int64>>([])
+            _ = try await Downloader(store: origin.store, transport: transport).download(request) { event in
+                if case .progress(_, let total?) = event { _ = totals.withLock { $0.insert(total) } }
+            }
+            try await transport.shutdown()
+            #expect(totals.withLock { $0 } == [10_000])
+        }
+    }
+
+    @Test("J06: what must be read before a range is bounded as well")
+    func endlessSkip() async throws {
+        let endless = Response([
+            .head(status: "200 OK", fields: [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")]),
+            .chunked(Content(length: 1 << 40, seed: 1), 0..<1 << 40, chunkSize: 65_536),
+        ])
+        try await Origin.with({ _ in endless }) { origin in
+            let error = await origin.failure { request in
+                request.selection = RangeSelection("1000000000-1000000099")
+                request.maximumLength = 1_000_000
+            }
+            #expect(error?.code == .tooLarge)
+            #expect(origin.server.bodyBytesSent < 20_000_000)
+        }
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let error = await origin.failure { request in
+                request.selection = RangeSelection("0-9999")
+                request.maximumLength = 9999
+            }
+            #expect(error?.code == .tooLarge)
+        }
+    }
+
+    @Test("HEAD that fails for now is done without after the second time, and its status is told")
+    func headFails() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.method == "HEAD" ? .status("503 Service Unavailable") : .file(.old, for: request)
+            }
+            let result = try await origin.get { $0.condition = .head }
+            #expect(result.reusedBytes == 60_000)
+            #expect(origin.requests(after: 1).map(\.method) == ["HEAD", "HEAD", "GET"])
+            #expect(origin.requests(after: 1).last?.field("If-Range") == "\"a\"")
+            #expect(try await origin.reasons().contains("head-fails"))
+        }
+    }
+
+    @Test("A digest field of many members is none, and is not parsed")
+    func digestField() {
+        let members = (0..<16_000).map { "a\($0)" }.joined(separator: ",")
+        let sample = Sample.field([1])
+        #expect(HTTPDigest(field: "\(sample), \(members)") == nil)
+        #expect(HTTPDigest(field: sample) != nil)
+    }
+}
