@@ -19,9 +19,10 @@ struct ListTests {
         let time = #"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"#
         let shape =
             #"\{"chunks":\[\{"durable":4096,"length":200000,"offset":0,"path":"blobs/[0-9a-f]{32}"\}\],"#
-            + #""createdAt":"T","destination":"DEST","durableBytes":4096,"etag":"\\"v1\\"","inUse":false,"key":"URL","#
+            + #""contentCoding":null,"createdAt":"T","destination":"DEST","durableBytes":4096,"etag":"\\"v1\\"","#
+            + #""goneAt":null,"inUse":false,"key":"URL","#
             + #""lastModified":"Mon, 04 Mar 2024 05:06:07 GMT","lastUsedAt":"T","pinned":false,"#
-            + #""receivedBytes":200000,"resumable":true,"state":"partial","totalBytes":300000,"url":"URL"\}"#
+            + #""ranges":null,"receivedBytes":200000,"resumable":true,"state":"partial","totalBytes":300000,"url":"URL"\}"#
         let pattern = shape.replacing("\"T\"", with: "\"\(time)\"").replacing("DEST", with: home["file.bin"])
             .replacing("URL", with: url)
         #expect(try Regex(pattern).wholeMatch(in: line) != nil, "\(line)")
