@@ -48,6 +48,26 @@ extension DownloadRun {
         }
     }
 
+    /// Neither what is wanted nor what must be read before it may be longer than what is allowed.
+    func checkLength(of verdict: Verdict, total: Int64?) throws {
+        guard request.selection != nil, let limit = request.maximumLength else { return }
+        var length = total ?? 0
+        switch verdict {
+        case .append(let continuation), .startRange(let continuation): length = max(length, continuation.skipped)
+        default: break
+        }
+        if length > limit { throw DownloadError(.tooLarge, .tooLarge(length, limit: limit)) }
+    }
+
+    /// The whole must not be longer than what is allowed, as far as the head tells.
+    func checkLength(of response: TransportResponse) throws {
+        // Of ranges it is the transfer's own length that counts, once it is known.
+        guard request.selection == nil, let limit = request.maximumLength, let length = response.announcedLength,
+            length > limit
+        else { return }
+        throw DownloadError(.tooLarge, .tooLarge(length, limit: limit))
+    }
+
     private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
         let url = redirection.url
         var fields = redirection.permitted(request.fields, secret: request.secretFields)

@@ -7,7 +7,7 @@ internal import ResumeStore
 /// The hard decisions are made by pure values (`Plan`, `Verdict`, `RetryBudget`); this asks them and does the I/O.
 struct DownloadRun {
     /// Its URL and fields may be renewed.
-    private(set) var request: DownloadRequest
+    var request: DownloadRequest
     let transport: any Transport
     let transfer: Transfer
     let onEvent: @Sendable (DownloadEvent) -> Void
@@ -21,12 +21,9 @@ struct DownloadRun {
     var hasRetriedDigest = false
     var digest: RunningDigest?
     /// How often the URL was renewed since the last progress.
-    private var renewals = 0
-    private static let renewalLimit = 3
+    var renewals = 0
     /// How often HEAD has failed: then the download does without.
     var headFailures = 0
-    /// Refused for want of credentials, or of a URL that is still valid.
-    private static let renewable = [401, 403, 407, 451]
 
     init(
         request: DownloadRequest, transport: any Transport, transfer: Transfer,
@@ -173,30 +170,6 @@ struct DownloadRun {
         avoidsRange = nil
     }
 
-    /// Asks the caller for another URL or other fields.
-    ///
-    /// - Returns: Whether there are any.
-    private mutating func renew(after response: HTTPResponse) async throws -> Bool {
-        guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
-            let renewal = request.renewal
-        else { return false }
-        renewals += 1
-        let refusal = Refusal(
-            url: request.url, status: response.status.code, responseFields: response.headerFields)
-        guard let new = try await renewal(refusal) else { return false }
-        if let url = new.url {
-            // Secrets that were meant for the old origin are not sent to another one.
-            if url.origin != request.url.origin {
-                request.fields = Redirection.withoutSecrets(request.fields, secret: request.secretFields)
-            }
-            request.url = url
-            await transfer.move(to: url)
-        }
-        if let fields = new.fields { request.fields = fields }
-        request.secretFields.formUnion(new.secretFields)
-        return true
-    }
-
     /// Moves the body into the store.
     private mutating func readBody(of response: TransportResponse, from start: Int64) async throws -> Step {
         if digest == nil, let algorithm = await expectedDigest?.algorithm {
@@ -251,24 +224,5 @@ struct DownloadRun {
         }
         onEvent(.retrying(reason: reason, afterSeconds: seconds))
         try await Task.sleep(for: .seconds(seconds))
-    }
-
-    /// Neither what is wanted nor what must be read before it may be longer than what is allowed.
-    private func checkLength(of verdict: Verdict, total: Int64?) throws {
-        guard request.selection != nil, let limit = request.maximumLength else { return }
-        var length = total ?? 0
-        switch verdict {
-        case .append(let continuation), .startRange(let continuation): length = max(length, continuation.skipped)
-        default: break
-        }
-        if length > limit { throw DownloadError(.tooLarge, .tooLarge(length, limit: limit)) }
-    }
-
-    private func checkLength(of response: TransportResponse) throws {
-        // Of ranges it is the transfer's own length that counts, once it is known.
-        guard request.selection == nil, let limit = request.maximumLength, let length = response.announcedLength,
-            length > limit
-        else { return }
-        throw DownloadError(.tooLarge, .tooLarge(length, limit: limit))
     }
 }
