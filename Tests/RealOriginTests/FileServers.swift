@@ -82,7 +82,9 @@ extension FileServer {
         program: "lighttpd", arguments: { _, configuration in ["-D", "-f", configuration] },
         configuration: { task in
             let settings = task.settings
+            // It remembers tags for a second: then a changed file may come under its old tag, which only the overlap tells.
             return """
+                server.stat-cache-engine = "disable"
                 server.modules = ("mod_accesslog", "mod_setenv", "mod_deflate")
                 server.bind = "127.0.0.1"
                 server.port = \(task.port)

@@ -74,7 +74,7 @@ struct TransportTests {
     @Test("HTTP/2: killed and continued")
     func http2Resumed() async throws {
         try await Self.with { peers in
-            let slow = ["--http2", "--limit-rate", "400KiB"]
+            let slow = ["--http2", "--limit-rate", "100KiB"]
             let get = ["get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["out"], "--cacert"]
             let first = try Shell.start(
                 Resumectl.path, get + [peers.nginx.certificate] + slow, environment: peers.program.environment,
