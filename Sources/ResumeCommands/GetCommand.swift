@@ -41,7 +41,7 @@ struct GetCommand: ContextCommand {
     var sha512: String?
 
     @Option(
-        name: .long,
+        name: .long, parsing: .unconditional,
         help: ArgumentHelp(
             "Get these bytes only: bytes=0-99, 200- or -500, or several with commas, one after the other.",
             valueName: "ranges"), transform: Self.selection)
@@ -130,6 +130,7 @@ struct GetCommand: ContextCommand {
 
     func validate() throws {
         if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
+        if output == "-" { throw ValidationError("--output writes a file: a download that may continue needs one.") }
         if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
         let isSingle = urls.count == 1 && inputFile == nil
         if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {

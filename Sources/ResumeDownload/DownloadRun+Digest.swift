@@ -23,8 +23,9 @@ extension DownloadRun {
         } else {
             running = RunningDigest(expected.algorithm, of: await transfer.heldBytes)
         }
-        if try await running.finish(at: await transfer.partial.length) == expected { return true }
-        let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected.algorithm)
+        let found = try await running.finish(at: await transfer.partial.length)
+        if found == expected { return true }
+        let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, found)
         digest = nil
         try await transfer.discard(reason: reason)
         reused = 0
@@ -36,10 +37,11 @@ extension DownloadRun {
 }
 
 extension Reason {
-    static func digestMismatch(_ algorithm: HTTPDigest.Algorithm) -> Reason {
+    static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?) -> Reason {
         Reason(
             code: .init(rawValue: "digest-mismatch"),
-            text: "The content does not have the \(algorithm.rawValue.uppercased()) that was asked for.")
+            text: "The content does not have the \(expected.algorithm.rawValue.uppercased()) that was asked for, but "
+                + "\(found?.hexadecimal ?? "another one"); it was dropped.")
     }
 
     static let announcedDigestMismatch = Reason(

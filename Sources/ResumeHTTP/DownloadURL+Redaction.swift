@@ -48,3 +48,11 @@ extension DownloadURL {
             || companions.contains { names.contains($0.main) && $0.others.contains(name) }
     }
 }
+
+extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The URL as it may be shown: without user info and signature.
+    public var description: String { redacted }
+
+    /// The same.
+    public var debugDescription: String { redacted }
+}

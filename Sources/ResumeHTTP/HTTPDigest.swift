@@ -40,10 +40,33 @@ public struct HTTPDigest: Sendable, Hashable {
         guard self.bytes.count == algorithm.byteCount else { return nil }
     }
 
+    /// Why a text is no digest.
+    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+        /// How many hexadecimal digits there must be.
+        public var digits: Int
+
+        package init(digits: Int) {
+            self.digits = digits
+        }
+
+        /// What would be right.
+        public var description: String { "not a digest; give \(digits) hexadecimal digits" }
+    }
+
     /// Reads hexadecimal digits, as `sha256sum` prints them.
     ///
+    /// - Throws: ``Problem`` where they are not as many as the algorithm makes, or no digits.
+    public init(_ algorithm: Algorithm, parsing text: String) throws(Problem) {
+        guard let digest = HTTPDigest(algorithm, hexadecimal: text) else {
+            throw Problem(digits: 2 * algorithm.byteCount)
+        }
+        self = digest
+    }
+
+    /// Reads hexadecimal digits.
+    ///
     /// - Returns: nil where they are not as many as the algorithm makes, or no digits.
-    public init?(_ algorithm: Algorithm, hexadecimal text: String) {
+    package init?(_ algorithm: Algorithm, hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, digits.count == 2 * algorithm.byteCount else { return nil }
         let pairs = stride(from: 0, to: digits.count, by: 2)

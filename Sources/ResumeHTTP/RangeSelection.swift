@@ -30,10 +30,26 @@ public struct RangeSelection: Sendable, Hashable {
     /// The ranges, in the order in which they are delivered; never empty.
     public let elements: [Element]
 
+    /// Why a text names no ranges.
+    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+        /// What would be right.
+        public var description: String {
+            "not ranges; give such as bytes=0-99, bytes=200-, bytes=-500, or up to \(RangeSelection.limit) with commas"
+        }
+    }
+
     /// Parses `bytes=0-99,200-` or the same without the unit.
     ///
+    /// - Throws: ``Problem`` for another unit, malformed text, an empty range, or more than ``limit`` of them.
+    public init(parsing text: String) throws(Problem) {
+        guard let selection = RangeSelection(text) else { throw Problem() }
+        self = selection
+    }
+
+    /// Parses ranges.
+    ///
     /// - Returns: nil for another unit, malformed text, an empty range, or more than ``limit`` of them.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         guard parts.count == 1 || (parts.count == 2 && parts[0].lowercased() == "bytes"), let list = parts.last else {
             return nil

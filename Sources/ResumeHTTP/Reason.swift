@@ -124,7 +124,7 @@ extension Reason {
     public static func heldBytesDiffer(at offset: Int64) -> Reason {
         Reason(
             "held-bytes-differ",
-            "The server's bytes differ from the held ones at byte \(offset), though the validator is the same.")
+            "The server's bytes differ from the held ones at byte \(offset): the file is another one.")
     }
 
     static let preconditionFailed = Reason("precondition-failed", "The file changed on the server (412).")
@@ -132,6 +132,9 @@ extension Reason {
         "range-not-satisfiable", "The server has no such bytes (416): the file is shorter now, or another one.")
     static let beyondEnd = Reason(
         "range-beyond-end", "The file has no such bytes: a range that was asked for lies beyond its end.")
+    static let rangesNeedValidator = Reason(
+        "ranges-need-validator",
+        "The server sends no validator, so nothing shows that several ranges are of the same file. Ask for one range.")
     static let completeLengthUnknown = Reason(
         "complete-length-unknown",
         "The server does not tell how long the file is, so that the range cannot be known to be complete.")

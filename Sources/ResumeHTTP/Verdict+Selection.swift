@@ -15,18 +15,18 @@ extension Verdict {
         var fresh = Representation(startedBy: response)
         // The length of a part is not that of the whole.
         fresh.completeLength = completeLength
-        return start(fresh, of: selection, from: first, to: last + 1, held: held)
+        return start(fresh, of: selection, from: first, to: last + 1, held: held, policy)
     }
 
     /// 200: the whole file from byte 0, though a range was asked for.
     static func wholeForRange(
-        _ fresh: Representation, of selection: RangeSelection, plan: Plan, held: HeldPartial
+        _ fresh: Representation, of selection: RangeSelection, plan: Plan, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
         if let stored = held.representation, looksLikePortal(fresh, instead: stored) {
             return .retry(reason: .portal, afterSeconds: nil)
         }
         guard case .range(let range) = plan, let stored = held.representation else {
-            return start(fresh, of: selection, from: 0, to: fresh.completeLength, held: held)
+            return start(fresh, of: selection, from: 0, to: fresh.completeLength, held: held, policy)
         }
         guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset }) ?? true else {
             // Cheaper to ask for the range again than to take it out of the whole.
@@ -38,10 +38,14 @@ extension Verdict {
     }
 
     private static func start(
-        _ fresh: Representation, of selection: RangeSelection, from first: Int64, to end: Int64?, held: HeldPartial
+        _ fresh: Representation, of selection: RangeSelection, from first: Int64, to end: Int64?, held: HeldPartial,
+        _ policy: ResumePolicy
     ) -> Verdict {
         guard let parts = selection.parts(completeLength: fresh.completeLength), let part = parts.first else {
             return .refuse(reason: fresh.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
+        }
+        guard parts.count == 1 || fresh.validator != nil || policy.allowsUnvalidated && policy.hasDigest else {
+            return .refuse(reason: .rangesNeedValidator)
         }
         guard first <= part.first else { return .refuse(reason: .gap(expected: part.first, got: first)) }
         guard end.map({ $0 > part.first }) ?? true else { return .refuse(reason: .noProgress) }

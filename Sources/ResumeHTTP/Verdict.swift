@@ -128,7 +128,7 @@ public enum Verdict: Sendable, Hashable {
         guard !isCoded(fields, policy) else { return .refuse(reason: .contentCoded) }
         let fresh = Representation(startedBy: response)
         if let selection = held.selection {
-            return wholeForRange(fresh, of: selection, plan: plan, held: held)
+            return wholeForRange(fresh, of: selection, plan: plan, held: held, policy: policy)
         }
         guard held.length > 0, let stored = held.representation else {
             return .startOver(fresh, reason: .firstRequest)
@@ -156,6 +156,7 @@ public enum Verdict: Sendable, Hashable {
         if case .whole(let reason?) = plan, fresh.validator == stored.validator || stored.validator == nil {
             return .startOver(fresh, reason: reason)
         }
+        if let weakness = stored.weakness { return .startOver(fresh, reason: weakness) }
         return .startOver(fresh, reason: .representationChanged(stored.validator, fresh.validator))
     }
 

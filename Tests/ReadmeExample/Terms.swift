@@ -5,12 +5,13 @@ import ResumeHTTP
 // What the README's table of terms names, compiled as an embedder compiles it.
 
 /// A request with every term that the README names.
-public func requestWithTerms(_ url: DownloadURL, signedForHead headURL: DownloadURL, to path: String) -> DownloadRequest
-{
+public func requestWithTerms(
+    _ url: DownloadURL, signedForHead headURL: DownloadURL, to path: String
+) throws -> DownloadRequest {
     var request = DownloadRequest(url, to: path)
     request.key = "model"
-    request.digest = HTTPDigest(.sha256, hexadecimal: String(repeating: "0", count: 64))
-    request.selection = RangeSelection("bytes=0-99,-500")
+    request.digest = try HTTPDigest(.sha256, parsing: String(repeating: "0", count: 64))
+    request.selection = try RangeSelection(parsing: "bytes=0-99,-500")
     request.condition = .ifMatch
     request.condition = .head
     request.headURL = headURL

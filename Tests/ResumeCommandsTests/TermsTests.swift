@@ -76,6 +76,14 @@ struct TermsTests {
         }
     }
 
+    /// As the help shows it, though it looks like an option.
+    @Test func suffix() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server in
+            _ = try await get(server, ["--range", "-500"])
+            #expect(try home.bytes("out.bin") == Self.file.content.bytes(in: 599_500..<600_000))
+        }
+    }
+
     @Test func rangesArePurgedByTheirKey() async throws {
         try await cutOnce(["--range", "0-499999"]) { server in
             let purge = await home.run("purge", server.url() + "#bytes=0-499999")

@@ -33,6 +33,7 @@ struct UsageTests {
         [url, "--sha256", String(repeating: "g", count: 64)],
         [url, "--sha512", String(repeating: "0", count: 64)],
         [url, "--sha256", String(repeating: "0", count: 64), "--sha512", String(repeating: "0", count: 128)],
+        [url, "--output", "-"],
         [url, "--range", "9-5"],
         [url, "--range", "items=0-1"],
         [url, "--range="],

@@ -18,6 +18,13 @@ struct RangeSelectionTests {
         #expect(RangeSelection(text)?.description == expected)
     }
 
+    @Test("What is wrong is told, not passed over")
+    func problems() throws {
+        #expect(throws: RangeSelection.Problem.self) { _ = try RangeSelection(parsing: "bytes=5-1") }
+        #expect(throws: HTTPDigest.Problem(digits: 64)) { _ = try HTTPDigest(.sha256, parsing: "oops") }
+        #expect(try RangeSelection(parsing: "5-9").description == "bytes=5-9")
+    }
+
     @Test("A thousand ranges and no more")
     func limit() {
         let ranges = { (count: Int) in Array(repeating: "0-9", count: count).joined(separator: ",") }
@@ -89,6 +96,9 @@ struct RangeSelectionTests {
             ("100-199", 206, ["Content-Range: bytes 0-99/250000"], "refuse: range-without-progress"),
             ("100-199,300000-", 206, ["Content-Range: bytes 100-199/250000"], "refuse: range-beyond-end"),
             ("100-199", 206, [], "refuse: content-range-invalid"),
+            ("0-9,20-29", 206, ["Content-Range: bytes 0-9/250000"], "refuse: ranges-need-validator"),
+            ("0-9,20-29", 200, ["Content-Length: 250000"], "refuse: ranges-need-validator"),
+            ("0-9,20-29", 206, ["Content-Range: bytes 0-9/250000", "ETag: \"a\""], "start 0+0..<10: first-request"),
             ("100-199", 206, ["Content-Type: multipart/byteranges; boundary=x"], "refuse: multipart-answer"),
             (
                 "100-199", 206, ["Content-Range: bytes 100-199/250000", "Content-Encoding: gzip"],

@@ -43,6 +43,14 @@ struct RedactionTests {
         #expect(try redacted(query) == "https://h/f?\(query)")
     }
 
+    @Test("A URL that is printed, or is part of what is printed, shows no secret")
+    func printed() throws {
+        let url = try DownloadURL("https://u:hunter2@h/f?token=topsecret")
+        for text in ["\(url)", String(reflecting: url), "\([url])", "\(Optional(url) as Any)"] {
+            #expect(!text.contains("hunter2") && !text.contains("topsecret"), "\(text)")
+        }
+    }
+
     @Test("H09, A18: user info and fragment are gone, with and without a query")
     func userInfo() throws {
         #expect(try DownloadURL("https://u:secret@h/f#token=s").redacted == "https://h/f")
