@@ -5,7 +5,6 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 internal import NIOCore
-internal import NIOHTTP1
 internal import NIOSSL
 internal import ResumeDownload
 
@@ -34,10 +33,8 @@ extension HTTPClient.Configuration {
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
             ).flatMapThrowing {
-                try ParserGuard.install(in: channel.pipeline.syncOperations)
+                let parser = try ParserGuard.install(in: channel.pipeline.syncOperations)
                 guard case .forward(let proxy) = route else { return }
-                let parser = try channel.pipeline.syncOperations.handler(
-                    type: ByteToMessageHandler<HTTPResponseDecoder>.self)
                 try channel.pipeline.syncOperations.addHandler(AbsoluteForm(proxy), position: .after(parser))
             }
             .flatMap { Self.check(channel, permits) }

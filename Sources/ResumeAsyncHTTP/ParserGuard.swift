@@ -19,12 +19,16 @@ final class ParserGuard: ChannelInboundHandler {
 
     /// Puts a guard on both sides of a connection's parser.
     ///
+    /// - Returns: The parser.
     /// - Throws: Where the connection has none.
-    static func install(in pipeline: ChannelPipeline.SynchronousOperations) throws {
+    static func install(
+        in pipeline: ChannelPipeline.SynchronousOperations
+    ) throws -> ByteToMessageHandler<HTTPResponseDecoder> {
         let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
         let guardian = ParserGuard()
         try pipeline.addHandler(guardian, position: .before(parser))
         try pipeline.addHandler(AnswerGuard(guardian), position: .after(parser))
+        return parser
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -55,7 +55,7 @@ struct BodyPump {
             let ending: Transfer.BodyEnding = !isAtEnd ? .cut : isCloseDelimited ? .closeDelimited : .whole
             return Outcome(
                 ending: ending, bytes: flow.received, failure: nil,
-                hasContentDigest: !isAtEnd || flow.hasContentDigest(contentDigest))
+                hasContentDigest: !isAtEnd || flow.hasContentDigest)
         } catch {
             body.cancel(with: error)
             return Outcome(ending: .cut, bytes: flow.received, failure: error)
@@ -82,13 +82,14 @@ private final class BodyFlow: Sendable {
     private let digest: RunningDigest?
     /// Over the body as it comes; nil where nothing was announced to compare it with.
     private let hash: Mutex<RunningHash?>
-    private let isHashed: Bool
+    /// What was announced.
+    private let contentDigest: HTTPDigest?
     private let started = ContinuousClock.now
 
     init(into transfer: Transfer, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?) {
         self.digest = digest
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
-        isHashed = contentDigest != nil
+        self.contentDigest = contentDigest
         monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
         self.transfer = transfer
         self.request = request
@@ -113,7 +114,7 @@ private final class BodyFlow: Sendable {
     private func take(_ bytes: RawSpan, received: Int64) throws -> Bool {
         let mayGoOn = try transfer.append(bytes)
         digest?.advance(to: transfer.held)
-        if isHashed { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
+        if contentDigest != nil { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
         if let limit = request.maximumLength, transfer.held > limit {
             throw DownloadError(.tooLarge, .tooLarge(transfer.held, limit: limit))
         }
@@ -121,9 +122,9 @@ private final class BodyFlow: Sendable {
     }
 
     /// Whether what came is what was announced.
-    func hasContentDigest(_ expected: HTTPDigest?) -> Bool {
-        guard let expected else { return true }
-        return hash.withLock { $0?.digest(expected.algorithm) } == expected
+    var hasContentDigest: Bool {
+        guard let contentDigest else { return true }
+        return hash.withLock { $0?.digest(contentDigest.algorithm) } == contentDigest
     }
 
     /// Waits until as many bytes may have come as came.

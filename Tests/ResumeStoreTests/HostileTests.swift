@@ -13,9 +13,7 @@ struct HostileTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await TransferTests.begin(store)
-            try await server.fill(transfer, upTo: 200_000)
-            try await transfer.close()
+            try await TransferTests.leave(200_000, of: server, in: store)
             // What a body leaves that went on with junk until the process died, or the clamp after a power cut.
             let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
             try await Shell.run("truncate", "-s", "400000", folder["store/blobs/\(blob)"])
@@ -33,9 +31,7 @@ struct HostileTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await TransferTests.begin(store)
-            try await server.fill(transfer, upTo: 200_000)
-            try await transfer.close()
+            try await TransferTests.leave(200_000, of: server, in: store)
             let name = try #require(try Files.names(in: folder["store/blobs"]).first)
             let path = folder["store/blobs/\(name)"]
             try FileManager.default.removeItem(atPath: path)

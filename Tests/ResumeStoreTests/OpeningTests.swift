@@ -50,9 +50,7 @@ struct OpeningTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
             let old = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await TransferTests.begin(old)
-            try await server.fill(transfer, upTo: 200_000)
-            try await transfer.close()
+            try await TransferTests.leave(200_000, of: server, in: old)
             await old.close()
             // As the first migration alone left it.
             try TransferTests.sql(

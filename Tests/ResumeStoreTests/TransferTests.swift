@@ -14,6 +14,13 @@ struct TransferTests {
         try await store.begin(try DownloadURL(url))
     }
 
+    /// Leaves a partial in a store, as a download that stops does.
+    static func leave(_ count: Int, of server: HonestServer, in store: DownloadStore) async throws {
+        let transfer = try await begin(store)
+        try await server.fill(transfer, upTo: count)
+        try await transfer.close()
+    }
+
     @Test("A download that stops is continued by another opening of the store, and delivered whole")
     func resume() async throws {
         try await TemporaryFolder.with { folder in
@@ -119,9 +126,7 @@ struct TransferTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(3_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await server.fill(transfer, upTo: 2_500_000)
-            try await transfer.close()
+            try await Self.leave(2_500_000, of: server, in: store)
             let durable: Int64 = 1_000_000
             try Self.sql(
                 folder, "UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = \(durable)")
@@ -140,9 +145,7 @@ struct TransferTests {
             let server = HonestServer(sampleBytes(300_000))
             let store = try await DownloadStore.open(at: folder["store"])
             for (size, expected) in [("100000", Int64(100_000)), (nil, 0)] {
-                let transfer = try await Self.begin(store)
-                try await server.fill(transfer, upTo: 200_000)
-                try await transfer.close()
+                try await Self.leave(200_000, of: server, in: store)
                 let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
                 if let size {
                     try await Shell.run("truncate", "-s", size, folder["store/blobs/\(blob)"])
