@@ -55,13 +55,19 @@ let package = Package(
         .target(name: "ResumeSQLite", dependencies: ["CResumeSQLite"], swiftSettings: settings),
         .target(
             name: "ResumeMigrations", path: "Migrations",
-            resources: [.embedInCode("V1__create_store.sql"), .embedInCode("V2__ranges_codings_absence.sql")],
+            resources: [
+                .embedInCode("V1__create_store.sql"), .embedInCode("V2__ranges_codings_absence.sql"),
+                .embedInCode("V3__checksums_generations.sql"),
+            ],
             swiftSettings: settings),
         .target(name: "ResumeHTTP", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "CResumeFiles"),
+        .target(name: "CResumeChecksum"),
         .target(
             name: "ResumeStore",
-            dependencies: ["CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes],
+            dependencies: [
+                "CResumeChecksum", "CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes,
+            ],
             swiftSettings: settings),
         .target(
             name: "ResumeDownload",
@@ -94,7 +100,7 @@ let package = Package(
         .testTarget(
             name: "ResumeStoreTests",
             dependencies: [
-                "CUnfetchHook", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore", "TestSupport",
+                "CResumeChecksum", "CUnfetchHook", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore", "TestSupport",
                 httpTypes,
             ],
             swiftSettings: testSettings),

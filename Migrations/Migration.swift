@@ -13,6 +13,8 @@ package struct Migration: Sendable {
         Migration(
             version: 2, name: "V2__ranges_codings_absence",
             sql: text(PackageResources.V2__ranges_codings_absence_sql)),
+        Migration(
+            version: 3, name: "V3__checksums_generations", sql: text(PackageResources.V3__checksums_generations_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -66,10 +66,10 @@ struct BodyPump {
     private func tellProgress(of transfer: isolated Transfer) async {
         var told: Int64 = -1
         repeat {
-            let held = transfer.partial
-            guard held.length != told else { continue }
-            told = held.length
-            onEvent(.progress(receivedBytes: held.length, totalBytes: held.totalLength))
+            let received = transfer.receivedBytes
+            guard received != told else { continue }
+            told = received
+            onEvent(.progress(receivedBytes: received, totalBytes: transfer.partial.totalLength))
         } while (try? await Task.sleep(for: Self.progressInterval)) != nil
     }
 }

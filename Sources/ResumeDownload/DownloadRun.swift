@@ -51,7 +51,7 @@ struct DownloadRun {
     }
 
     mutating func run(to destination: Destination) async throws -> DownloadResult {
-        reused = await transfer.partial.length
+        reused = await transfer.receivedBytes
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()
@@ -149,7 +149,7 @@ struct DownloadRun {
             return .retry(reason, afterSeconds: seconds, status: response.head.status.code)
         case .refuse(let reason):
             if try await renew(after: response.head) { return .renewed }
-            let isForbidden = Self.renewable.contains(response.head.status.code) && before.length > 0
+            let isForbidden = Self.renewable.contains(response.head.status.code) && !before.isEmpty
             throw DownloadError(
                 .refused, isForbidden ? .forbidden(reason) : reason, status: response.head.status.code)
         }
@@ -159,7 +159,7 @@ struct DownloadRun {
     private mutating func begun(because reason: Reason, after before: HeldPartial) async throws {
         digest = nil
         let total = await transfer.partial.totalLength
-        if before.length > 0 {
+        if !before.isEmpty {
             // The request for the whole that led here has been counted.
             if avoidsRange == nil { try countRestart(reason) }
             onEvent(.restarted(reason: reason, totalBytes: total))

@@ -44,7 +44,7 @@ public struct Downloader: Sendable {
         let destination = try Destination(checking: request.destination)
         let transfer = try await begin(request, onEvent: onEvent)
         do {
-            if request.restarts, await transfer.partial.length > 0 {
+            if request.restarts, await !transfer.partial.isEmpty {
                 try await transfer.discard(reason: .restartRequested)
                 onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
             }
@@ -114,7 +114,7 @@ public struct Downloader: Sendable {
     ///
     /// A failure to do so does not hide the first one.
     private func keep(_ transfer: Transfer, because reason: Reason) async throws {
-        let held = await transfer.partial.length
+        let held = await transfer.receivedBytes
         try? await transfer.close()
         try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
     }

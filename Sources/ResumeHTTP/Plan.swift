@@ -6,15 +6,23 @@ public struct HeldPartial: Sendable, Hashable {
     public var representation: Representation?
     /// How many bytes are held from the first wanted one on, without a gap.
     public var length: Int64
+    /// Where bytes are held again after a gap; nil where none are.
+    public var nextHeld: Int64?
     /// What is wanted of the representation; nil for all of it.
     public var selection: RangeSelection?
 
     /// Makes a value from what a store holds.
-    public init(representation: Representation?, length: Int64, selection: RangeSelection? = nil) {
+    public init(
+        representation: Representation?, length: Int64, nextHeld: Int64? = nil, selection: RangeSelection? = nil
+    ) {
         self.representation = representation
         self.length = length
+        self.nextHeld = nextHeld
         self.selection = selection
     }
+
+    /// Whether nothing is held.
+    public var isEmpty: Bool { length <= 0 && nextHeld == nil }
 
     /// How many bytes are wanted; nil where that is not known yet.
     public var totalLength: Int64? {
@@ -69,7 +77,7 @@ public enum Plan: Sendable, Hashable {
             self = .complete
             return
         }
-        guard held.length > 0, let representation = held.representation else {
+        guard !held.isEmpty, let representation = held.representation else {
             self = .anew(held, nil)
             return
         }
@@ -82,12 +90,15 @@ public enum Plan: Sendable, Hashable {
             self = .anew(held, .rangesNotAccepted)
         } else if let selection = held.selection {
             self = Self.continuing(selection, of: representation, held: held, policy: policy)
-        } else if held.length <= policy.overlap(for: validator) {
+        } else if held.length <= policy.overlap(for: validator), held.nextHeld == nil || validator == nil {
             self = .anew(held, .tooLittleHeld)
         } else {
-            let start = held.length - max(policy.overlap(for: validator), 0)
+            // A gap at the very beginning has nothing before it to compare: there the validator is all the evidence.
+            let start = max(held.length - max(policy.overlap(for: validator), 0), 0)
             self = .range(
-                RangeRequest(start: start, offset: held.length, condition: policy.condition, validator: validator))
+                RangeRequest(
+                    start: start, offset: held.length, end: held.nextHeld, condition: policy.condition,
+                    validator: validator))
         }
     }
 
@@ -116,9 +127,10 @@ public enum Plan: Sendable, Hashable {
         guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
             return .anew(held, .tooLittleHeld)
         }
+        let gapEnd = held.nextHeld.map { min($0 + shift, part.end) }
         return .range(
             RangeRequest(
-                start: offset - overlap, offset: offset, end: part.end, condition: policy.condition,
+                start: offset - overlap, offset: offset, end: gapEnd ?? part.end, condition: policy.condition,
                 validator: representation.validator, first: part.first, shift: shift))
     }
 

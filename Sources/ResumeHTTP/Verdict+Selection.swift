@@ -58,7 +58,7 @@ extension Verdict {
     }
 
     private static func restartReason(_ fresh: Representation, _ held: HeldPartial) -> Reason {
-        guard held.length > 0, let stored = held.representation else { return .firstRequest }
+        guard !held.isEmpty, let stored = held.representation else { return .firstRequest }
         return .representationChanged(stored.validator, fresh.validator)
     }
 }

@@ -130,7 +130,7 @@ public enum Verdict: Sendable, Hashable {
         if let selection = held.selection {
             return wholeForRange(fresh, of: selection, plan: plan, held: held, policy: policy)
         }
-        guard held.length > 0, let stored = held.representation else {
+        guard !held.isEmpty, let stored = held.representation else {
             return .startOver(fresh, reason: .firstRequest)
         }
         if looksLikePortal(fresh, instead: stored) {
@@ -145,7 +145,8 @@ public enum Verdict: Sendable, Hashable {
             same.completeLength = length
             return .append(
                 Continuation(
-                    bodyStart: 0, offset: held.length, bodyEnd: length, representation: same, reason: .prefixKept))
+                    bodyStart: 0, offset: held.length, bodyEnd: held.nextHeld ?? length,
+                    goesOn: held.nextHeld != nil, representation: same, reason: .prefixKept))
         }
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,
             fresh.validator == stored.validator

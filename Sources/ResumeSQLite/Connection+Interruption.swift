@@ -2,14 +2,16 @@ internal import CResumeSQLite
 internal import Synchronization
 
 /// Says to a running query that nobody wants its result any more.
-final class CancellationFlag: Sendable {
+package final class CancellationFlag: Sendable {
     private let isSet = Atomic<Bool>(false)
 
-    func set() {
+    package init() {}
+
+    package func set() {
         isSet.store(true, ordering: .relaxed)
     }
 
-    var value: Bool { isSet.load(ordering: .relaxed) }
+    package var value: Bool { isSet.load(ordering: .relaxed) }
 }
 
 extension Connection {

@@ -37,9 +37,12 @@ final class BodyWriter: Sendable {
     /// Locked during a write; only whoever ends the body, or asks between two parts, may wait for it.
     private let body = Mutex<Body?>(nil)
     private let length: Atomic<Int64>
+    /// What was written and not yet taken to be recorded, with its checksum; locked for no longer than that takes.
+    private let tail: Mutex<Block>
 
     init(held: Int64) {
         length = Atomic(held)
+        tail = Mutex(Block(offset: held, length: 0, checksum: 0))
     }
 
     /// Bytes from 0 on that lie in the blob, recorded or not.
@@ -50,6 +53,16 @@ final class BodyWriter: Sendable {
         body.withLock { body in
             body = nil
             length.store(held, ordering: .releasing)
+            tail.withLock { $0 = Block(offset: held, length: 0, checksum: 0) }
+        }
+    }
+
+    /// What was written since the last time, to be recorded; nil where nothing was, or where it goes beyond a limit.
+    func takeTail(upTo limit: Int64) -> Block? {
+        tail.withLock { tail in
+            guard tail.length > 0, tail.end <= limit else { return nil }
+            defer { tail = Block(offset: tail.end, length: 0, checksum: 0) }
+            return tail
         }
     }
 
@@ -101,7 +114,11 @@ final class BodyWriter: Sendable {
         if !wanted.isEmpty {
             try body.blob.write(wanted, at: body.position)
             body.position += Int64(wanted.byteCount)
-            length.store(max(held, body.position), ordering: .releasing)
+            tail.withLock { tail in
+                tail.checksum = Checksum.crc32c(wanted, continuing: tail.checksum)
+                tail.length += Int64(wanted.byteCount)
+                length.store(tail.end, ordering: .releasing)
+            }
         }
         if wanted.byteCount < rest.byteCount, !body.goesOn {
             throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")

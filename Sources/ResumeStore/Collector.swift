@@ -221,5 +221,4 @@ extension Reason {
     static let overBudget = Reason(
         code: .init(rawValue: "over-budget"), text: "The store was over its size, and this was used least recently.")
     static let purged = Reason(code: .init(rawValue: "purged"), text: "It was asked for.")
-    static let blobMissing = Reason(code: .init(rawValue: "blob-missing"), text: "Its blob is not there any more.")
 }

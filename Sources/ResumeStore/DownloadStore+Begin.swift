@@ -66,35 +66,48 @@ extension DownloadStore {
             try removeBlobs(try await write { connection in try connection.remove(entry) })
             return nil
         }
+        let (folder, lastBlocks) = (folder, try await lastBlocks(of: entry))
+        let trusted: Trusted
         do {
-            let trusted = try Trusted(entry, in: folder)
-            let isChanged = trusted.held != entry.receivedBytes
-            let dropsChunks = !trusted.abandoned.isEmpty && trusted.blob == nil
-            let adopted: Entry? = try await write { connection in
-                // With locks that do not work somebody may have started it over meanwhile.
-                guard try connection.entry(id: entry.id) == entry else { return nil }
-                try connection.adopt(
-                    entry, url: url.redacted, held: trusted.held, durable: trusted.durable, now: WallClock.milliseconds)
-                if dropsChunks { try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id)) }
-                if entry.state == .complete, trusted.blob == nil || trusted.held != entry.totalBytes {
-                    try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
-                }
-                if isChanged {
-                    try connection.record(
-                        Event(
-                            key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: trusted.reason,
-                            bytes: entry.receivedBytes - trusted.held))
-                }
-                return try connection.entry(id: entry.id)
-            }
-            guard let adopted else { return nil }
-            // A folder of that name, which only somebody else can have made, is left: no row names it any more.
-            for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
-            return Transfer(
-                store: self, lease: lease, entry: adopted, blob: trusted.blob,
-                policy: policy.moving(from: entry.url, to: url))
-        } catch let error as SystemError {
+            trusted = try await Blocking.run { try Trusted(entry, in: folder, comparing: lastBlocks) }
+        } catch {
             throw StoreError(wrapping: error)
+        }
+        let adopted: Entry? = try await write { connection in
+            // With locks that do not work somebody may have started it over meanwhile.
+            guard try connection.entry(id: entry.id) == entry else { return nil }
+            try connection.adopt(entry, url: url.redacted, now: WallClock.milliseconds)
+            if trusted.chunks != entry.chunks {
+                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in trusted.chunks }
+            }
+            if entry.state == .complete, trusted.chunks.contiguousEnd != entry.totalBytes {
+                try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+            }
+            let lost = entry.receivedBytes - trusted.chunks.heldBytes
+            if lost > 0 {
+                try connection.record(
+                    Event(
+                        key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: trusted.reason, bytes: lost)
+                )
+            }
+            return try connection.entry(id: entry.id)
+        }
+        guard let adopted else { return nil }
+        // A folder of that name, which only somebody else can have made, is left: no row names it any more.
+        for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
+        return Transfer(
+            store: self, lease: lease, entry: adopted, blob: trusted.blob,
+            policy: policy.moving(from: entry.url, to: url))
+    }
+
+    /// The checksums of the last bytes of each part, which a crash is most likely to have harmed.
+    private func lastBlocks(of entry: Entry) async throws -> [Block] {
+        try await read { connection in
+            try entry.chunks.flatMap { chunk in
+                let end = chunk.offset.addingSaturating(chunk.length)
+                return try connection.blocks(of: entry.id, endingAfter: max(end - Trusted.comparedLength, chunk.offset))
+                    .filter { $0.offset < end }
+            }
         }
     }
 }
@@ -109,48 +122,5 @@ extension ResumePolicy {
         var policy = self
         policy.overlap = max(overlap, Self.defaultOverlap)
         return policy
-    }
-}
-
-/// How much of an entry the disk can be trusted to hold.
-struct Trusted {
-    /// Bytes from 0 on.
-    var held: Int64 = 0
-    /// Bytes from 0 on that survive a power loss.
-    var durable: Int64 = 0
-    /// The open blob, where any byte is held.
-    var blob: OpenFile?
-    /// Blobs that no byte is trusted of.
-    var abandoned: [BlobName] = []
-    /// Why less is trusted than the row claims.
-    var reason = Reason(code: .init(rawValue: "unsynced-lost"), text: "")
-
-    /// Bytes that were received under an earlier start of the machine count only as far as they were synced, and
-    /// none counts beyond the end of its file.
-    init(_ entry: Entry, in folder: StoreFolder) throws(SystemError) {
-        let isSameStart = entry.bootID == BootIdentifier.current
-        let first = entry.chunks.first { $0.offset == 0 }
-        for chunk in entry.chunks {
-            guard let name = BlobName(path: chunk.path) else { continue }
-            guard chunk == first, let file = try folder.openBlob(name) else {
-                abandoned.append(name)
-                continue
-            }
-            let status = try file.status()
-            // A complete blob that is somebody's file as well (a crash between rename and row) may have been edited.
-            let isForeign = entry.state == .complete && status.links > 1 && status.modifiedAt > entry.usedAt
-            let size = isForeign ? 0 : status.size
-            held = min(isSameStart ? chunk.length : chunk.durable, size)
-            durable = min(chunk.durable, held)
-            let isWhole = held == entry.totalBytes
-            if held == 0 && !isWhole { abandoned.append(name) } else { blob = file }
-            reason.text =
-                isSameStart
-                ? "The blob is shorter than what was recorded; it was changed from outside."
-                : "The machine was started anew; what had not been synced to disk before is fetched again."
-        }
-        if blob == nil, entry.receivedBytes > 0, reason.text.isEmpty {
-            reason = Reason(code: .init(rawValue: "blob-missing"), text: "The blob is not there any more.")
-        }
     }
 }

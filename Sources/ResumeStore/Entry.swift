@@ -24,7 +24,8 @@ public struct Entry: Sendable, Hashable {
 
     /// The row's number: never used twice.
     let id: Int64
-    /// Counts the blobs of this entry: a writer that knows an older one has lost it.
+    /// Random, and new with each blob and whenever bytes were given up: a writer that knows another one has lost the
+    /// entry. 0 before the first response.
     let generation: Int64
     /// Under which start of the machine the bytes were received.
     let bootID: String
@@ -56,10 +57,10 @@ public struct Entry: Sendable, Hashable {
     public var isInUse: Bool
 
     /// How many bytes are held and survive the process.
-    public var receivedBytes: Int64 { chunks.reduce(0) { Self.sum($0, $1.length) } }
+    public var receivedBytes: Int64 { chunks.heldBytes }
 
     /// How many bytes are held and survive a power loss.
-    public var durableBytes: Int64 { chunks.reduce(0) { Self.sum($0, $1.durable) } }
+    public var durableBytes: Int64 { chunks.durable.heldBytes }
 
     /// How many bytes are wanted, all or those of the ranges; nil where that is not known.
     public var totalBytes: Int64? { held.totalLength }
@@ -71,13 +72,21 @@ public struct Entry: Sendable, Hashable {
 
     /// What the next request depends on.
     public var held: HeldPartial {
-        var end: Int64 = 0
-        for chunk in chunks where chunk.offset == end { end = Self.sum(end, chunk.length) }
-        return HeldPartial(representation: representation, length: end, selection: selection)
+        let end = chunks.contiguousEnd
+        return HeldPartial(
+            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection)
     }
 
-    // Numbers of a planted row must not trap.
-    private static func sum(_ left: Int64, _ right: Int64) -> Int64 { left.addingSaturating(right) }
+    /// The part that is written next.
+    var part: PartReference {
+        PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
+    }
+
+    /// Bytes from 0 on of which the part that is written next makes it known whether they survive a power loss.
+    var durableEnd: Int64 { chunks.current.map { $0.offset + min($0.durable, $0.length) } ?? 0 }
+
+    /// A generation that nobody else has.
+    static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
 }
 
 extension Int64 {

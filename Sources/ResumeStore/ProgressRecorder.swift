@@ -6,10 +6,12 @@ internal import Synchronization
 /// The bound it keeps: the death of the process costs at most 1 MiB, or what came in 250 ms.
 final class ProgressRecorder: Sendable {
     fileprivate struct State {
-        var id: Int64
-        var generation: Int64
+        /// The part that is written.
+        var part: PartReference
         /// Bytes from 0 on that a commit has recorded.
         var committed: Int64
+        /// The checksums of what comes after, left by a commit that failed.
+        var pending: [Block] = []
         /// Bytes from here on are not to be recorded yet; nil for none.
         var heldBack: Int64?
         var lastCommit = ContinuousClock.now
@@ -32,18 +34,18 @@ final class ProgressRecorder: Sendable {
     init(store: DownloadStore, writer: BodyWriter, entry: Entry) {
         self.store = store
         self.writer = writer
-        state = Mutex(State(id: entry.id, generation: entry.generation, committed: writer.held))
+        state = Mutex(State(part: entry.part, committed: writer.held))
     }
 
     /// Begins with another blob, of which so much is held and recorded.
     func reset(to entry: Entry, held: Int64) {
         state.withLock { state in
             state.look?.cancel()
-            state = State(id: entry.id, generation: entry.generation, committed: held)
+            state = State(part: entry.part, committed: held)
         }
     }
 
-    /// Leaves bytes unrecorded from an offset on, until nil is given.
+    /// Records nothing any more once bytes from an offset on are there, until nil is given.
     func holdBack(from offset: Int64?) {
         state.withLock { $0.heldBack = offset }
     }
@@ -62,7 +64,7 @@ final class ProgressRecorder: Sendable {
     func recordIfDue(later: @escaping @Sendable () async throws -> Bool) throws -> Int64? {
         try state.withLock { state in
             let held = state.recordable(writer.held)
-            if state.isDue(held) { return try commit(held, &state) }
+            if state.isDue(held) { return try commit(&state) }
             if held > state.committed, state.look == nil { state.look = Task { await look(later) } }
             return nil
         }
@@ -75,7 +77,7 @@ final class ProgressRecorder: Sendable {
     func record() throws -> Int64 {
         try state.withLock { state in
             let held = state.recordable(writer.held)
-            return held > state.committed ? try commit(held, &state) : state.committed
+            return held > state.committed ? try commit(&state) : state.committed
         }
     }
 
@@ -112,22 +114,26 @@ final class ProgressRecorder: Sendable {
         }
     }
 
-    private func commit(_ held: Int64, _ state: inout State) throws -> Int64 {
+    private func commit(_ state: inout State) throws -> Int64 {
         KillPoint.reached(.bytesWritten)
-        let (id, generation) = (state.id, state.generation)
+        if let tail = writer.takeTail(upTo: state.heldBack ?? .max) { state.pending.append(tail) }
+        let (part, blocks) = (state.part, state.pending)
+        // The end of what is known by its checksum, which more may have followed by now.
+        let held = blocks.last?.end ?? state.committed
         state.lastCommit = .now
         let isCurrent = try store.writeNow { connection in
-            try connection.checkpoint(id: id, generation: generation, received: held, durable: 0)
+            try connection.checkpoint(part, received: held - part.offset, durable: 0, blocks: blocks)
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.checkpointCommitted)
+        state.pending = []
         state.committed = held
         return held
     }
 }
 
 extension ProgressRecorder.State {
-    fileprivate func recordable(_ held: Int64) -> Int64 { min(held, heldBack ?? .max) }
+    fileprivate func recordable(_ held: Int64) -> Int64 { held > heldBack ?? .max ? committed : held }
 
     fileprivate func isDue(_ held: Int64) -> Bool {
         let unrecorded = held - committed

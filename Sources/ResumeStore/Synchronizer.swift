@@ -13,15 +13,14 @@ internal import Synchronization
 final class Synchronizer: Sendable {
     /// What is brought to disk.
     private struct Subject {
-        let id: Int64
-        let generation: Int64
+        let part: PartReference
         let blob: OpenFile
         let name: BlobName
 
         /// The first blob of an entry.
         init?(_ entry: Entry, blob: OpenFile?) {
             guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
-            (id, generation, self.blob, self.name) = (entry.id, entry.generation, blob, name)
+            (part, self.blob, self.name) = (entry.part, blob, name)
         }
     }
 
@@ -53,7 +52,7 @@ final class Synchronizer: Sendable {
         self.store = store
         interval = store.configuration.durableInterval
         let subject = Subject(entry, blob: blob)
-        state = Mutex(State(subject: subject, recorded: entry.receivedBytes, durable: entry.durableBytes))
+        state = Mutex(State(subject: subject, recorded: entry.chunks.contiguousEnd, durable: entry.durableEnd))
     }
 
     /// Begins with another blob, or with none: then it lets go of the old one.
@@ -61,7 +60,7 @@ final class Synchronizer: Sendable {
         state.withLock { state in
             if case .waiting(let task) = state.phase { task.cancel() }
             state = State(
-                subject: Subject(entry, blob: blob), recorded: entry.receivedBytes, durable: entry.durableBytes)
+                subject: Subject(entry, blob: blob), recorded: entry.chunks.contiguousEnd, durable: entry.durableEnd)
         }
     }
 
@@ -138,7 +137,7 @@ final class Synchronizer: Sendable {
     }
 
     private func synchronize(_ subject: Subject, upTo held: Int64) async throws {
-        let (id, generation) = (subject.id, subject.generation)
+        let part = subject.part
         do {
             try await Blocking.run { try subject.blob.synchronizeData() }
         } catch {
@@ -146,7 +145,9 @@ final class Synchronizer: Sendable {
             // Told before the generation changes: that is not somebody else's doing.
             update(subject) { $0.failure = failure }
             do {
-                try await store.write { connection in try connection.giveUpUnsynced(id: id, generation: generation) }
+                try await store.write { connection in
+                    _ = try connection.reduceChunks(of: part.id, generation: part.generation) { $0.durable }
+                }
             } catch {
                 // The row still claims them: then the blob must not be there to be believed.
                 try? store.removeBlobs([subject.name])
@@ -155,7 +156,7 @@ final class Synchronizer: Sendable {
         }
         KillPoint.reached(.blobSynced)
         let isCurrent = try await store.write(durability: .power) { connection in
-            try connection.checkpoint(id: id, generation: generation, received: held, durable: held)
+            try connection.checkpoint(part, received: held - part.offset, durable: held - part.offset)
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.durableCommitted)
@@ -165,7 +166,7 @@ final class Synchronizer: Sendable {
     /// Changes the state unless another blob has taken the subject's place meanwhile.
     private func update(_ subject: Subject, _ change: (inout State) -> Void) {
         state.withLock { state in
-            if state.subject?.generation == subject.generation { change(&state) }
+            if state.subject?.part == subject.part { change(&state) }
         }
     }
 }

@@ -8,10 +8,10 @@ extension Transfer {
         if let length { try await store.makeRoom(for: length, except: entry.id) }
         // Nothing of the old representation may be committed after this.
         try? await synchronizer.finish()
-        let (old, id, key, lost) = (entry.generation, entry.id, entry.key, held)
+        let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let store = store
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
-        let (name, file, abandoned): (BlobName, OpenFile, [BlobName]?) = try await store.creating { name in
+        let (file, abandoned): (OpenFile, [BlobName]?) = try await store.creating { name in
             try await store.write { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
@@ -26,7 +26,6 @@ extension Transfer {
         KillPoint.reached(.startedOver)
         try store.removeBlobs(abandoned)
         try await reload()
-        entry.chunks = [Entry.Chunk(path: name.path, offset: 0, length: 0, durable: 0)]
         begin(with: file)
     }
 
@@ -53,22 +52,24 @@ extension Transfer {
         try requireOpen()
         try? await synchronizer.finish()
         let entry = entry
-        let lost = held
-        let blobs = try await store.write { connection in
-            try connection.setReceived(entry, to: 0, durable: 0)
+        let lost = receivedBytes
+        let blobs: [BlobName]? = try await store.write { connection in
             let blobs = try connection.blobs(of: entry.id)
-            try connection.run("DELETE FROM chunk WHERE download = ?", .integer(entry.id))
-            try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+            guard try connection.reduceChunks(of: entry.id, generation: entry.generation, { _ in [] }) else {
+                return nil
+            }
             try connection.record(
                 Event(key: entry.key, at: WallClock.milliseconds, kind: .restarted, reason: reason, bytes: lost))
             return blobs
         }
+        guard let blobs else { throw Self.superseded }
         try store.removeBlobs(blobs)
         try await reload()
         begin(with: nil)
     }
 
-    /// Gives up what was held last, since it was found to be wrong; what came before stays.
+    /// Gives up what was held last, since it was found to be wrong; what came before stays, and what is held behind a
+    /// gap.
     ///
     /// - Parameters:
     ///   - length: How many bytes stay.
@@ -77,15 +78,19 @@ extension Transfer {
     public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
         writer.end()
-        guard length > 0 else { return try await discard(reason: reason) }
+        guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
         try? await synchronizer.finish()
-        let (entry, lost) = (entry, held - length)
+        let (entry, end) = (entry, max(length, held))
         let isCurrent: Bool
         do {
             isCurrent = try await store.write { connection in
                 try connection.record(
-                    Event(key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason, bytes: lost))
-                return try connection.rewind(id: entry.id, generation: entry.generation, to: length)
+                    Event(
+                        key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason,
+                        bytes: end - length))
+                return try connection.reduceChunks(of: entry.id, generation: entry.generation) {
+                    $0.removing(length..<end)
+                }
             }
         } catch {
             // What the row still claims is wrong: without its blob nobody believes it.
@@ -94,12 +99,13 @@ extension Transfer {
         }
         guard isCurrent else { throw Self.superseded }
         try await reload()
-        begin(with: blob, held: length)
+        begin(with: blob)
     }
 
-    /// Holds nothing but so many bytes of a blob, or not even that.
-    private func begin(with blob: OpenFile?, held: Int64 = 0) {
+    /// Goes on with a blob, of which the entry says what is held, or without one.
+    func begin(with blob: OpenFile?) {
         self.blob = blob
+        let held = entry.held.length
         writer.reset(to: held)
         recorder.reset(to: entry, held: held)
         synchronizer.reset(to: entry, blob: blob)
@@ -117,7 +123,7 @@ extension Transfer {
         entry.destination = destination.path
     }
 
-    private func reload() async throws {
+    func reload() async throws {
         let id = entry.id
         guard let entry = try await store.read({ connection in try connection.entry(id: id) }) else {
             throw Self.superseded
@@ -166,12 +172,12 @@ extension DownloadStore {
     /// Makes a blob and commits the row that names it with the sweep of orphans shut out in between.
     func creating<Result: Sendable>(
         _ commit: @Sendable (BlobName) async throws -> Result
-    ) async throws -> (BlobName, OpenFile, Result) {
+    ) async throws -> (OpenFile, Result) {
         do {
             let folder = folder
             let creation = try await Blocking.run { try BlobCreation(in: folder) }
             let result = try await commit(creation.name)
-            return withExtendedLifetime(creation) { (creation.name, creation.file, result) }
+            return withExtendedLifetime(creation) { (creation.file, result) }
         } catch {
             throw StoreError(wrapping: error)
         }

@@ -53,7 +53,16 @@ public actor Transfer {
 
     /// What is held so far.
     public var partial: HeldPartial {
-        HeldPartial(representation: entry.representation, length: held, selection: entry.selection)
+        let held = held
+        return HeldPartial(
+            representation: entry.representation, length: held, nextHeld: entry.chunks.nextHeld(after: held),
+            selection: entry.selection)
+    }
+
+    /// How many bytes are held, also behind a gap.
+    public var receivedBytes: Int64 {
+        let held = held
+        return entry.chunks.filter { $0.offset >= held }.heldBytes.addingSaturating(held)
     }
 
     /// Whether every byte is there, so that it can be delivered without a request.
@@ -186,7 +195,16 @@ public actor Transfer {
             }
         }
         try checkpoint()
+        if entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) { try await closeGap() }
         return isComplete
+    }
+
+    /// Goes on at the end of a part that what was held has come up to.
+    private func closeGap() async throws {
+        // What was filled is made durable first, since from here on another part is written and synced.
+        try await synchronize()
+        try await reload()
+        begin(with: blob)
     }
 
     /// How the body of a response ended.
@@ -229,7 +247,7 @@ public actor Transfer {
         try checkpoint()
         // A clean stop loses nothing to a later power cut.
         if held > 0 { try? await synchronize() }
-        guard held == 0, !isComplete, !entry.isPinned else { return }
+        guard receivedBytes == 0, !isComplete, !entry.isPinned else { return }
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)

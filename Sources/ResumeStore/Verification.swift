@@ -9,6 +9,8 @@ public struct Finding: Sendable, Hashable {
         case database
         /// A row names a blob that is not there.
         case blobMissing = "blob-missing"
+        /// Bytes of a blob are not those that were written.
+        case blockDamaged = "block-damaged"
         /// A blob is shorter than what its row claims.
         case blobShort = "blob-short"
         /// A row names a path that no blob can have.
@@ -32,11 +34,12 @@ public struct Finding: Sendable, Hashable {
 }
 
 extension DownloadStore {
-    /// Holds the rows against the blobs.
+    /// Holds the rows against the blobs, and the bytes against their checksums.
     ///
     /// - Parameters:
     ///   - keys: Only these entries; nil for all, and for what concerns the whole store.
-    ///   - repairing: Drop what is wrong and keep the rest. Entries in use are not touched.
+    ///   - repairing: Drop what is wrong and keep the rest: of a blob, the damaged range only, which the next download
+    ///     fetches. Entries in use are not touched.
     /// - Returns: What is wrong; empty where all is well.
     /// - Throws: ``StoreError``
     public func verify(keys: Set<String>? = nil, repairing: Bool = false) async throws -> [Finding] {
@@ -65,49 +68,43 @@ extension DownloadStore {
     }
 
     private func check(_ entry: Entry, repairing: Bool) async throws -> [Finding] {
-        var found: [(kind: Finding.Kind, detail: String)] = []
-        var kept = entry.receivedBytes
+        let blocks = try await read { connection in try connection.blocks(of: entry.id) }
+        let flag = CancellationFlag()
+        let folder = folder
+        let state: BlobState
         do {
-            for chunk in entry.chunks {
-                guard let name = BlobName(path: chunk.path) else {
-                    found.append((.badPath, Printable.escaped(chunk.path)))
-                    kept = 0
-                    continue
-                }
-                guard let file = try folder.openBlob(name) else {
-                    found.append((.blobMissing, chunk.path))
-                    kept = 0
-                    continue
-                }
-                let size = try file.status().size
-                let (end, overflow) = chunk.offset.addingReportingOverflow(chunk.length)
-                if overflow || size < end {
-                    found.append((.blobShort, "\(chunk.path) has \(size) bytes of \(overflow ? Int64.max : end)"))
-                    kept = min(kept, max(size - chunk.offset, 0))
-                }
+            state = try await withTaskCancellationHandler {
+                try await Blocking.run { try BlobState(of: entry, blocks: blocks, in: folder) { flag.value } }
+            } onCancel: {
+                flag.set()
             }
         } catch {
             throw StoreError(wrapping: error)
         }
+        try Task.checkCancellation()
+        var found = state.found
         if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
             found.append((.notComplete, "\(entry.receivedBytes) of \(entry.totalBytes ?? -1) bytes"))
         }
         guard !found.isEmpty else { return [] }
-        let isRepaired = repairing ? try await repair(entry, keeping: kept) : false
+        // What is worked on meanwhile was another entry when its blob was looked at.
+        guard try await self.entry(key: entry.key)?.generation == entry.generation else { return [] }
+        let isRepaired = repairing ? try await repair(entry, keeping: state.intact) : false
         return found.map { Finding(kind: $0.kind, key: entry.key, detail: $0.detail, isRepaired: isRepaired) }
     }
 
-    /// Keeps the part of an entry that is there, or removes it where nothing is.
+    /// Keeps the parts of an entry that are there, or removes it where nothing is.
     ///
     /// - Returns: Whether it could be had; false where somebody works on it.
-    private func repair(_ entry: Entry, keeping kept: Int64) async throws -> Bool {
+    private func repair(_ entry: Entry, keeping intact: [Entry.Chunk]) async throws -> Bool {
         let leases = try leaseFile()
         return try await write { connection in
             guard try leases.tryLock(entry.id) else { return false }
-            guard let current = try connection.entry(id: entry.id) else { return true }
-            if kept > 0 {
-                try connection.setReceived(current, to: kept, durable: current.durableBytes)
-                try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+            guard let current = try connection.entry(id: entry.id), current.generation == entry.generation else {
+                return true
+            }
+            if intact.heldBytes > 0 {
+                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in intact }
             } else {
                 _ = try connection.remove(current)
             }
@@ -116,7 +113,7 @@ extension DownloadStore {
                     key: entry.key, at: WallClock.milliseconds, kind: .damaged,
                     reason: Reason(
                         code: .init(rawValue: "repaired"), text: "verify dropped what was not as recorded."),
-                    bytes: current.receivedBytes - kept))
+                    bytes: current.receivedBytes - intact.heldBytes))
             return true
         }
     }
@@ -139,5 +136,43 @@ extension DownloadStore {
         }
         let detail = "\(stored.receivedBytes) bytes recorded, \(actual.receivedBytes) held"
         return [Finding(kind: .totals, key: nil, detail: detail, isRepaired: repairing)]
+    }
+}
+
+/// What of an entry's blob is as its rows say.
+private struct BlobState {
+    var found: [(kind: Finding.Kind, detail: String)] = []
+    /// The parts without what is wrong.
+    var intact: [Entry.Chunk]
+
+    init(
+        of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool
+    ) throws(SystemError) {
+        intact = entry.chunks
+        // One blob has all parts but in a planted row.
+        for path in Set(entry.chunks.map(\.path)).sorted() {
+            guard let name = BlobName(path: path) else {
+                found.append((.badPath, Printable.escaped(path)))
+                intact = []
+                continue
+            }
+            guard let file = try folder.openBlob(name) else {
+                found.append((.blobMissing, path))
+                intact = []
+                continue
+            }
+            let size = try file.status().size
+            let end = entry.chunks.filter { $0.path == path }.map(\.range.upperBound).max() ?? 0
+            if size < end {
+                found.append((.blobShort, "\(path) has \(size) bytes of \(end)"))
+                intact = intact.removing(size..<end)
+            }
+            let held = intact
+            let there = blocks.filter { block in held.contains { $0.range.contains(block.range) } }
+            for block in try file.damaged(among: there, isCancelled: isCancelled) {
+                found.append((.blockDamaged, "\(path), bytes \(block.offset) to \(block.end - 1)"))
+                intact = intact.removing(block.range)
+            }
+        }
     }
 }

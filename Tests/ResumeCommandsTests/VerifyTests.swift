@@ -70,6 +70,34 @@ struct VerifyTests {
         }
     }
 
+    /// The damaged block goes, the rest stays, and the next download asks for that block and for what was missing.
+    @Test func aChangedByte() async throws {
+        let content = Content(length: 6_000_000, seed: 3)
+        let resource = Resource(content, etag: "\"v1\"")
+        try await OriginServer.withServer(
+            handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 5_000_000 : nil) },
+            { server in
+                let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+                #expect(await home.run(get).status == .tryAgain)
+                var bytes = try home.bytes(try blob())
+                bytes[2_500_000] ^= 1
+                try home.write(bytes, to: try blob())
+                let finding = try await home.run("verify", "--json").object
+                #expect(finding["kind"]?.string == "block-damaged")
+                #expect(await home.run("verify", "--repair").status == .success)
+                let kept = try #require(try await home.held(server.url()))
+                #expect(kept > 3_900_000 && kept < 5_000_000)
+                #expect(await home.run("show", server.url()).output.contains("verify dropped"))
+                let sent = server.bodyBytesSent
+                let outcome = await home.run(get + ["--json"])
+                #expect(outcome.status == .success)
+                #expect(try outcome.json.last?["reusedBytes"]?.integer == kept)
+                #expect(server.requests.count == 3)
+                #expect(server.bodyBytesSent - sent == 6_000_000 - kept + 2 * 4096)
+                #expect(content.matches(try home.bytes("out.bin")))
+            })
+    }
+
     @Test func orphansTotalsAndPaths() async throws {
         let url = try await home.leavePartial()
         try home.write([1, 2, 3], to: "store/blobs/" + String(repeating: "f", count: 32))

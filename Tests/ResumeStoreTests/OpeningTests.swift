@@ -56,6 +56,8 @@ struct OpeningTests {
             try TransferTests.sql(
                 folder,
                 """
+                DROP TABLE block;
+                ALTER TABLE chunk DROP COLUMN generation;
                 ALTER TABLE download DROP COLUMN selection;
                 ALTER TABLE download DROP COLUMN content_coding;
                 ALTER TABLE download DROP COLUMN gone_at;

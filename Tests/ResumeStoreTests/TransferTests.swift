@@ -167,7 +167,7 @@ struct TransferTests {
             let server = HonestServer(sampleBytes(300_000))
             try await server.fill(transfer, upTo: 100_000)
             // What somebody does whose locks do not work.
-            try Self.sql(folder, "UPDATE download SET generation = generation + 1")
+            try Self.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
             await #expect(throws: StoreError(.superseded, "")) { try await server.fill(transfer, upTo: 200_000) }
             #expect(try await store.entry(key: Self.url)?.receivedBytes == 100_000)
         }

@@ -15,17 +15,19 @@ package struct HonestServer: Sendable {
         self.etag = etag
     }
 
-    /// The head of an answer and where its body begins.
-    package func answer(_ fields: HTTPFields) -> (head: HTTPResponse, start: Int) {
-        var start = 0
+    /// The head of an answer and which bytes its body has.
+    package func answer(_ fields: HTTPFields) -> (head: HTTPResponse, body: Range<Int>) {
+        var body = 0..<content.count
+        var head = HTTPResponse(status: .ok)
         if let range = fields[.range], fields[.ifRange] == etag {
-            start = range.dropFirst("bytes=".count).dropLast().reduce(0) { $0 * 10 + ($1.wholeNumberValue ?? 0) }
+            let ends = range.dropFirst("bytes=".count).split(separator: "-").map { Int($0) ?? 0 }
+            body = ends[0]..<(ends.count > 1 ? ends[1] + 1 : content.count)
+            head.status = .partialContent
+            head.headerFields[.contentRange] = "bytes \(body.lowerBound)-\(body.upperBound - 1)/\(content.count)"
         }
-        var head = HTTPResponse(status: start > 0 ? .partialContent : .ok)
         head.headerFields[.eTag] = etag
-        head.headerFields[.contentLength] = "\(content.count - start)"
-        if start > 0 { head.headerFields[.contentRange] = "bytes \(start)-\(content.count - 1)/\(content.count)" }
-        return (head, start)
+        head.headerFields[.contentLength] = "\(body.count)"
+        return (head, body)
     }
 
     /// Moves the file into a transfer as far as `end`, in pieces.
@@ -36,12 +38,12 @@ package struct HonestServer: Sendable {
     package func fill(_ transfer: Transfer, upTo end: Int? = nil, piece: Int = 100_000) async throws -> Bool {
         let plan = await transfer.plan()
         if await transfer.isComplete { return true }
-        let (head, start) = answer(plan.fields)
+        let (head, body) = answer(plan.fields)
         _ = try await transfer.receive(head, to: plan)
-        let end = min(end ?? content.count, content.count)
-        for position in stride(from: start, to: max(end, start), by: piece) {
+        let end = min(end ?? body.upperBound, body.upperBound)
+        for position in stride(from: body.lowerBound, to: max(end, body.lowerBound), by: piece) {
             try await transfer.write(Array(content[position..<min(position + piece, end)]))
         }
-        return try await transfer.endBody(end == content.count ? .whole : .cut)
+        return try await transfer.endBody(end == body.upperBound ? .whole : .cut)
     }
 }

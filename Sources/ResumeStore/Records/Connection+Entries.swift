@@ -10,7 +10,7 @@ extension Connection {
         """
 
     /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
-    private static let largest: Int64 = 1 << 60
+    static let largest: Int64 = 1 << 60
 
     borrowing func entry(key: String) throws -> Entry? {
         try first("SELECT \(Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
@@ -27,9 +27,12 @@ extension Connection {
     /// A row that cannot be read is left out, not a failure of all.
     borrowing func entries() throws -> [Entry] {
         var chunks: [Int64: [Entry.Chunk]] = [:]
-        let rows = try rows("SELECT download, path, first_byte, received, durable FROM chunk ORDER BY 1, 3") { row in
-            (row.integer(0), Self.chunk(row, from: 1))
-        }
+        let rows = try rows(
+            """
+            SELECT download, path, first_byte, received, durable FROM chunk
+            WHERE generation = (SELECT generation FROM download WHERE id = chunk.download) ORDER BY 1, 3
+            """
+        ) { row in (row.integer(0), Self.chunk(row, from: 1)) }
         for case (let id?, let chunk?) in rows { chunks[id, default: []].append(chunk) }
         return try self.rows("SELECT \(Self.columns) FROM download ORDER BY used_at, id") { Self.entry($0) }
             .compactMap { entry in
@@ -42,8 +45,10 @@ extension Connection {
     private borrowing func withChunks(_ entry: Entry) throws -> Entry {
         var entry = entry
         entry.chunks = try rows(
-            "SELECT path, first_byte, received, durable FROM chunk WHERE download = ? ORDER BY first_byte",
-            .integer(entry.id)
+            """
+            SELECT path, first_byte, received, durable FROM chunk WHERE download = ? AND generation = ?
+            ORDER BY first_byte
+            """, .integer(entry.id), .integer(entry.generation)
         ) { Self.chunk($0, from: 0) }.compactMap { $0 }
         return entry
     }
@@ -98,22 +103,10 @@ extension Connection {
     }
 
     /// Takes a lease holder's entry into use under the present start of the machine.
-    borrowing func adopt(_ entry: Entry, url: String, held: Int64, durable: Int64, now: Int64) throws {
+    borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
         try run(
             "UPDATE download SET used_at = ?, url = ?, boot_id = ? WHERE id = ?", .integer(now), .text(url),
             .text(BootIdentifier.current), .integer(entry.id))
-        guard held != entry.receivedBytes || durable != entry.durableBytes else { return }
-        try setReceived(entry, to: held, durable: durable)
-    }
-
-    /// Sets what is held, downwards as well: only for what the disk is known not to hold.
-    borrowing func setReceived(_ entry: Entry, to held: Int64, durable: Int64) throws {
-        let before = try receivedBytes(of: entry.id)
-        try run("DELETE FROM chunk WHERE download = ? AND first_byte > 0", .integer(entry.id))
-        try run(
-            "UPDATE chunk SET received = ?, durable = ? WHERE download = ? AND first_byte = 0", .integer(held),
-            .integer(min(durable, held)), .integer(entry.id))
-        try run("UPDATE store SET received = received + ?", .integer(held &- before))
     }
 
     /// Removes an entry and what the totals count of it.
@@ -143,7 +136,7 @@ extension Connection {
 
     /// The blobs that the rows of a download name.
     borrowing func blobs(of id: Int64) throws -> [BlobName] {
-        try rows("SELECT path FROM chunk WHERE download = ?", .integer(id)) { row in
+        try rows("SELECT DISTINCT path FROM chunk WHERE download = ?", .integer(id)) { row in
             row.text(0).flatMap { BlobName(path: $0) }
         }.compactMap { $0 }
     }

@@ -10,24 +10,23 @@ extension Connection {
     borrowing func startOver(
         id: Int64, generation: Int64, with representation: Representation, length: Int64?, blob: BlobName, now: Int64
     ) throws -> [BlobName]? {
+        let fresh = Entry.newGeneration()
         let changed = try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
-                repr_digest = ?, content_coding = ?, accepts_ranges = ?, gone_at = NULL, generation = generation + 1, state = 'partial', used_at = ?
+                repr_digest = ?, content_coding = ?, accepts_ranges = ?, gone_at = NULL, generation = ?,
+                state = 'partial', used_at = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
             .optional(representation.contentType), .optional(representation.reprDigest),
-            .optional(representation.contentCoding), .flag(representation.acceptsRanges), .integer(now), .integer(id),
-            .integer(generation))
+            .optional(representation.contentCoding), .flag(representation.acceptsRanges), .integer(fresh),
+            .integer(now),
+            .integer(id), .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
-        let received = try receivedBytes(of: id)
-        try run("DELETE FROM chunk WHERE download = ?", .integer(id))
-        try run(
-            "INSERT INTO chunk (download, first_byte, planned_end, path) VALUES (?, 0, ?, ?)", .integer(id),
-            .optional(length), .text(blob.path))
-        try run("UPDATE store SET received = received - ?", .integer(received))
+        let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)
+        try setChunks([chunk], of: id, generation: fresh, plannedEnd: length)
         return old
     }
 
@@ -36,23 +35,26 @@ extension Connection {
     /// Claims only grow.
     ///
     /// - Parameters:
-    ///   - id: The entry's number.
-    ///   - generation: The generation that the writer knows.
-    ///   - received: Bytes from 0 on that survive the process.
-    ///   - durable: Bytes from 0 on that survive a power loss; 0 leaves that as it is.
+    ///   - part: The part that was written.
+    ///   - received: How many of its bytes survive the process.
+    ///   - durable: How many of its bytes survive a power loss; 0 leaves that as it is.
+    ///   - blocks: The checksums of what has come since the last time.
     /// - Returns: Whether the generation still is the entry's.
     /// - Throws: `SQLiteError`
-    borrowing func checkpoint(id: Int64, generation: Int64, received: Int64, durable: Int64) throws -> Bool {
+    borrowing func checkpoint(_ part: PartReference, received: Int64, durable: Int64, blocks: [Block] = []) throws
+        -> Bool
+    {
         let before = try integer(
             """
             SELECT chunk.received FROM chunk JOIN download ON download.id = chunk.download
-            WHERE chunk.download = ? AND first_byte = 0 AND generation = ?
-            """, .integer(id), .integer(generation))
+            WHERE chunk.download = ? AND first_byte = ? AND chunk.generation = ?3 AND download.generation = ?3
+            """, .integer(part.id), .integer(part.offset), .integer(part.generation))
         guard let before else { return false }
         let after = max(before, received)
         try run(
-            "UPDATE chunk SET received = ?, durable = max(durable, ?) WHERE download = ? AND first_byte = 0",
-            .integer(after), .integer(min(durable, after)), .integer(id))
+            "UPDATE chunk SET received = ?, durable = max(durable, ?) WHERE download = ? AND first_byte = ?",
+            .integer(after), .integer(min(durable, after)), .integer(part.id), .integer(part.offset))
+        for block in blocks { try insert(block, of: part.id) }
         if after != before { try run("UPDATE store SET received = received + ?", .integer(after - before)) }
         return true
     }
@@ -69,40 +71,16 @@ extension Connection {
         try run("UPDATE download SET gone_at = ? WHERE id = ?", .optional(now), .integer(id))
     }
 
-    /// Marks an entry as complete.
+    /// Marks an entry as complete, all of it having been synced.
     ///
     /// - Returns: Whether the generation still is the entry's.
     borrowing func markComplete(id: Int64, generation: Int64, now: Int64) throws -> Bool {
         try run(
+            "UPDATE chunk SET durable = received WHERE download = ? AND generation = ?", .integer(id),
+            .integer(generation))
+        return try run(
             "UPDATE download SET state = 'complete', used_at = ? WHERE id = ? AND generation = ?", .integer(now),
             .integer(id), .integer(generation)) > 0
-    }
-
-    /// Gives up the bytes after the last good sync, under a new generation, so that nobody who knows the old one
-    /// claims them again.
-    borrowing func giveUpUnsynced(id: Int64, generation: Int64) throws {
-        let durable = try integer("SELECT durable FROM chunk WHERE download = ? AND first_byte = 0", .integer(id))
-        guard let durable else { return }
-        _ = try rewind(id: id, generation: generation, to: durable)
-    }
-
-    /// Gives up the bytes from a length on, under a new generation as well.
-    ///
-    /// - Returns: Whether the generation was the entry's.
-    borrowing func rewind(id: Int64, generation: Int64, to length: Int64) throws -> Bool {
-        let received = try integer(
-            """
-            SELECT received FROM chunk JOIN download ON download.id = chunk.download
-            WHERE download = ? AND first_byte = 0 AND generation = ?
-            """, .integer(id), .integer(generation))
-        guard let received else { return false }
-        let rest = min(length, received)
-        try run(
-            "UPDATE chunk SET received = ?1, durable = min(durable, ?1) WHERE download = ?2 AND first_byte = 0",
-            .integer(rest), .integer(id))
-        try run("UPDATE store SET received = received - ?", .integer(received &- rest))
-        try run("UPDATE download SET generation = generation + 1 WHERE id = ?", .integer(id))
-        return true
     }
 }
 

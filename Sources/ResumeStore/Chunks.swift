@@ -1,0 +1,57 @@
+/// What is held of one blob, as parts in order of their offsets.
+extension [Entry.Chunk] {
+    /// Where the part ends that begins at the first byte, with what adjoins it.
+    var contiguousEnd: Int64 { current.map { $0.offset.addingSaturating($0.length) } ?? 0 }
+
+    /// The part that is written next: the last one of those that follow one another from the first byte on.
+    var current: Entry.Chunk? {
+        var current: Entry.Chunk?
+        for chunk in self {
+            guard chunk.offset == (current.map { $0.offset.addingSaturating($0.length) } ?? 0) else { break }
+            current = chunk
+        }
+        return current
+    }
+
+    /// Where bytes are held again after the first gap that lies at or behind an offset; nil where none is.
+    func nextHeld(after offset: Int64) -> Int64? {
+        first { $0.offset > offset && $0.length > 0 }?.offset
+    }
+
+    /// How many bytes there are.
+    var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
+
+    /// Only what survives a power loss.
+    var durable: [Entry.Chunk] {
+        map { chunk in
+            var chunk = chunk
+            chunk.length = Swift.min(chunk.length, chunk.durable)
+            return chunk
+        }.normalized
+    }
+
+    /// What is left without a range: a part in which it lies becomes two.
+    func removing(_ range: Range<Int64>) -> [Entry.Chunk] {
+        flatMap { chunk -> [Entry.Chunk] in
+            let end = chunk.offset.addingSaturating(chunk.length)
+            let durableEnd = chunk.offset.addingSaturating(chunk.durable)
+            guard range.lowerBound < end, range.upperBound > chunk.offset, !range.isEmpty else { return [chunk] }
+            var before = chunk
+            before.length = Swift.max(range.lowerBound - chunk.offset, 0)
+            before.durable = Swift.min(chunk.durable, before.length)
+            var after = chunk
+            after.offset = range.upperBound
+            after.length = Swift.max(end - range.upperBound, 0)
+            after.durable = Swift.max(Swift.min(durableEnd, end) - range.upperBound, 0)
+            return [before, after]
+        }.normalized
+    }
+
+    /// Without empty parts, but for the one that begins at the first byte, which is always there.
+    private var normalized: [Entry.Chunk] {
+        guard let path = first?.path else { return [] }
+        let rest = filter { $0.length > 0 }
+        if let first = rest.first, first.offset == 0 { return rest }
+        return [Entry.Chunk(path: path, offset: 0, length: 0, durable: 0)] + rest
+    }
+}

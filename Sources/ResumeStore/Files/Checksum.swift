@@ -1,0 +1,58 @@
+internal import CResumeChecksum
+
+/// A part of a blob and its checksum: what one checkpoint recorded.
+struct Block: Sendable, Hashable {
+    /// Where it begins in the file.
+    var offset: Int64
+    /// How many bytes it has.
+    var length: Int64
+    /// Their CRC-32C.
+    var checksum: UInt32
+
+    /// Where it ends, excluded.
+    var end: Int64 { offset.addingSaturating(length) }
+
+    var range: Range<Int64> { offset..<max(offset, end) }
+}
+
+/// CRC-32C, which a processor computes many times faster than a network brings bytes.
+///
+/// It finds what disks, memory and people change; it proves nothing against those who forge.
+enum Checksum {
+    /// Continues a checksum with more bytes; 0 begins one.
+    static func crc32c(_ bytes: RawSpan, continuing checksum: UInt32 = 0) -> UInt32 {
+        unsafe bytes.withUnsafeBytes { unsafe resume_crc32c(checksum, $0.baseAddress, $0.count) }
+    }
+}
+
+extension OpenFile {
+    /// The blocks whose bytes are not what was recorded, or are not there.
+    ///
+    /// - Parameter isCancelled: Asked between two blocks.
+    func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+        defer { unsafe buffer.deallocate() }
+        var damaged: [Block] = []
+        for block in blocks where !isCancelled() {
+            if try unsafe checksum(of: block.range, buffer) != block.checksum { damaged.append(block) }
+        }
+        return damaged
+    }
+
+    /// The checksum of a range; nil where the file ends before.
+    private func checksum(
+        of range: Range<Int64>, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(SystemError) -> UInt32? {
+        var checksum: UInt32 = 0
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
+            let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
+            guard count == wanted else { return nil }
+            checksum = Checksum.crc32c(
+                unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count])), continuing: checksum)
+            offset += Int64(count)
+        }
+        return checksum
+    }
+}

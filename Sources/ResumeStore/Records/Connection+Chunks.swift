@@ -1,0 +1,75 @@
+internal import ResumeSQLite
+
+/// Which part of which download a writer works on.
+struct PartReference: Sendable, Hashable {
+    /// The download's number.
+    var id: Int64
+    /// The generation that the writer knows: with another one its bytes are of no use.
+    var generation: Int64
+    /// Where the part begins.
+    var offset: Int64
+}
+
+/// The rows of `chunk` and `block`.
+extension Connection {
+    /// Gives an entry other parts, fewer bytes than before, under a new generation, so that nobody who knows the old
+    /// one claims them again.
+    ///
+    /// - Parameter change: What is left of the parts that are there.
+    /// - Returns: Whether the generation was the entry's.
+    borrowing func reduceChunks(
+        of id: Int64, generation: Int64, _ change: ([Entry.Chunk]) -> [Entry.Chunk]
+    ) throws -> Bool {
+        guard let entry = try entry(id: id), entry.generation == generation else { return false }
+        let fresh = Entry.newGeneration()
+        try setChunks(change(entry.chunks), of: id, generation: fresh)
+        try run("UPDATE download SET generation = ?, state = 'partial' WHERE id = ?", .integer(fresh), .integer(id))
+        return true
+    }
+
+    /// Replaces the parts of an entry, drops the checksums of what is not held any more, and keeps the totals.
+    borrowing func setChunks(
+        _ chunks: [Entry.Chunk], of id: Int64, generation: Int64, plannedEnd: Int64? = nil
+    ) throws {
+        let before = try receivedBytes(of: id)
+        try run("DELETE FROM chunk WHERE download = ?", .integer(id))
+        for (index, chunk) in chunks.enumerated() {
+            let next = index + 1 < chunks.count ? chunks[index + 1].offset : plannedEnd
+            try run(
+                """
+                INSERT INTO chunk (download, first_byte, planned_end, path, received, durable, generation)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """, .integer(id), .integer(chunk.offset), .optional(next), .text(chunk.path),
+                .integer(chunk.length), .integer(min(chunk.durable, chunk.length)), .integer(generation))
+        }
+        try run(
+            """
+            DELETE FROM block WHERE download = ?1 AND NOT EXISTS (
+                SELECT 1 FROM chunk WHERE chunk.download = ?1 AND block.first_byte >= chunk.first_byte
+                    AND block.first_byte + block.length <= chunk.first_byte + chunk.received)
+            """, .integer(id))
+        try run("UPDATE store SET received = received + ?", .integer(chunks.heldBytes &- before))
+    }
+
+    /// The checksums of an entry in order of their offsets, those that end behind an offset.
+    borrowing func blocks(of id: Int64, endingAfter offset: Int64 = 0) throws -> [Block] {
+        try rows(
+            """
+            SELECT first_byte, length, crc32c FROM block WHERE download = ? AND first_byte + length > ?
+            ORDER BY first_byte
+            """, .integer(id), .integer(offset)
+        ) { row in
+            guard let offset = row.integer(0), let length = row.integer(1), let checksum = row.integer(2),
+                (0...Self.largest).contains(offset), (1...Self.largest).contains(length),
+                let checksum = UInt32(exactly: checksum)
+            else { return nil }
+            return Block(offset: offset, length: length, checksum: checksum)
+        }.compactMap { $0 }
+    }
+
+    borrowing func insert(_ block: Block, of id: Int64) throws {
+        try run(
+            "INSERT OR REPLACE INTO block (download, first_byte, length, crc32c) VALUES (?, ?, ?, ?)", .integer(id),
+            .integer(block.offset), .integer(block.length), .integer(Int64(block.checksum)))
+    }
+}

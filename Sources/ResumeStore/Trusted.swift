@@ -1,0 +1,86 @@
+internal import ResumeHTTP
+
+/// How much of an entry the disk can be trusted to hold.
+struct Trusted {
+    /// The parts held.
+    var chunks: [Entry.Chunk]
+    /// The open blob, where any byte is held.
+    var blob: OpenFile?
+    /// Blobs that no byte is trusted of.
+    var abandoned: [BlobName] = []
+    /// Why less is trusted than the row claims.
+    var reason = Reason.blobMissing
+
+    /// How many bytes at the end of each part are read and compared with their checksums.
+    static let comparedLength: Int64 = 4 << 20
+
+    /// Bytes that were received under an earlier start of the machine count only as far as they were synced, none
+    /// counts beyond the end of its file, and the last ones only if they have their checksums.
+    ///
+    /// - Parameters:
+    ///   - entry: What its row claims.
+    ///   - folder: The store.
+    ///   - blocks: The checksums of the last bytes.
+    /// - Throws: ``SystemError``
+    init(_ entry: Entry, in folder: StoreFolder, comparing blocks: [Block]) throws(SystemError) {
+        chunks = entry.chunks
+        let paths = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
+        guard let path = entry.chunks.first?.path, let name = BlobName(path: path), entry.chunks[0].offset == 0,
+            let file = try folder.openBlob(name)
+        else {
+            abandoned = Array(paths)
+            chunks = []
+            return
+        }
+        let status = try file.status()
+        // A complete blob that is somebody's file as well (a crash between rename and row) may have been edited.
+        let isForeign = entry.state == .complete && status.links > 1 && status.modifiedAt > entry.usedAt
+        if entry.bootID != BootIdentifier.current {
+            chunks = chunks.durable
+            reason = .unsyncedLost
+        }
+        let size = isForeign ? 0 : status.size
+        if let end = chunks.last.map({ $0.offset.addingSaturating($0.length) }), end > size {
+            chunks = chunks.removing(size..<end)
+            reason = .blobShort
+        }
+        // Parts of another blob: the first one's is the entry's.
+        chunks = chunks.filter { $0.path == path }
+        abandoned = paths.filter { $0 != name }
+        let held = chunks
+        let damaged = try file.damaged(
+            among: blocks.filter { block in held.contains { $0.range.contains(block.range) } })
+        for block in damaged {
+            chunks = chunks.removing(block.range)
+            reason = .blockDamaged(block.range)
+        }
+        if chunks.heldBytes > 0 || entry.totalBytes == 0 {
+            blob = file
+        } else {
+            abandoned.append(name)
+            chunks = []
+        }
+    }
+}
+
+extension Entry.Chunk {
+    /// Where it lies in its file.
+    var range: Range<Int64> { offset..<Swift.max(offset, offset.addingSaturating(length)) }
+}
+
+extension Reason {
+    static let unsyncedLost = Reason(
+        code: .init(rawValue: "unsynced-lost"),
+        text: "The machine was started anew; what had not been synced to disk before is fetched again.")
+    static let blobShort = Reason(
+        code: .init(rawValue: "blob-short"),
+        text: "The blob is shorter than what was recorded; it was changed from outside.")
+    static let blobMissing = Reason(code: .init(rawValue: "blob-missing"), text: "Its blob is not there any more.")
+
+    static func blockDamaged(_ range: Range<Int64>) -> Reason {
+        Reason(
+            code: .init(rawValue: "block-damaged"),
+            text: "The bytes \(range.lowerBound) to \(range.upperBound - 1) are not those that were written; "
+                + "they are fetched again.")
+    }
+}

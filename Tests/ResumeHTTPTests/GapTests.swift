@@ -1,0 +1,75 @@
+import HTTPTypes
+import ResumeHTTP
+import Testing
+
+/// A gap in what is held: asked for alone, and read no further.
+@Suite(.timeLimit(.minutes(1)))
+struct GapTests {
+    private static func gap(_ length: Int64, _ next: Int64, selection: String? = nil) throws -> HeldPartial {
+        HeldPartial(
+            representation: Fixture.tagged.representation, length: length, nextHeld: next,
+            selection: try selection.map { try RangeSelection(parsing: $0) })
+    }
+
+    @Test(
+        "What is missing is asked for with the overlap before it, up to where bytes are held again",
+        arguments: [(100_000, 200_000, "95904-199999"), (1000, 2000, "0-1999"), (0, 5000, "0-4999")]
+            as [(
+                Int64, Int64, String
+            )])
+    func plan(length: Int64, next: Int64, expected: String) throws {
+        let fields = Plan(for: try Self.gap(length, next)).fields
+        #expect(fields[.range] == "bytes=\(expected)")
+        #expect(fields[.ifRange] == "\"a\"")
+    }
+
+    @Test("Within ranges of the caller's own the gap ends where the range does")
+    func selection() throws {
+        let held = try Self.gap(6000, 8000, selection: "10000-16999,50000-59999")
+        #expect(Plan(for: held).fields[.range] == "bytes=11904-16999")
+        let inSecond = try Self.gap(8000, 9000, selection: "10000-16999,50000-59999")
+        #expect(Plan(for: inSecond).fields[.range] == "bytes=50000-51999")
+    }
+
+    @Test("Without a validator a gap with too little before it to compare is no reason to trust the rest")
+    func unvalidated() throws {
+        var held = try Self.gap(1000, 2000)
+        held.representation?.entityTag = nil
+        let plan = Plan(for: held, policy: ResumePolicy(allowsUnvalidated: true))
+        #expect(plan.fields[.range] == nil)
+    }
+
+    @Test("Of an answer with more than the gap only the gap is used", arguments: [200, 206])
+    func verdict(status: Int) throws {
+        let held = try Self.gap(100_000, 150_000)
+        var response = HTTPResponse(status: .init(code: status))
+        response.headerFields[.eTag] = "\"a\""
+        response.headerFields[.contentLength] = "\(Fixture.total)"
+        if status == 206 {
+            response.headerFields[.contentLength] = "154096"
+            response.headerFields[.contentRange] = "bytes 95904-249999/250000"
+        }
+        let verdict = Verdict(for: response, to: Plan(for: held), held: held)
+        guard case .append(let continuation) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(continuation.offset == 100_000)
+        #expect(continuation.bodyEnd == 150_000)
+        #expect(continuation.goesOn)
+    }
+
+    @Test("A gap at the beginning holds something: another tag is a restart, not a first request")
+    func changed() throws {
+        let held = try Self.gap(0, 5000)
+        #expect(!held.isEmpty)
+        var response = HTTPResponse(status: .ok)
+        response.headerFields[.eTag] = "\"b\""
+        let verdict = Verdict(for: response, to: Plan(for: held), held: held)
+        guard case .startOver(_, let reason) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(reason.code.rawValue == "entity-tag-changed")
+    }
+}

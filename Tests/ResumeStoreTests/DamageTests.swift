@@ -1,0 +1,173 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeSQLite
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Bytes that change in the store: found by their checksums, dropped alone, and fetched alone.
+@Suite(.timeLimit(.minutes(2)))
+struct DamageTests {
+    private static let server = HonestServer(sampleBytes(6_000_000))
+    private static let held = 5_000_000
+
+    /// A store with a partial whose byte at each offset was changed.
+    private static func withDamage(
+        at offsets: [Int], _ body: (DownloadStore, TemporaryFolder) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(held, of: server, in: store)
+            let path = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
+            try flip(offsets, in: path)
+            try await body(store, folder)
+            await store.close()
+        }
+    }
+
+    private static func flip(_ offsets: [Int], in path: String) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        for offset in offsets {
+            try file.seek(toOffset: UInt64(offset))
+            try file.write(contentsOf: [server.content[offset] ^ 0x40])
+        }
+        try file.close()
+    }
+
+    /// Downloads what is missing.
+    ///
+    /// - Returns: The ranges that were asked for.
+    private static func finish(_ store: DownloadStore, _ folder: TemporaryFolder) async throws -> [String] {
+        var asked: [String] = []
+        let transfer = try await TransferTests.begin(store)
+        while await !transfer.isComplete {
+            asked.append(await transfer.plan().fields[.range] ?? "all")
+            try await server.fill(transfer)
+            guard asked.count < 10 else { break }
+        }
+        try await transfer.deliver(to: Destination(checking: folder["out"]))
+        let isRight = try Files.bytes(folder["out"]) == server.content
+        #expect(isRight)
+        #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
+        return asked
+    }
+
+    /// How many bytes a range of a plan has.
+    private static func count(_ range: String) -> Int {
+        let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+        return (ends.count > 1 ? ends[1] + 1 : server.content.count) - ends[0]
+    }
+
+    @Test("verify finds each changed byte, --repair drops its block only, and just that is fetched again")
+    func middle() async throws {
+        try await Self.withDamage(at: [2_000_000, 4_900_000]) { store, folder in
+            let found = try await store.verify()
+            #expect(found.map(\.kind) == [.blockDamaged, .blockDamaged])
+            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == Int64(Self.held))
+            #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
+            #expect(try await store.verify().isEmpty)
+            let entry = try #require(try await store.entry(key: TransferTests.url))
+            #expect(entry.chunks.count >= 2)
+            #expect(entry.receivedBytes > Self.held - 2 * (1 << 20) && entry.receivedBytes < Self.held)
+            #expect(try await store.totals().receivedBytes == entry.receivedBytes)
+            let asked = try await Self.finish(store, folder)
+            // Each with 4 KiB before it that are compared.
+            let fetched = asked.reduce(0) { $0 + Self.count($1) }
+            let overlaps = asked.count * 4096
+            #expect(fetched - overlaps == Self.server.content.count - Int(entry.receivedBytes))
+        }
+    }
+
+    @Test("A damaged beginning is fetched alone too")
+    func beginning() async throws {
+        try await Self.withDamage(at: [0]) { store, folder in
+            _ = try await store.verify(repairing: true)
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.partial.length == 0)
+            let next = try #require(await transfer.partial.nextHeld)
+            let plan = await transfer.plan()
+            #expect(plan.fields[.range] == "bytes=0-\(next - 1)" && plan.fields[.ifRange] == Self.server.etag)
+            #expect(await transfer.receivedBytes == Int64(Self.held) - next)
+            try await transfer.close()
+            #expect(try await Self.finish(store, folder).count == 2)
+        }
+    }
+
+    @Test("The last bytes are compared on resuming: what is damaged there goes, the rest stays")
+    func onResuming() async throws {
+        try await Self.withDamage(at: [4_500_000]) { store, folder in
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.partial.length > 3_000_000)
+            #expect(await transfer.partial.length < 4_500_001)
+            try await transfer.close()
+            #expect(try await store.events(key: TransferTests.url).last?.kind == .damaged)
+            #expect(try await store.verify().isEmpty)
+            #expect(try await Self.finish(store, folder).count == 2)
+        }
+    }
+
+    @Test("A gap survives: a stop within it, a stop behind it, and a new start of the machine")
+    func gapStays() async throws {
+        try await Self.withDamage(at: [1_200_000]) { store, folder in
+            _ = try await store.verify(repairing: true)
+            let first = try await TransferTests.begin(store)
+            let (start, end) = (await first.partial.length, try #require(await first.partial.nextHeld))
+            try await Self.server.fill(first, upTo: Int(start) + 100_000)
+            let afterStop = await first.partial
+            #expect(afterStop.length == start + 100_000 && afterStop.nextHeld == end)
+            try await first.close()
+            try TransferTests.sql(folder, "UPDATE download SET boot_id = 'another'")
+            let second = try await TransferTests.begin(store)
+            let afterCut = await second.partial
+            #expect(afterCut.length == start + 100_000 && afterCut.nextHeld == end)
+            try await Self.server.fill(second)
+            let filled = await second.partial
+            #expect(filled.length == Int64(Self.held) && filled.nextHeld == nil)
+            try await second.close()
+            try TransferTests.sql(folder, "UPDATE download SET boot_id = 'yet another'")
+            #expect(try await Self.finish(store, folder).count == 1)
+        }
+    }
+
+    @Test("A server that answers a gap with the whole is read up to its end, and no further")
+    func wholeForGap() async throws {
+        try await Self.withDamage(at: [1_200_000]) { store, folder in
+            _ = try await store.verify(repairing: true)
+            let transfer = try await TransferTests.begin(store)
+            let end = try #require(await transfer.partial.nextHeld)
+            let plan = await transfer.plan()
+            let (head, _) = Self.server.answer([:])
+            _ = try await transfer.receive(head, to: plan)
+            try await transfer.write(Array(Self.server.content[..<(Int(end) + 1000)]))
+            #expect(transfer.hasAllWanted)
+            #expect(try await transfer.endBody(.cut) == false)
+            #expect(await transfer.partial.length == Int64(Self.held))
+            try await transfer.close()
+            #expect(try await Self.finish(store, folder).count == 1)
+        }
+    }
+
+    @Test("Blocks cover what is held, and go with it")
+    func blocks() async throws {
+        try await Self.withDamage(at: []) { store, folder in
+            let sums = "SELECT count(*) || ' ' || ifnull(sum(length), 0) FROM block"
+            let connection = try Connection.open(path: folder["store/store.sqlite"])
+            let before = try #require(try connection.text(sums)).split(separator: " ").compactMap { Int($0) }
+            #expect(before[0] >= 4 && before[1] == Self.held)
+            _ = try await store.purge { _ in true }
+            #expect(try connection.text(sums) == "0 0")
+        }
+    }
+
+    @Test("Parts of another generation than their download's are not believed")
+    func foreignParts() async throws {
+        try await Self.withDamage(at: []) { store, folder in
+            try TransferTests.sql(folder, "UPDATE chunk SET generation = 7")
+            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == 0)
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.plan() == .whole(reason: nil))
+            try await transfer.close()
+        }
+    }
+}
