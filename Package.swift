@@ -122,6 +122,13 @@ let package = Package(
             name: "ResumectlTests", dependencies: ["OriginServer", "Scenarios", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         .testTarget(
+            name: "HostileStoreTests",
+            dependencies: [
+                "OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore",
+                "TestSupport", "resumectl", httpTypes,
+            ],
+            swiftSettings: testSettings),
+        .testTarget(
             name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         .testTarget(

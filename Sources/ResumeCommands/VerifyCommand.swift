@@ -108,6 +108,7 @@ struct DoctorCommand: ContextCommand {
             Diagnostics.Check(name: "resumectl", value: ResumeCtl.configuration.version),
             Diagnostics.Check(name: "store", value: path),
         ]
+        checks += Diagnostics.files(at: path)
         do {
             checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }.checks
         } catch let error as StoreError where error.code == .noStore {

@@ -34,7 +34,7 @@ public struct Diagnostics: Sendable {
 }
 
 extension DownloadStore {
-    /// Looks at library, pragmas, file system, locks and space.
+    /// Looks at library, pragmas, file system, locks, space, and whether rows and blobs agree.
     ///
     /// - Throws: ``StoreError``
     public func diagnose() async throws -> Diagnostics {
@@ -78,6 +78,7 @@ extension DownloadStore {
             .init(
                 name: "free_bytes", value: "\(free)", problem: free < 16 << 20 ? "the file system is almost full" : nil)
         )
+        checks += try await diagnoseContent()
         return Diagnostics(checks: checks)
     }
 }

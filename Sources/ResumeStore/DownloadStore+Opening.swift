@@ -41,7 +41,10 @@ extension Database {
         let lock = try WriterLock(in: folder.root)
         try open {
             let connection = try Connection.open(path: folder.databasePath)
-            try Schema.prepare(connection, at: folder.path, lock: lock)
+            try Schema.prepare(connection, at: folder.path, lock: lock) {
+                // One that is made anew beside blobs was taken away on purpose; one that is empty was not.
+                try !isNew && folder.blobs.names().contains { BlobName(fileName: $0) != nil }
+            }
             return connection
         }
         if isNew { try folder.root.file.synchronize() }
@@ -56,13 +59,18 @@ enum Schema {
     static let version = Int64(Migration.all.count)
 
     /// Migrates a database that is older or empty; leaves any other one as it is.
-    static func prepare(_ connection: borrowing Connection, at path: String, lock: WriterLock) throws {
+    ///
+    /// - Parameter hasBlobs: Whether there are blobs, so that an empty database is one that was lost.
+    static func prepare(
+        _ connection: borrowing Connection, at path: String, lock: WriterLock, hasBlobs: () throws -> Bool
+    ) throws {
         var version = try verifiedVersion(connection, at: path)
         if version < Self.version {
             // Alone, since the change to WAL mode and the first tables must not meet another process's.
             try lock.exclusively {
                 version = try verifiedVersion(connection, at: path)
                 if version == 0 {
+                    guard try !hasBlobs() else { throw emptied(path) }
                     try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;")
                     try useLog(connection, at: path)
                 }
@@ -75,7 +83,12 @@ enum Schema {
             // Somebody switched it off; the lock above knows no other mode.
             try lock.exclusively { try useLog(connection, at: path) }
         }
-        try refuseForeignObjects(connection, at: path)
+    }
+
+    private static func emptied(_ path: String) -> StoreError {
+        StoreError(
+            .damaged, "The database at \(path) is empty, but there are blobs.",
+            advice: "Something emptied it. Move the store folder away to begin anew; nothing was erased.")
     }
 
     private static func useLog(_ connection: borrowing Connection, at path: String) throws {
@@ -98,11 +111,16 @@ enum Schema {
         }
     }
 
+    /// The version of a database that is this library's and as the migrations of that version leave it.
     private static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
-        let version = try connection.integer("PRAGMA user_version") ?? 0
-        let application = try connection.integer("PRAGMA application_id") ?? 0
-        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
-        if objects == 0 && version == 0 { return 0 }
+        // On one state of the database: another process may be about to migrate it.
+        let (version, application, texts) = try connection.transaction(.deferred) {
+            (
+                try connection.integer("PRAGMA user_version") ?? 0,
+                try connection.integer("PRAGMA application_id") ?? 0, try SchemaTexts(of: connection)
+            )
+        }
+        if texts.isEmpty && version == 0 { return 0 }
         guard application == DownloadStore.applicationID else {
             throw StoreError(
                 .notAStore, "\(path)/\(StoreFolder.databaseName) is another program's database.",
@@ -113,16 +131,12 @@ enum Schema {
                 .newerStore, "The store at \(path) was made by a newer release (schema \(version)).",
                 advice: "Use that release, or name another folder for the store. Nothing was changed.")
         }
-        return version
-    }
-
-    /// Neither a trigger nor a view is part of the schema: one that is there was planted.
-    private static func refuseForeignObjects(_ connection: borrowing Connection, at path: String) throws {
-        let foreign = try connection.text("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
-        guard foreign == nil else {
+        if let difference = texts.difference(from: try .expected(at: version)) {
             throw StoreError(
-                .notAStore, "The database at \(path) holds a trigger or view that is not the store's.",
-                advice: "Somebody changed it. Move the store folder away to begin anew.")
+                difference.isAddition ? .notAStore : .damaged,
+                "The database at \(path) \(difference.text) (schema \(version)).",
+                advice: "Somebody changed it. Move the store folder away to begin anew; nothing was erased.")
         }
+        return version
     }
 }

@@ -98,9 +98,14 @@ extension StoreError {
             self.init(
                 code, "The store's database\(place) failed: \(error.message).", advice: error.advice, cause: error)
         case let error as SystemError:
+            let place = path.map { ", in the store at \($0)" } ?? ""
+            let advice =
+                error.isOutOfSpace
+                ? "Free some space; what came is kept."
+                : error.isRefused
+                    ? "This user may not write there. Use the owner's account, or name another store with --store." : ""
             self.init(
-                error.isOutOfSpace ? .noSpace : .io, "\(error.description).",
-                advice: error.isOutOfSpace ? "Free some space; what came is kept." : "", cause: error)
+                error.isOutOfSpace ? .noSpace : .io, "\(error.description)\(place).", advice: advice, cause: error)
         default:
             self.init(.io, "\(error)", cause: error)
         }

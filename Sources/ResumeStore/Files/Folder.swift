@@ -48,12 +48,14 @@ struct Folder: Sendable {
         }
     }
 
-    /// Removes a file; no error where it is not there.
+    /// Removes a file; no error where it is not there, nor where a folder is, which nobody here makes: it is somebody
+    /// else's and stays.
     ///
     /// - Returns: The bytes its blocks took up on disk, 0 where another name of the file is left.
     @discardableResult
     func remove(_ name: String) throws(SystemError) -> Int64 {
         let status = try status(of: name)
+        if status?.kind == .folder { return 0 }
         do {
             try SystemError.check("unlink", name) { unsafe unlinkat(file.descriptor, name, 0) }
         } catch {
@@ -123,6 +125,11 @@ struct FileStatus: Sendable {
     let owner: uid_t
     /// When its bytes were last changed, in milliseconds since 1970.
     let modifiedAt: Int64
+    /// Who may do what with it.
+    let permissions: mode_t
+
+    /// Whether it is a regular file under one name only, so that writing to it changes nothing else.
+    var isOwn: Bool { kind == .regular && links == 1 }
 
     init(_ status: stat) {
         kind =
@@ -136,6 +143,7 @@ struct FileStatus: Sendable {
         bytesOnDisk = Int64(status.st_blocks) * 512
         links = Int(status.st_nlink)
         owner = status.st_uid
+        permissions = status.st_mode & 0o7777
         #if canImport(Darwin)
         let time = status.st_mtimespec
         #else

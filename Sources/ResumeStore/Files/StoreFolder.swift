@@ -12,6 +12,11 @@ internal import Glibc
 struct StoreFolder: Sendable {
     static let databaseName = "store.sqlite"
     static let reserveName = "reserve"
+    /// The files of a store beside its blobs.
+    static let fileNames = [
+        databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", "leases",
+        "waiters", reserveName,
+    ]
     /// Given up when the file system is full, so that rows can be deleted; that needs a few pages of log.
     static let reserveSize: Int64 = 256 * 1024
 
@@ -24,7 +29,9 @@ struct StoreFolder: Sendable {
         do {
             if creating { try Self.createFolders(path) }
             root = try Folder(path)
-            if creating { try Folder.create("blobs", in: root) }
+            // A store that has lost its blobs can be looked at all the same; each entry then begins anew.
+            let isThere = try root.status(of: Self.databaseName) != nil
+            if creating || isThere { try Folder.create("blobs", in: root) }
             blobs = try Folder("blobs", in: root)
         } catch {
             switch error.number {
@@ -76,9 +83,8 @@ struct StoreFolder: Sendable {
     ///
     /// - Returns: Whether it was made.
     func prepareDatabaseFile(creating: Bool) throws -> Bool {
-        for name in [
-            Self.databaseName, "\(Self.databaseName)-wal", "\(Self.databaseName)-shm", "lock", "leases", "waiters",
-        ] {
+        // The reserve serves nothing but a full disk: a wrong one is left alone.
+        for name in Self.fileNames where name != Self.reserveName {
             guard let status = try root.status(of: name) else { continue }
             guard status.kind == .regular else {
                 throw StoreError(
@@ -105,8 +111,13 @@ struct StoreFolder: Sendable {
 
     /// Puts real blocks aside, where there is room; not having them is no error.
     func fillReserve() {
-        if let status = try? root.status(of: Self.reserveName), status.size >= Self.reserveSize { return }
-        guard let file = try? OpenFile(Self.reserveName, in: root.file, flags: O_RDWR | O_CREAT) else { return }
+        if let status = try? root.status(of: Self.reserveName) {
+            // A link, a device or a second name of some file is not ours to write to, nor to remove.
+            guard status.isOwn, status.size < Self.reserveSize else { return }
+        }
+        guard let file = try? OpenFile(Self.reserveName, in: root.file, flags: O_RDWR | O_CREAT),
+            (try? file.status())?.isOwn == true
+        else { return }
         let block = [UInt8](repeating: 0x52, count: 64 * 1024)
         for offset in stride(from: 0, to: Self.reserveSize, by: block.count) {
             do {
@@ -120,6 +131,7 @@ struct StoreFolder: Sendable {
 
     /// Frees the reserve.
     func giveUpReserve() {
+        guard (try? root.status(of: Self.reserveName))?.isOwn == true else { return }
         // Where this fails there is nothing to free; the caller's next try says so.
         _ = try? root.remove(Self.reserveName)
     }

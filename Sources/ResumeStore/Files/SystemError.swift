@@ -24,6 +24,9 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// `ENOSPC`, `EDQUOT` or `EFBIG`.
     public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
 
+    /// `EACCES`, `EPERM` or `EROFS`: who asked may not.
+    var isRefused: Bool { [EACCES, EPERM, EROFS].contains(number) }
+
     var isMissing: Bool { number == ENOENT }
 
     /// Calls until it is not interrupted by a signal.

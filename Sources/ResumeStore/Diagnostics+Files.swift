@@ -1,0 +1,97 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import ResumeSQLite
+
+extension Diagnostics {
+    /// Looks at the folder of a store and the files in it without opening its database, so also where that fails.
+    ///
+    /// - Parameter path: The store's folder.
+    /// - Returns: Kind, owner and permissions; empty where there is no such folder.
+    public static func files(at path: String) -> [Check] {
+        let root: Folder
+        do {
+            root = try Folder(path)
+        } catch {
+            if error.isMissing { return [] }
+            let problem = "\(error.description). Name a folder of its own for the store."
+            return [Check(name: "folder", value: "cannot be opened", problem: problem)]
+        }
+        var checks = [check("folder", in: root, at: path)]
+        do {
+            checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs"))
+        } catch {
+            let problem = "\(error.description). Move \(path)/blobs away; without it nothing can be continued."
+            checks.append(Check(name: "blobs folder", value: "cannot be opened", problem: problem))
+        }
+        let problems = StoreFolder.fileNames.compactMap { name -> String? in
+            guard let status = try? root.status(of: name) else { return nil }
+            return problem(of: status, at: "\(path)/\(name)")
+        }
+        checks.append(Check(name: "files", value: value(problems), problem: joined(problems)))
+        return checks
+    }
+
+    private static func check(_ name: String, in folder: Folder, at path: String) -> Check {
+        do {
+            let status = try folder.file.status()
+            let mode = String(status.permissions, radix: 8)
+            let isOpen = status.permissions & 0o077 != 0
+            let isForeign = status.owner != geteuid() && geteuid() != 0
+            let problem =
+                isForeign
+                ? "it belongs to another user. Name a folder of your own."
+                : isOpen ? "others may look into it: 'chmod 700 \(path)' ends that." : nil
+            return Check(name: name, value: "mode \(mode)", problem: problem)
+        } catch {
+            return Check(name: name, value: "cannot be read", problem: error.description)
+        }
+    }
+
+    private static func problem(of status: FileStatus, at path: String) -> String? {
+        guard status.kind == .regular else { return "\(path) is not a regular file: move it away." }
+        if status.links > 1 { return "\(path) has another name as well, so that two stores may write to it." }
+        guard status.permissions & 0o077 == 0 else { return "others may read \(path): 'chmod 600' ends that." }
+        return nil
+    }
+
+    private static func value(_ problems: [String]) -> String {
+        problems.isEmpty ? "as they should be" : "\(problems.count) not as they should be"
+    }
+
+    static func joined(_ problems: [String]) -> String? {
+        problems.isEmpty ? nil : problems.joined(separator: " ")
+    }
+}
+
+extension DownloadStore {
+    /// Holds database, rows and blobs against one another, in one line each.
+    func diagnoseContent() async throws -> [Diagnostics.Check] {
+        let repair = "'resumectl verify --repair' drops what is wrong and keeps the rest."
+        let findings = try await verify()
+        let damage = findings.filter { $0.kind == .database }
+        let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
+        let readable = Int64(try await entries().count)
+        let rows = try await read { connection in try connection.integer("SELECT count(*) FROM download") ?? 0 }
+        let unreadable = max(rows - readable, 0)
+        return [
+            .init(
+                name: "integrity", value: damage.isEmpty ? "ok" : "\(damage.count) finding(s)",
+                problem: damage.first.map {
+                    "the database is damaged (\($0.detail)). Move the store folder away to begin anew."
+                }),
+            .init(
+                name: "rows", value: "\(rows)",
+                problem: unreadable == 0
+                    ? nil
+                    : "\(unreadable) cannot be read; each is given up when its URL is downloaded again."),
+            .init(
+                name: "blobs", value: odd.isEmpty ? "as recorded" : "\(odd.count) not as recorded",
+                problem: odd.first.map { "\($0.kind.rawValue): \($0.key ?? $0.detail). \(repair)" }),
+        ]
+    }
+}

@@ -1,0 +1,83 @@
+internal import ResumeMigrations
+internal import ResumeSQLite
+internal import Synchronization
+
+/// The tables and indices of a database as SQLite keeps their texts, to be compared with what the migrations make.
+///
+/// Whatever is more, less or other was planted or lost: a trigger, a view, an index on an expression, a table without
+/// its checks. Only white space is not looked at, which SQLite's own `ALTER TABLE` sets as it likes.
+struct SchemaTexts: Sendable, Equatable {
+    /// The texts by kind and name, such as `table download`.
+    private var texts: [String: String]
+
+    /// Reads a database.
+    init(of connection: borrowing Connection) throws {
+        let rows = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema") { row in
+            let name = "\(row.text(0) ?? "object") \(row.text(1) ?? "")"
+            return (name, "\(row.text(2) ?? ""): \(Self.normalized(row.text(3) ?? ""))")
+        }
+        texts = Dictionary(rows, uniquingKeysWith: { "\($0); \($1)" })
+        // What `ANALYZE` leaves, which a person may have run.
+        for (name, text) in Self.statistics where texts[name] == text { texts[name] = nil }
+    }
+
+    private static let statistics = [
+        "table sqlite_stat1": "sqlite_stat1: CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+        "table sqlite_stat4": "sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    ]
+
+    /// Whether there is nothing at all.
+    var isEmpty: Bool { texts.isEmpty }
+
+    /// How this differs from what is expected, for a person; nil where it does not.
+    func difference(from expected: SchemaTexts) -> (isAddition: Bool, text: String)? {
+        guard self != expected else { return nil }
+        let names = Set(texts.keys).union(expected.texts.keys).sorted()
+        for name in names where expected.texts[name] == nil {
+            return (true, "has the \(name), which is not the store's")
+        }
+        for name in names where texts[name] == nil { return (false, "lacks the \(name)") }
+        for name in names where texts[name] != expected.texts[name] { return (false, "has another \(name)") }
+        return nil
+    }
+
+    /// A text with each white space as one space, and none beside brackets and commas; what is quoted stays.
+    private static func normalized(_ text: String) -> String {
+        var result: [UInt8] = []
+        var quote: UInt8?
+        var isSpaced = false
+        for byte in text.utf8 {
+            if let open = quote {
+                result.append(byte)
+                if byte == open { quote = nil }
+                continue
+            }
+            if [0x20, 0x09, 0x0A, 0x0D].contains(byte) {
+                isSpaced = true
+                continue
+            }
+            let isTight = tight.contains(byte) || result.last.map { tight.contains($0) } ?? true
+            if isSpaced, !isTight { result.append(0x20) }
+            isSpaced = false
+            if [0x22, 0x27, 0x60].contains(byte) { quote = byte }
+            result.append(byte)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static let tight: [UInt8] = Array("(),".utf8)
+}
+
+extension SchemaTexts {
+    private static let made = Mutex<[Int64: SchemaTexts]>([:])
+
+    /// What the migrations up to a version make, found out once a process by running them in memory.
+    static func expected(at version: Int64) throws -> SchemaTexts {
+        if let known = made.withLock({ $0[version] }) { return known }
+        let connection = try Connection.open(path: ":memory:")
+        for migration in Migration.all where migration.version <= version { try connection.execute(migration.sql) }
+        let texts = try SchemaTexts(of: connection)
+        made.withLock { $0[version] = texts }
+        return texts
+    }
+}

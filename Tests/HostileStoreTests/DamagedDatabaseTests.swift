@@ -1,0 +1,176 @@
+import Foundation
+import OriginServer
+import ResumeMigrations
+import TestSupport
+import Testing
+
+/// Databases that were cut, zeroed, overwritten, exchanged or altered.
+@Suite(.timeLimit(.minutes(5)))
+struct DamagedDatabaseTests {
+    /// Overwrites bytes of a file.
+    private static func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
+        var all = try Files.bytes(path)
+        let end = min(offset + bytes.count, all.count)
+        if offset < end { all.replaceSubrange(offset..<end, with: bytes[..<(end - offset)]) }
+        // In place, as a failing disk does it.
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try handle.write(contentsOf: Data(all))
+        try handle.close()
+    }
+
+    private static func size(_ path: String) throws -> Int { try Files.bytes(path).count }
+
+    /// Damages a closed store and expects each command to refuse it, and the database to stay as it is.
+    private static func refused(_ names: [String], _ damage: (Victim, String) async throws -> Void) async throws {
+        var left: [String: [UInt8]] = [:]
+        try await Victim.each(names, .refused) { victim, name in
+            try await damage(victim, name)
+            left[name] = try Files.bytes(victim.database)
+        }
+        // Once more, since the bytes can be compared only before a store is gone.
+        for name in names {
+            try await Victim.with { victim in
+                try await damage(victim, name)
+                let before = try Files.bytes(victim.database)
+                let blobs = try Files.names(in: "\(victim.store)/blobs")
+                for command in [["list"], ["gc", "--max-size", "0"], ["purge", "--all"], ["verify", "--repair"]] {
+                    #expect(try await victim.run(command).status == 65, "\(name) \(command)")
+                }
+                #expect(try Files.bytes(victim.database) == before, "\(name)")
+                #expect(try Files.names(in: "\(victim.store)/blobs") == blobs, "\(name)")
+            }
+        }
+    }
+
+    @Test("Cut short: to nothing, within the header, at and between pages")
+    func cut() async throws {
+        try await Self.refused(["0", "1", "100", "4095", "4096", "4097", "10001", "-4096"]) { victim, name in
+            let wanted = try #require(Int(name))
+            let length = wanted < 0 ? try Self.size(victim.database) + wanted : wanted
+            try await Shell.run("truncate", "-s", "\(length)", victim.database)
+        }
+    }
+
+    @Test("Zeros, junk and text in place of the database or of its first page")
+    func overwritten() async throws {
+        try await Self.refused(["zeros", "page 1", "junk", "text", "header"]) { victim, name in
+            let size = try Self.size(victim.database)
+            switch name {
+            case "zeros": try Self.overwrite(victim.database, at: 0, with: Array(repeating: 0, count: size))
+            case "page 1": try Self.overwrite(victim.database, at: 100, with: sampleBytes(3996))
+            case "junk": try Files.write(sampleBytes(20_000), to: victim.database)
+            case "text": try Files.write(Array("garbage\n".utf8), to: victim.database)
+            default: try Self.overwrite(victim.database, at: 16, with: [0x03, 0x01])
+            }
+            try? FileManager.default.removeItem(atPath: victim.database + "-wal")
+        }
+    }
+
+    @Test("Garbage in a folder without blobs is a damaged store, not none")
+    func garbageAlone() async throws {
+        try await Victim.with { victim in
+            try FileManager.default.removeItem(atPath: victim.store)
+            try await Shell.run("mkdir", victim.store)
+            try Files.write(Array("garbage\n".utf8), to: victim.database)
+            for command in [
+                ["list"], ["show", "a"], ["stats"], ["log"], ["verify"], ["gc"], ["pin", "a"], ["doctor"],
+            ] {
+                #expect(try await victim.run(command).status == 65, "\(command)")
+            }
+        }
+    }
+
+    @Test("Another program's, one from the future, and versions that do not fit the tables")
+    func exchanged() async throws {
+        let versions = ["99", "-1", "0", "1", "2147483647"].map { "PRAGMA user_version = \($0)" }
+        try await Self.refused(versions + ["PRAGMA application_id = 7"]) { victim, statement in
+            try await victim.sql(statement)
+        }
+        try await Self.refused(["its log", "its file"]) { victim, name in
+            let theirs = victim.folder["theirs-\(name.count)"]
+            // Killed, so that the log stays.
+            let script = "PRAGMA journal_mode = WAL; CREATE TABLE x (y); INSERT INTO x VALUES (randomblob(50000));"
+            try await Shell.run(
+                "sh", "-c", "sqlite3 '\(theirs)' '\(script)' '.shell cp \(theirs)-wal \(theirs).log'")
+            let isLog = name == "its log"
+            try? FileManager.default.removeItem(atPath: isLog ? victim.database + "-wal" : victim.database)
+            try await Shell.run(
+                "cp", isLog ? "\(theirs).log" : theirs, isLog ? victim.database + "-wal" : victim.database)
+        }
+    }
+
+    @Test("A planted or altered schema: tables, columns, indices, checks, kinds of tables")
+    func schema() async throws {
+        let texts = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, "
+        let statements = [
+            "DROP TABLE event", "DROP TABLE chunk", "PRAGMA foreign_keys = OFF; DROP TABLE download",
+            "DROP TABLE store",
+            "ALTER TABLE download DROP COLUMN gone_at", "ALTER TABLE download ADD COLUMN evil TEXT",
+            "ALTER TABLE event RENAME TO happening", "ALTER TABLE download RENAME COLUMN etag TO tag",
+            "CREATE TABLE evil (x)", "CREATE VIRTUAL TABLE evil USING fts5(x)", "CREATE VIEW evil AS SELECT 1",
+            "CREATE TRIGGER evil AFTER INSERT ON event BEGIN DELETE FROM download; END",
+            "CREATE INDEX evil ON download (lower(key))", "CREATE UNIQUE INDEX evil ON event (kind) WHERE 0",
+            "DROP INDEX chunk_by_path", "CREATE INDEX chunk_by_use ON chunk (path)",
+            texts + "'CHECK (received >= 0)', '') WHERE name = 'chunk'", texts + "'STRICT', '') WHERE name = 'event'",
+            texts + "'ON DELETE CASCADE', '') WHERE name = 'chunk'",
+            texts + "'partial', 'par tial') WHERE name = 'download'",
+            texts + "'etag TEXT', 'etag INTEGER') WHERE name = 'download'",
+        ]
+        try await Self.refused(statements) { victim, statement in try await victim.sql(statement) }
+    }
+
+    @Test("White space in the schema and what ANALYZE leaves are nobody's harm")
+    func unharmedSchema() async throws {
+        let text = "replace(replace(sql, ' (', char(10) || '  ('), ', ', ',')"
+        let statements = [
+            "ANALYZE",
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = \(text) WHERE name LIKE 'event%'",
+        ]
+        try await Victim.each(statements, .unharmed) { victim, statement in try await victim.sql(statement) }
+    }
+
+    @Test("A rollback journal, a hot one too, and garbage in log, index and journal cost nothing")
+    func journals() async throws {
+        let names = ["rollback", "hot", "-wal", "-shm", "-journal"]
+        try await Victim.each(names, .unharmed) { victim, name in
+            switch name {
+            case "rollback": try await victim.sql("PRAGMA journal_mode = DELETE")
+            case "hot": try await Self.leaveHotJournal(victim)
+            default: try Files.write(sampleBytes(40_000), to: victim.database + name)
+            }
+        }
+    }
+
+    /// Leaves a database as the death of a process leaves it that had written half a transaction.
+    private static func leaveHotJournal(_ victim: Victim) async throws {
+        try await victim.sql("PRAGMA journal_mode = DELETE")
+        let copy = victim.folder["copy"]
+        try await Shell.run(
+            "sqlite3", victim.database, "PRAGMA cache_size = 1", "BEGIN IMMEDIATE",
+            "UPDATE event SET reason = reason || hex(randomblob(20000))",
+            ".shell cp \(victim.database) \(copy); cp \(victim.database)-journal \(copy)-journal", "ROLLBACK")
+        try await Shell.run("mv", copy, victim.database)
+        try await Shell.run("mv", "\(copy)-journal", "\(victim.database)-journal")
+        let journal = try Files.bytes("\(victim.database)-journal")
+        #expect(journal.count > 4096)
+    }
+
+    @Test("A damaged page that the schema does not need is found by verify and doctor")
+    func innerPage() async throws {
+        try await Victim.with { victim in
+            // The map of pages.
+            try Self.overwrite(victim.database, at: 4096, with: Array(repeating: 0, count: 4096))
+            #expect(try await victim.run(["verify"]).status == 65)
+            let doctor = try await victim.run(["doctor"])
+            #expect(doctor.status == 65)
+            #expect(doctor.output.contains("integrity: 1 finding(s)   <- the database is damaged"), "\(doctor.output)")
+        }
+    }
+
+    @Test("A store without its row of totals goes on")
+    func totals() async throws {
+        try await Victim.each(["DELETE FROM store", "UPDATE store SET entries = 7, received = -1"], .found) {
+            try await $0.sql($1)
+        }
+    }
+}
