@@ -94,6 +94,13 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["ResumeHTTP", "ResumeStore", httpTypes], path: "Tests/TestSupport",
             swiftSettings: testSettings),
+        // Beside it lies CFaultShim, which is no target: the tests build it, to be loaded into the program.
+        .target(
+            name: "FaultInjection", dependencies: ["TestSupport"], path: "Tests/FaultInjection",
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "FaultInjectionTests", dependencies: ["FaultInjection", "TestSupport", "resumectl"],
+            swiftSettings: testSettings),
         .target(name: "CUnfetchHook", path: "Tests/CUnfetchHook", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),
