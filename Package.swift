@@ -126,7 +126,8 @@ let package = Package(
             dependencies: ["OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeStore", httpTypes],
             swiftSettings: testSettings),
         .testTarget(
-            name: "ResumectlTests", dependencies: ["OriginServer", "Scenarios", "TestSupport", "resumectl"],
+            name: "ResumectlTests",
+            dependencies: ["FaultInjection", "OriginServer", "Scenarios", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         .testTarget(
             name: "HostileStoreTests",

@@ -85,56 +85,6 @@ struct StatsCommand: ContextCommand {
     }
 }
 
-/// The command `resumectl doctor`.
-struct DoctorCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor",
-        abstract: "Look at versions, settings, file system, locks and space.",
-        discussion: """
-            Ends with 65 where something is not as it should be.
-
-            EXAMPLE:
-              resumectl doctor
-            """)
-
-    @OptionGroup var storeOptions: StoreOptions
-
-    @Flag(name: .long, help: "One JSON object.")
-    var json = false
-
-    func run(_ context: CommandContext) async throws {
-        let path = try context.storePath(storeOptions.store)
-        var checks = [
-            Diagnostics.Check(name: "resumectl", value: ResumeCtl.configuration.version),
-            Diagnostics.Check(name: "store", value: path),
-        ]
-        checks += Diagnostics.files(at: path)
-        do {
-            checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }.checks
-        } catch let error as StoreError where error.code == .noStore {
-            checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none, there is no store yet")]
-        } catch let error as StoreError {
-            checks += [
-                Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.description),
-            ]
-        }
-        if json {
-            let members = checks.map { check in
-                JSON.object([
-                    "name": .string(check.name), "value": .string(check.value), "problem": .optional(check.problem),
-                ])
-            }
-            context.print(JSON.object(["checks": .array(members)]).text)
-        } else {
-            for check in checks {
-                let problem = check.problem.map { "   <- \(Printable.escaped($0))" } ?? ""
-                context.print("\(check.name): \(Printable.escaped(check.value))\(problem)")
-            }
-        }
-        if checks.contains(where: { $0.problem != nil }) { throw CommandFailure(.damaged) }
-    }
-}
-
 /// The command `resumectl completions`.
 struct CompletionsCommand: ContextCommand {
     static let configuration = CommandConfiguration(

@@ -25,7 +25,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
         case .full:
             "The file system or its quota is full. Free some space; 'resumectl gc --max-size 0' frees the store's."
         case .corrupt, .notADatabase:
-            "The database is damaged. Move the store folder away to begin anew; nothing was erased."
+            "The database is damaged; nothing was erased. 'resumectl doctor --rebuild' saves what can be proved."
         case .cannotOpen, .permission:
             "Check that the store folder exists and that this user may read and write it."
         case .readOnly:

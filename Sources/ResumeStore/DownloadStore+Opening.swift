@@ -24,8 +24,9 @@ extension DownloadStore {
         }
         let database = Database(label: "resume-store.database")
         do {
-            let (folder, lock) = try await database.opening(path: path, creating: creating)
-            return DownloadStore(folder: folder, database: database, guardLock: lock, configuration: configuration)
+            let (folder, presence, lock) = try await database.opening(path: path, creating: creating)
+            return DownloadStore(
+                folder: folder, presence: presence, database: database, guardLock: lock, configuration: configuration)
         } catch {
             await database.close()
             throw StoreError(wrapping: error, at: path)
@@ -35,9 +36,10 @@ extension DownloadStore {
 
 extension Database {
     /// Opens folder, lock and connection and brings the schema up to date, on the database's own queue.
-    fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, WriterLock) {
+    fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, Presence, WriterLock) {
         let folder = try StoreFolder(path: path, creating: creating)
         let isNew = try folder.prepareDatabaseFile(creating: creating)
+        let presence = try Presence(in: folder)
         let lock = try WriterLock(in: folder.root)
         try open {
             let connection = try Connection.open(path: folder.databasePath)
@@ -49,7 +51,7 @@ extension Database {
         }
         if isNew { try folder.root.file.synchronize() }
         folder.fillReserve()
-        return (folder, lock)
+        return (folder, presence, lock)
     }
 }
 
@@ -71,7 +73,7 @@ enum Schema {
                 version = try verifiedVersion(connection, at: path)
                 if version == 0 {
                     guard try !hasBlobs() else { throw emptied(path) }
-                    try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;")
+                    try connection.execute(layout)
                     try useLog(connection, at: path)
                 }
                 for migration in Migration.all where migration.version > version {
@@ -85,10 +87,19 @@ enum Schema {
         }
     }
 
+    /// Set before the first table is made.
+    private static let layout = "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;"
+
+    /// Makes the tables in an empty database that nobody else knows, without a log beside it.
+    static func create(_ connection: borrowing Connection) throws {
+        try connection.execute(layout)
+        for migration in Migration.all { try apply(migration, to: connection) }
+    }
+
     private static func emptied(_ path: String) -> StoreError {
         StoreError(
             .damaged, "The database at \(path) is empty, but there are blobs.",
-            advice: "Something emptied it. Move the store folder away to begin anew; nothing was erased.")
+            advice: "Something emptied it; nothing was erased. \(StoreError.rebuildAdvice)")
     }
 
     private static func useLog(_ connection: borrowing Connection, at path: String) throws {
@@ -112,7 +123,7 @@ enum Schema {
     }
 
     /// The version of a database that is this library's and as the migrations of that version leave it.
-    private static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
+    static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
         // On one state of the database: another process may be about to migrate it.
         let (version, application, texts) = try connection.transaction(.deferred) {
             (
@@ -135,7 +146,7 @@ enum Schema {
             throw StoreError(
                 difference.isAddition ? .notAStore : .damaged,
                 "The database at \(path) \(difference.text) (schema \(version)).",
-                advice: "Somebody changed it. Move the store folder away to begin anew; nothing was erased.")
+                advice: "Somebody changed it; nothing was erased. \(StoreError.rebuildAdvice)")
         }
         return version
     }

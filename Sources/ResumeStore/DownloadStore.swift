@@ -42,13 +42,17 @@ public final class DownloadStore: Sendable {
     public let configuration: Configuration
 
     let folder: StoreFolder
+    private let presence: Presence
     let database: Database
     let guardLock: WriterLock
     let checkpointer: Checkpointer
 
-    init(folder: StoreFolder, database: Database, guardLock: WriterLock, configuration: Configuration) {
+    init(
+        folder: StoreFolder, presence: Presence, database: Database, guardLock: WriterLock, configuration: Configuration
+    ) {
         path = folder.path
         self.folder = folder
+        self.presence = presence
         self.database = database
         self.guardLock = guardLock
         self.configuration = configuration
@@ -63,6 +67,7 @@ public final class DownloadStore: Sendable {
         // What the checkpoint could not do, the next opening does.
         try? await database.withConnection { connection in try checkpointer.finish(connection) }
         await database.close()
+        presence.end()
     }
 
     /// Runs a synchronous body in a writing transaction, beside other writers but never beside a checkpoint.

@@ -80,6 +80,10 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
+    /// What to do about a damaged database.
+    static let rebuildAdvice =
+        "'resumectl doctor --rebuild' saves what can be proved and sets the rest aside; or move the folder away."
+
     /// Wraps what SQLite or the file system reported; leaves a ``StoreError`` as it is.
     init(wrapping error: any Error, at path: String? = nil) {
         let place = path.map { " at \($0)" } ?? ""

@@ -65,6 +65,20 @@ struct Folder: Sendable {
         return status.bytesOnDisk
     }
 
+    /// Moves a file to another folder of the same file system, in place of what has its name there.
+    func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
+        try SystemError.check("rename", name) {
+            unsafe renameat(file.descriptor, name, folder.file.descriptor, newName ?? name)
+        }
+    }
+
+    /// Gives a file the same name in another folder as well.
+    func link(_ name: String, to folder: Folder) throws(SystemError) {
+        try SystemError.check("link", name) {
+            unsafe linkat(file.descriptor, name, folder.file.descriptor, name, 0)
+        }
+    }
+
     /// The names in the folder but for `.` and `..`.
     func names() throws(SystemError) -> [String] {
         // A descriptor of its own, since reading a folder moves its position.

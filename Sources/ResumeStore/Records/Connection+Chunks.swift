@@ -1,3 +1,4 @@
+internal import ResumeHTTP
 internal import ResumeSQLite
 
 /// Which part of which download a writer works on.
@@ -65,6 +66,28 @@ extension Connection {
             else { return nil }
             return Block(offset: offset, length: length, checksum: checksum)
         }.compactMap { $0 }
+    }
+
+    /// Puts an entry of another database into this one, under its number.
+    borrowing func insert(_ entry: Entry, _ blocks: [Block]) throws {
+        let representation = entry.representation
+        try run(
+            """
+            INSERT INTO download (id, key, url, selection, etag, last_modified, response_date, complete_length,
+                content_type, repr_digest, content_coding, accepts_ranges, gone_at, generation, state, destination,
+                pinned, created_at, used_at, boot_id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(entry.id), .text(entry.key), .text(entry.url), .optional(entry.selection?.description),
+            .optional(representation?.entityTag?.rawValue), .optional(representation?.lastModified),
+            .optional(representation?.date), .optional(representation?.completeLength),
+            .optional(representation?.contentType), .optional(representation?.reprDigest),
+            .optional(representation?.contentCoding), .flag(representation?.acceptsRanges ?? true),
+            .optional(entry.goneAt), .integer(entry.generation), .text(entry.state.rawValue),
+            .optional(entry.destination), .flag(entry.isPinned), .integer(entry.createdAt), .integer(entry.usedAt),
+            .text(entry.bootID))
+        try run("UPDATE store SET entries = entries + 1")
+        try setChunks(entry.chunks, of: entry.id, generation: entry.generation)
+        for block in blocks { try insert(block, of: entry.id) }
     }
 
     borrowing func insert(_ block: Block, of id: Int64) throws {

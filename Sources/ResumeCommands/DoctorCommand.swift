@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// The command `resumectl doctor`.
+struct DoctorCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look at versions, settings, file system, locks and space.",
+        discussion: """
+            Ends with 65 where something is not as it should be.
+
+            A damaged database is made anew with --rebuild: entries that can still be read are kept with the bytes whose
+            checksums are right. The old database and all other blobs go into a folder beside it; nothing is erased.
+
+            EXAMPLE:
+              resumectl doctor
+              resumectl doctor --rebuild
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Flag(name: .long, help: "Make a damaged database anew from what can be proved; set the rest aside.")
+    var rebuild = false
+
+    @Flag(name: .long, help: "One JSON object.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        let path = try context.storePath(storeOptions.store)
+        if rebuild { return Self.print(try await DownloadStore.rebuild(at: path), json, context) }
+        var checks = [
+            Diagnostics.Check(name: "resumectl", value: ResumeCtl.configuration.version),
+            Diagnostics.Check(name: "store", value: path),
+        ]
+        checks += Diagnostics.files(at: path)
+        do {
+            checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }.checks
+        } catch let error as StoreError where error.code == .noStore {
+            checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none, there is no store yet")]
+        } catch let error as StoreError {
+            checks += [
+                Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.description),
+            ]
+        }
+        if json {
+            let members = checks.map { check in
+                JSON.object([
+                    "name": .string(check.name), "value": .string(check.value), "problem": .optional(check.problem),
+                ])
+            }
+            context.print(JSON.object(["checks": .array(members)]).text)
+        } else {
+            for check in checks {
+                let problem = check.problem.map { "   <- \(Printable.escaped($0))" } ?? ""
+                context.print("\(check.name): \(Printable.escaped(check.value))\(problem)")
+            }
+        }
+        if checks.contains(where: { $0.problem != nil }) { throw CommandFailure(.damaged) }
+    }
+
+    private static func print(_ report: RebuildReport, _ json: Bool, _ context: CommandContext) {
+        guard !json else {
+            let members: [String: JSON] = [
+                "aside": .optional(report.asideFolder), "asideBlobs": .integer(Int64(report.asideBlobs)),
+                "lost": .array(report.lost.map { .string($0) }), "saved": .array(report.saved.map { .string($0) }),
+                "savedBytes": .integer(report.savedBytes), "wasWhole": .bool(report.wasWhole),
+            ]
+            return context.print(JSON.object(members).text)
+        }
+        guard !report.wasWhole else { return context.print("The database is whole; nothing was done.") }
+        for key in report.saved { context.print("saved: \(Printable.escaped(key))") }
+        for key in report.lost { context.print("lost:  \(Printable.escaped(key)): none of its bytes could be proved") }
+        context.print("\(report.saved.count) entries saved, \(ByteCount.text(report.savedBytes))")
+        if let folder = report.asideFolder {
+            context.print(
+                "set aside in \(Printable.escaped(folder)): the old database and \(report.asideBlobs) blobs; remove it "
+                    + "when you are sure")
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// That somebody has a store open, as a kernel lock: shared by all who do, and alone by whoever puts another database
+/// in the place of the one that is there.
+struct Presence: Sendable {
+    private let locks: ByteLocks
+
+    /// No entry has this number.
+    private static let byte: Int64 = 0
+
+    /// Says that the store is open, until ``end()`` or for as long as this lives.
+    ///
+    /// - Throws: ``StoreError`` with `busy` while the store is rebuilt; ``SystemError``.
+    init(in folder: StoreFolder) throws {
+        locks = try ByteLocks("waiters", in: folder.root)
+        guard try locks.tryLock(Self.byte, exclusively: false) else {
+            throw StoreError(
+                .busy, "The store at \(folder.path) is being rebuilt by another process.", advice: "Try again later.")
+        }
+    }
+
+    func end() { locks.unlock(Self.byte) }
+
+    /// Keeps everybody else from opening the store.
+    ///
+    /// - Throws: ``StoreError`` with `inUse` where somebody has it open; ``SystemError``.
+    init(alone folder: StoreFolder) throws {
+        locks = try ByteLocks("waiters", in: folder.root)
+        guard try locks.tryLock(Self.byte) else {
+            throw StoreError(
+                .inUse, "Another process or task has the store at \(folder.path) open.",
+                advice: "Stop what downloads with it, and try again.")
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// A damaged database made anew: what can be proved is saved, everything else is set aside, and nothing is erased.
+@Suite(.timeLimit(.minutes(2)))
+struct RebuildTests {
+    private static let names = (1...6).map { "file\($0)" }
+    private static let held = 300_000
+
+    private static func server(_ name: String) -> HonestServer {
+        HonestServer(sampleBytes(400_000, seed: UInt64(name.dropFirst(4)) ?? 0))
+    }
+
+    private static func url(_ name: String) -> String { "http://127.0.0.1/\(name)" }
+
+    /// A closed store with partials, all in the database file itself.
+    private static func withStore(_ body: (TemporaryFolder) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in names {
+                let transfer = try await store.begin(try DownloadURL(url(name)))
+                try await server(name).fill(transfer, upTo: held, piece: 50_000)
+                try await transfer.close()
+            }
+            await store.close()
+            try await body(folder)
+        }
+    }
+
+    private static func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: bytes)
+        try file.close()
+    }
+
+    /// All blobs, in use and set aside.
+    private static func blobs(_ folder: TemporaryFolder) throws -> Set<String> {
+        var names = Set(try Files.names(in: folder["store/blobs"]))
+        for aside in try Files.names(in: folder["store"]) where aside.hasPrefix("aside-") {
+            names.formUnion(try Files.names(in: folder["store/\(aside)"]).filter { !$0.hasPrefix("store.sqlite") })
+        }
+        return names
+    }
+
+    /// Downloads everything through the new database, and holds it against the server.
+    private static func finish(_ folder: TemporaryFolder, expecting saved: [String]) async throws {
+        let store = try await DownloadStore.open(at: folder["store"])
+        #expect(Set(try await store.entries().map(\.key)) == Set(saved))
+        #expect(try await store.verify().isEmpty)
+        for name in names {
+            let transfer = try await store.begin(try DownloadURL(url(name)))
+            if saved.contains(url(name)) { #expect(await transfer.receivedBytes > 0) }
+            for _ in 0..<10 where await !transfer.isComplete { try await server(name).fill(transfer) }
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == server(name).content
+            #expect(isRight, "\(name)")
+        }
+        await store.close()
+    }
+
+    @Test("A database that is whole is left as it is")
+    func whole() async throws {
+        try await Self.withStore { folder in
+            let before = try Files.bytes(folder["store/store.sqlite"])
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.wasWhole && report.asideFolder == nil)
+            #expect(try Files.bytes(folder["store/store.sqlite"]) == before)
+        }
+    }
+
+    @Test(
+        "With any page of the database destroyed, no byte is wrong afterwards, and no blob is gone", arguments: 0..<10)
+    func page(number: Int) async throws {
+        try await Self.withStore { folder in
+            let database = folder["store/store.sqlite"]
+            guard try Files.bytes(database).count > number * 4096 else { return }
+            try Self.overwrite(database, at: number * 4096, with: [UInt8](repeating: 0xA5, count: 4096))
+            let before = try Self.blobs(folder)
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(try Self.blobs(folder) == before)
+            #expect(report.savedBytes <= Int64(report.saved.count * Self.held))
+            try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("Rows that can be read are saved: here all but those of one damaged page")
+    func most() async throws {
+        try await Self.withStore { folder in
+            // Checksums and parts are proved; who cannot be proved is lost, and his blob set aside.
+            try TransferTests.sql(folder, "DELETE FROM block WHERE download <= 2; PRAGMA wal_checkpoint(TRUNCATE)")
+            try TransferTests.sql(folder, "CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE)")
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved.count == 4 && report.lost.count == 2)
+            #expect(report.savedBytes == Int64(4 * Self.held))
+            #expect(report.asideBlobs == 2)
+            let aside = try #require(report.asideFolder)
+            #expect(Files.exists("\(aside)/store.sqlite"))
+            try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("A damaged blob is saved without its damaged block")
+    func damagedBlob() async throws {
+        try await Self.withStore { folder in
+            for name in try Files.names(in: folder["store/blobs"]) {
+                try Self.overwrite(folder["store/blobs/\(name)"], at: 10, with: [1, 2, 3])
+            }
+            try TransferTests.sql(folder, "DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.savedBytes < Int64(report.saved.count * Self.held))
+            try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("Nothing but zeros: everything is set aside, and the store works")
+    func zeros() async throws {
+        try await Self.withStore { folder in
+            let size = try Files.bytes(folder["store/store.sqlite"]).count
+            try Files.write([UInt8](repeating: 0, count: size), to: folder["store/store.sqlite"])
+            await #expect(throws: StoreError(.damaged, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved.isEmpty && report.asideBlobs == Self.names.count)
+            try await Self.finish(folder, expecting: [])
+        }
+    }
+
+    @Test("A store that somebody has open is not rebuilt, nor one that is newer or another program's")
+    func refused() async throws {
+        try await Self.withStore { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let rebuild: @Sendable () async throws -> Void = {
+                _ = try await DownloadStore.rebuild(at: folder["store"])
+            }
+            await #expect(throws: StoreError(.inUse, "")) { try await rebuild() }
+            await store.close()
+            try TransferTests.sql(folder, "PRAGMA user_version = 99")
+            await #expect(throws: StoreError(.newerStore, "")) { try await rebuild() }
+            try TransferTests.sql(folder, "PRAGMA user_version = 3; PRAGMA application_id = 7")
+            await #expect(throws: StoreError(.notAStore, "")) { try await rebuild() }
+            #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
+        }
+    }
+}

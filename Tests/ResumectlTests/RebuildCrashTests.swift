@@ -1,0 +1,74 @@
+import FaultInjection
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// `doctor --rebuild` dies at each of its calls to the file system: at each of them the store has its old database or
+/// its new one, and no blob is gone.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct RebuildCrashTests {
+    private static let content = Content(length: 3_000_000, seed: 1)
+
+    /// The names of all blobs, in use and set aside.
+    private static func blobs(in store: String) throws -> Set<String> {
+        let folders = try Files.names(in: store).filter { $0.hasPrefix("aside-") } + ["blobs"]
+        return Set(try folders.flatMap { try Files.names(in: "\(store)/\($0)") }.filter { $0.count == 32 })
+    }
+
+    /// A store with two partials, of which one can be saved, and a database that cannot be opened.
+    private static func prepare(_ folder: TemporaryFolder, _ server: OriginServer) async throws {
+        let program = Resumectl(folder: folder)
+        for name in ["a", "b"] {
+            let url = "\(server.baseURL)/\(name)"
+            let get = try await program.run("get", url, "-o", folder[name], "--retries", "0")
+            #expect(get.status == 75, "\(get.errors)")
+        }
+        try await Shell.run(
+            "sqlite3", folder["store/store.sqlite"],
+            "DELETE FROM block WHERE download = 1; CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE);")
+        #expect(try await program.run("list").status == 65)
+    }
+
+    @Test(.enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"))
+    func killedAtEachCall() async throws {
+        try await TemporaryFolder.with { folder in
+            let handler: @Sendable (OriginRequest) -> Response = { request in
+                let resource = Resource(Self.content, etag: "\"v1\"")
+                return .file(resource, for: request, cutAfter: request.byteRange == nil ? 2_000_000 : nil)
+            }
+            try await OriginServer.withServer(
+                handler: handler,
+                { server in
+                    try await Self.prepare(folder, server)
+                    let blobs = try Self.blobs(in: folder["store"])
+                    try await Shell.run("cp", "-a", folder["store"], folder["prepared"])
+                    var point = 0
+                    var status: Int32 = 137
+                    while status == 137, point < 300 {
+                        point += 1
+                        try await Shell.run("rm", "-rf", folder["store"])
+                        try await Shell.run("cp", "-a", folder["prepared"], folder["store"])
+                        status = try await Self.rebuild(folder, dyingAt: point)
+                        #expect(try Self.blobs(in: folder["store"]) == blobs, "point \(point)")
+                        #expect(try await Self.rebuild(folder, dyingAt: nil) == 0, "point \(point)")
+                        #expect(try Self.blobs(in: folder["store"]) == blobs, "point \(point)")
+                        let list = try await Resumectl(folder: folder).run("list", "--json")
+                        #expect(list.status == 0 && list.output.contains("/b\""), "point \(point): \(list.errors)")
+                    }
+                    #expect(status == 0 && point > 20, "\(point) points")
+                    let program = Resumectl(folder: folder)
+                    let get = try await program.run("get", "\(server.baseURL)/b", "-o", folder["out"])
+                    #expect(get.status == 0 && get.errors.contains("resumed"), "\(get.errors)")
+                    #expect(Self.content.matches(try Files.bytes(folder["out"])))
+                })
+        }
+    }
+
+    private static func rebuild(_ folder: TemporaryFolder, dyingAt point: Int?) async throws -> Int32 {
+        let rules = point.map { "*:kill:\($0)" } ?? ""
+        let faults = try await FaultShim.environment(roots: [folder["store"]], rules: rules)
+        let environment = Resumectl(folder: folder).environment.merging(faults) { $1 }
+        return try await Shell.outcome(Resumectl.path, ["doctor", "--rebuild"], environment: environment).status
+    }
+}
