@@ -136,6 +136,19 @@ let package = Package(
                 "TestSupport", "resumectl", httpTypes,
             ],
             swiftSettings: testSettings),
+        .target(
+            name: "Crowd",
+            dependencies: [
+                "CResumeFiles", "CUnfetchHook", "OriginServer", "ResumeSQLite", "ResumeStore", "TestSupport",
+            ],
+            path: "Tests/Crowd", swiftSettings: testSettings),
+        .executableTarget(
+            name: "store-crowd", dependencies: ["Crowd", "TestSupport", "resumectl"], path: "Tests/store-crowd",
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "CrowdTests",
+            dependencies: ["Crowd", "OriginServer", "TestSupport", "resumectl", "store-crowd"],
+            swiftSettings: testSettings),
         .testTarget(
             name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),

@@ -1,0 +1,120 @@
+internal import Foundation
+internal import OriginServer
+internal import Synchronization
+package import TestSupport
+
+/// Many processes on one store that download, are killed and stopped, and clean up under one another's hands.
+///
+/// Every file that is delivered must be one version that the server had, whole; the store must be in order at the end.
+package struct Crowd: Sendable {
+    /// What a crowd is told.
+    package struct Plan: Sendable {
+        /// How long it goes on.
+        package var duration: Duration
+        /// What the choices are made from.
+        package var seed: UInt64
+        /// How many downloads run at a time.
+        package var members = 12
+        /// Variables for every process.
+        package var environment: [String: String] = [:]
+        /// Whether locks work: without them errors are allowed, and a damaged database; wrong bytes never are.
+        package var hasLocks = true
+
+        /// Makes a plan.
+        package init(duration: Duration, seed: UInt64) {
+            self.duration = duration
+            self.seed = seed
+        }
+    }
+
+    let plan: Plan
+    let folder: TemporaryFolder
+    let chance: Chance
+    let origin: VersionedOrigin
+    let children: Children
+    let findings = Findings()
+
+    /// Destinations lie in several folders, as those of several users would.
+    static let outputFolders = ["out0", "out1", "out2"]
+
+    private init(_ plan: Plan, in folder: TemporaryFolder) {
+        self.plan = plan
+        self.folder = folder
+        chance = Chance(seed: plan.seed)
+        origin = VersionedOrigin(chance: chance)
+        children = Children(folder: folder, environment: plan.environment)
+    }
+
+    /// Runs a crowd in a folder.
+    ///
+    /// - Returns: What it did and found.
+    /// - Throws: Where it cannot be started; `CancellationError`, when all its processes have ended.
+    package static func run(_ plan: Plan, in folder: TemporaryFolder) async throws -> CrowdReport {
+        let crowd = Crowd(plan, in: folder)
+        for name in outputFolders {
+            try FileManager.default.createDirectory(atPath: folder[name], withIntermediateDirectories: true)
+        }
+        let origin = crowd.origin
+        try await OriginServer.withServer(
+            handler: { origin.answer($0) },
+            { server in
+                // One download alone, so that there is a store for whoever comes.
+                try await crowd.visit(server.baseURL, number: 0, mayFail: false)
+                try await crowd.live(server.baseURL)
+                try Task.checkCancellation()
+                if plan.hasLocks { try await crowd.inspect() }
+            })
+        var report = crowd.findings.value
+        report.kills = crowd.children.kills.load(ordering: .relaxed)
+        report.stops = crowd.children.stops.load(ordering: .relaxed)
+        return report
+    }
+
+    /// All that goes on at the same time, until the time is over.
+    private func live(_ base: String) async throws {
+        let deadline = ContinuousClock.now + plan.duration
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for member in 1...plan.members {
+                group.addTask {
+                    var number = member
+                    try await repeating(pause: 0...150) {
+                        try await visit(base, number: number, mayFail: true)
+                        number += plan.members
+                    }
+                }
+            }
+            group.addTask { try await repeating(pause: 100...900) { origin.replaceOne() } }
+            group.addTask { try await repeating(pause: 50...400) { children.killOne(chance) } }
+            for _ in 0..<2 {
+                group.addTask {
+                    try await repeating(pause: 50...500) {
+                        let milliseconds = chance.happens(10) ? 3000 : chance.number(5...800)
+                        try await children.stopOne(chance, for: .milliseconds(milliseconds))
+                    }
+                }
+            }
+            for housekeeping in Housekeeping.allCases {
+                group.addTask {
+                    try await repeating(pause: housekeeping.pause) { try await keepHouse(housekeeping, base) }
+                }
+            }
+            group.addTask {
+                try await Task.sleep(until: deadline, clock: .continuous)
+                throw CancellationError()
+            }
+            // None ends before the time is over, but with an error. Whoever is still there then is killed, as is
+            // everybody when the crowd is cancelled.
+            defer { group.cancelAll() }
+            do {
+                try await group.next()
+            } catch is CancellationError {}
+        }
+    }
+
+    private func repeating(pause: ClosedRange<Int>, _ body: () async throws -> Void) async throws {
+        while !Task.isCancelled {
+            try await body()
+            try await Task.sleep(for: .milliseconds(chance.number(pause)))
+        }
+    }
+}

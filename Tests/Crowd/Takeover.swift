@@ -1,0 +1,91 @@
+internal import CResumeFiles
+internal import Foundation
+internal import OriginServer
+internal import Synchronization
+package import TestSupport
+
+/// How soon a process that waits goes on when the one that it waits for is killed.
+package enum Takeover {
+    /// One measurement, from the moment before SIGKILL was sent.
+    package struct Sample: Sendable {
+        /// Until the lease of the dead process was last seen free, looking every 50 µs: then the waiter had it.
+        package var lease: Duration
+        /// Until the waiter's request was at the origin.
+        package var request: Duration
+    }
+
+    /// Lets a process download, another one wait, and kills the first.
+    ///
+    /// - Returns: A sample for each time.
+    /// - Throws: Where a process does not do what it should.
+    package static func measure(_ count: Int, in folder: TemporaryFolder) async throws -> [Sample] {
+        let arrivals = Mutex<[ContinuousClock.Instant]>([])
+        let resource = Resource(Content(length: 500_000_000, seed: 1), etag: "\"v1\"")
+        return try await OriginServer.withServer(
+            handler: { request in
+                arrivals.withLock { $0.append(.now) }
+                return .file(resource, for: request, bytesPerSecond: 4_000_000)
+            },
+            { server in
+                var samples: [Sample] = []
+                for number in 1...count {
+                    arrivals.withLock { $0 = [] }
+                    let place = try TemporaryFolder()
+                    defer { place.remove() }
+                    let program = Resumectl(folder: place)
+                    samples.append(
+                        try await takeOver(program, "\(server.baseURL)/\(number)") { arrivals.withLock { $0 } })
+                }
+                return samples
+            })
+    }
+
+    private static func takeOver(
+        _ program: Resumectl, _ url: String, _ arrivals: () -> [ContinuousClock.Instant]
+    ) async throws -> Sample {
+        let folder = program.folder
+        let start: (String) throws -> ChildProcess = { name in
+            try program.start(["get", url, "--output", folder[name], "--json"], output: folder["\(name).log"])
+        }
+        let owner = try start("owner")
+        defer { owner.send(SIGKILL) }
+        try await until { arrivals().count == 1 && said("progress", folder["owner.log"]) }
+        let waiter = try start("waiter")
+        defer { waiter.send(SIGKILL) }
+        try await until { said("waiting", folder["waiter.log"]) }
+        // At any moment of its pauses.
+        try await Task.sleep(for: .microseconds(.random(in: 60_000...120_000)))
+        let leases = open(folder["store/leases"], O_RDONLY)
+        guard leases >= 0 else { throw Shell.Failure(description: "there is no file of leases") }
+        defer { close(leases) }
+
+        let killed = ContinuousClock.now
+        owner.send(SIGKILL)
+        var lastFree = killed
+        while arrivals().count < 2 {
+            // The first entry of its store has the number 1.
+            if resume_files_is_byte_locked(leases, 1) == 0 { lastFree = .now }
+            guard ContinuousClock.now - killed < .seconds(30) else {
+                throw Shell.Failure(description: "the waiting process did not go on")
+            }
+            usleep(50)
+        }
+        await owner.wait()
+        let sample = Sample(lease: lastFree - killed, request: (arrivals().last ?? killed) - killed)
+        waiter.send(SIGKILL)
+        await waiter.wait()
+        return sample
+    }
+
+    private static func said(_ event: String, _ log: String) -> Bool {
+        String(decoding: (try? Files.bytes(log)) ?? [], as: UTF8.self).contains("\"event\":\"\(event)\"")
+    }
+
+    private static func until(_ condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { throw Shell.Failure(description: "it did not come to pass") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}

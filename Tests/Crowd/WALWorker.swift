@@ -1,0 +1,115 @@
+internal import CUnfetchHook
+internal import Foundation
+internal import ResumeSQLite
+internal import ResumeStore
+internal import Synchronization
+
+/// One of the processes of a soak.
+package struct WALWorker {
+    private let number: Int
+    private let path: String
+    private let isGuarded: Bool
+    private let chance: Chance
+
+    /// Makes a worker.
+    package init(number: Int, path: String, isGuarded: Bool, seed: UInt64) {
+        self.number = number
+        self.path = path
+        self.isGuarded = isGuarded
+        chance = Chance(seed: seed)
+    }
+
+    static func makeTable(at path: String) throws {
+        let connection = try Connection.open(path: path)
+        _ = try connection.text("PRAGMA journal_mode = WAL")
+        try connection.execute("CREATE TABLE t (worker INTEGER, i INTEGER, b BLOB, PRIMARY KEY (worker, i)) STRICT")
+        try connection.execute("CREATE INDEX t_by_i ON t (i, worker)")
+    }
+
+    /// What is wrong with a database that holds so many rows; nil where nothing is.
+    static func damage(at path: String, rows: Int) throws -> String? {
+        do throws(SQLiteError) {
+            let connection = try Connection.open(path: path)
+            let integrity = try connection.text("PRAGMA integrity_check") ?? "unreadable"
+            guard integrity == "ok" else { return "integrity_check: \(integrity.prefix(120))" }
+            let found = try connection.integer("SELECT count(*) FROM t NOT INDEXED") ?? 0
+            return found < rows ? "\(rows - Int(found)) committed rows are lost" : nil
+        } catch {
+            guard error.code.primary == .corrupt else { throw error }
+            return "malformed"
+        }
+    }
+
+    /// Writes and checkpoints for a while, then prints how many rows and checkpoints that were, and what it saw of
+    /// damage.
+    ///
+    /// - Throws: Whatever is no sign of damage.
+    package func run(seconds: Int) throws {
+        guard unfetch_hook_register() == 0 else { return }
+        let connection = try Connection.open(path: path, vfs: "unfetch-hook")
+        let lock = try WriterLock(store: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        var rows = 0
+        var checkpoints = 0
+        var damage = ""
+        do {
+            while ContinuousClock.now < deadline {
+                // Not right after a write of its own: the bug needs a log that others have written and copied since.
+                if chance.happens(30) {
+                    if try checkpoint(connection, lock) { checkpoints += 1 }
+                } else {
+                    let (first, count) = (rows, chance.number(1...4))
+                    if isGuarded {
+                        try lock.shared { try insert(count, after: first, into: connection) }
+                    } else {
+                        try insert(count, after: first, into: connection)
+                    }
+                    rows += count
+                }
+                usleep(UInt32(chance.number(0...2000)))
+            }
+        } catch let error as SQLiteError where error.code.primary == .corrupt {
+            damage = " saw: \(error.message)"
+        }
+        print("\(rows) \(checkpoints)\(damage)")
+    }
+
+    private func insert(_ count: Int, after first: Int, into connection: borrowing Connection) throws {
+        try connection.transaction(.immediate) {
+            for row in first..<first + count {
+                _ = try connection.run(
+                    "INSERT INTO t VALUES (?, ?, zeroblob(2500))", .integer(Int64(number)), .integer(Int64(row)))
+            }
+        }
+    }
+
+    /// - Returns: Whether one was made.
+    private func checkpoint(_ connection: borrowing Connection, _ lock: WriterLock) throws -> Bool {
+        // Between reading the header of the log and copying its frames.
+        let pause = Unmanaged.passRetained(Pause(microseconds: UInt32(chance.number(0...4000))))
+        unfetch_hook_arm({ context in context.map { _ = usleep(Pause.of($0).microseconds) } }, pause.toOpaque())
+        defer {
+            unfetch_hook_arm(nil, nil)
+            pause.release()
+        }
+        do {
+            guard isGuarded else {
+                try connection.checkpoint(.passive)
+                return true
+            }
+            return try lock.exclusive { _ = try connection.checkpoint(.passive) } != nil
+        } catch let error as SQLiteError where error.code.primary == .busy {
+            return false
+        }
+    }
+
+    private final class Pause: Sendable {
+        let microseconds: UInt32
+
+        init(microseconds: UInt32) { self.microseconds = microseconds }
+
+        static func of(_ context: UnsafeMutableRawPointer) -> Pause {
+            Unmanaged<Pause>.fromOpaque(context).takeUnretainedValue()
+        }
+    }
+}

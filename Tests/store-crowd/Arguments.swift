@@ -1,0 +1,72 @@
+/// The command line of `store-crowd`.
+struct Arguments {
+    /// Why a command line cannot be used.
+    struct Failure: Error {
+        var message: String
+    }
+
+    /// How the command is used.
+    static let usage = """
+        usage: store-crowd [--seconds N] [--seed N] [--members N]
+               store-crowd --takeover N
+               store-crowd --wal-soak N [--unguarded] [--seconds N] [--seed N]
+
+          --seconds N   how long the crowd goes on, 600 where it is not given; of a soak, each run, 3
+          --seed N      what the choices are made from; a random one where it is not given
+          --members N   how many downloads run at a time, 12 where it is not given
+          --takeover N  measure N times how soon a waiting process goes on after its owner was killed
+          --wal-soak N  write and checkpoint one database from several processes, N times, and look at it
+          --unguarded   without the store's lock around writes and checkpoints
+        """
+
+    /// What is to be done.
+    enum Task: Equatable {
+        case crowd, takeover(Int), soak(Int), worker(Int), help
+    }
+
+    var task = Task.crowd
+    var seconds: Int?
+    var seed: UInt64?
+    var members = 12
+    var isUnguarded = false
+    var path = ""
+
+    /// Reads a command line.
+    ///
+    /// - Parameter words: The words after the name of the command.
+    /// - Throws: ``Failure`` for an unknown option, and for a value that is missing or no number in its bounds.
+    init(_ words: some Sequence<String>) throws(Failure) {
+        var words = words.makeIterator()
+        while let option = words.next() {
+            if option == "--help" || option == "-h" {
+                task = .help
+                continue
+            }
+            if option == "--unguarded" {
+                isUnguarded = true
+                continue
+            }
+            guard let value = words.next() else { throw Failure(message: "\(option) needs a value") }
+            switch option {
+            case "--seconds": seconds = try Self.number(value, of: option, in: 1...86_400)
+            case "--seed": seed = try Self.number(value, of: option, in: 0...UInt64.max)
+            case "--members": members = try Self.number(value, of: option, in: 1...64)
+            case "--takeover": task = .takeover(try Self.number(value, of: option, in: 1...10_000))
+            case "--wal-soak": task = .soak(try Self.number(value, of: option, in: 1...10_000))
+            // What a soak starts by itself.
+            case "--wal-worker": task = .worker(try Self.number(value, of: option, in: 0...64))
+            case "--database": path = value
+            default: throw Failure(message: "unknown option \(option)")
+            }
+        }
+    }
+
+    private static func number<Number: FixedWidthInteger>(
+        _ text: String, of option: String, in bounds: ClosedRange<Number>
+    ) throws(Failure) -> Number {
+        guard let number = Number(text), bounds.contains(number) else {
+            throw Failure(message: "\(option) needs a number from \(bounds.lowerBound) to \(bounds.upperBound)")
+        }
+        return number
+    }
+}
