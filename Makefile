@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer clean
+.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer sweep clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -15,6 +15,7 @@ help:
 	@echo "make release  build resumectl for use"
 	@echo "make tsan     run the tests under ThreadSanitizer"
 	@echo "make fuzz     ten million odd answers for the parsers (about three minutes); SEED=7 for others"
+	@echo "make sweep    let resumectl die at each file-system call, and cut the power (root; under an hour); SEEDS=1 for less"
 	@echo "make libfuzzer  the same parsers under libFuzzer, for ten minutes"
 
 # On Debian and Ubuntu what is missing is installed; elsewhere it is named.
@@ -68,6 +69,14 @@ libfuzzer: setup
 		--scratch-path .build/libfuzzer
 	@mkdir -p .build/libfuzzer/corpus
 	cd .build/libfuzzer && release/parser-fuzzer -max_total_time=600 -max_len=600 -timeout=10 corpus
+
+# Mounts ext4 and XFS images, where nobody else sees them.
+SEEDS ?= 3
+sweep: setup
+	@Scripts/install.sh clang xfsprogs e2fsprogs mount util-linux
+	$(SWIFT) build $(RELEASE) --product resumectl
+	$(SWIFT) build $(RELEASE) --product crash-sweep
+	.build/release/crash-sweep --seeds $(SEEDS)
 
 clean:
 	rm -rf .build

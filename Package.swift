@@ -101,6 +101,18 @@ let package = Package(
         .testTarget(
             name: "FaultInjectionTests", dependencies: ["FaultInjection", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
+        .target(
+            name: "CrashSweep",
+            dependencies: [
+                "FaultInjection", "OriginServer", "ResumeMigrations", "ResumeSQLite", "TestSupport", crypto,
+            ],
+            path: "Tests/CrashSweep", swiftSettings: testSettings),
+        .executableTarget(
+            name: "crash-sweep", dependencies: ["CrashSweep"], path: "Tests/crash-sweep", swiftSettings: testSettings),
+        .testTarget(
+            name: "CrashSweepTests",
+            dependencies: ["CrashSweep", "FaultInjection", "TestSupport", "crash-sweep", "resumectl"],
+            swiftSettings: testSettings),
         .target(name: "CUnfetchHook", path: "Tests/CUnfetchHook", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),

@@ -33,9 +33,7 @@ public struct Destination: Sendable, Hashable {
                 }
             }
             // The only true test: permissions, read-only mounts and attributes all show.
-            let probe = ".\(BlobName().fileName).resumectl"
-            _ = try OpenFile(probe, in: open.file, flags: O_WRONLY | O_CREAT | O_EXCL)
-            try open.remove(probe)
+            try open.probe()
         } catch let error as SystemError {
             let advice =
                 error.isMissing
@@ -72,6 +70,26 @@ public struct Destination: Sendable, Hashable {
     /// The temporary name a blob's bytes have beside the destination until they are whole: always the same one for a
     /// blob, so that whoever finds it after a crash knows what it is.
     static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
+}
+
+extension Folder {
+    /// Makes a file and removes it again.
+    ///
+    /// One without a name where the system has such files: nothing is left of it if the process dies in between.
+    fileprivate func probe() throws(SystemError) {
+        #if os(Linux)
+        do {
+            // O_TMPFILE, a macro that is not imported; it has this value on all processors that Swift knows.
+            _ = try OpenFile(".", in: file, flags: O_WRONLY | O_DIRECTORY | 0o20000000)
+            return
+        } catch {
+            guard [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(error.number) else { throw error }
+        }
+        #endif
+        let name = ".\(BlobName().fileName).resumectl"
+        _ = try OpenFile(name, in: file, flags: O_WRONLY | O_CREAT | O_EXCL)
+        try remove(name)
+    }
 }
 
 /// The permissions that the user's mask leaves to a new file.

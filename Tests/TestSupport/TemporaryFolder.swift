@@ -24,9 +24,10 @@ package struct TemporaryFolder: Sendable {
 
     /// Makes a folder that is removed with ``remove()``.
     ///
+    /// - Parameter parent: Where; nil for the system's folder for such things.
     /// - Throws: Where it cannot be made.
-    package init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/resume-test-\(UUID().uuidString)"
+    package init(in parent: String? = nil) throws {
+        path = (parent ?? FileManager.default.temporaryDirectory.path) + "/resume-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 

@@ -1,0 +1,107 @@
+internal import Foundation
+internal import Glibc
+internal import TestSupport
+
+/// The kinds of file system that a sweep runs on.
+package enum FileSystemKind: String, Sendable, CaseIterable {
+    /// A folder of the machine's own: only processes die there.
+    case plain
+    /// An image with ext4, mounted through a loop device, whose power can be cut.
+    case ext4
+    /// An image with XFS.
+    case xfs
+
+    /// The smallest image that it takes.
+    fileprivate var imageSize: Int { self == .xfs ? 320 << 20 : 96 << 20 }
+}
+
+/// A file system in an image file, whose power can be cut: what was not synced is gone then.
+///
+/// The image is in memory where the machine has such a place. The loop device goes by itself when it is unmounted and
+/// nobody has it open, so that a sweep that is killed leaves none.
+final class LoopDisk: Sendable {
+    let mountPoint: String
+    private let kind: FileSystemKind
+    private let image: String
+    private let device: String
+    private let descriptor: Int32
+
+    /// Whether the tools and the rights are there.
+    static func isAvailable(_ kind: FileSystemKind) -> Bool {
+        Shell.isRoot && Shell.has("losetup") && Shell.has("mkfs.\(kind.rawValue)")
+    }
+
+    init(_ kind: FileSystemKind, name: String, in folder: String) async throws {
+        self.kind = kind
+        image = "\(folder)/\(name).image"
+        mountPoint = "\(folder)/\(name)"
+        try FileManager.default.createDirectory(atPath: mountPoint, withIntermediateDirectories: true)
+        guard FileManager.default.createFile(atPath: image, contents: nil), truncate(image, kind.imageSize) == 0 else {
+            throw SweepFailure("\(image) cannot be made")
+        }
+        let quiet = kind == .ext4 ? ["-q", "-F", "-m", "0"] : ["-q", "-f"]
+        let made = try await Shell.outcome("mkfs.\(kind.rawValue)", quiet + [image])
+        guard made.status == 0 else { throw SweepFailure("mkfs: \(made.errors)") }
+        let output = try await Shell.run("losetup", "--find", "--show", image)
+        device = output.trimmingCharacters(in: .whitespacesAndNewlines)
+        descriptor = open(device, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SweepFailure("\(device) cannot be opened") }
+        // While it is open this only marks it to go when it is closed.
+        try await Shell.run("losetup", "--detach", device)
+        try mount()
+    }
+
+    private func mount() throws {
+        guard Glibc.mount(device, mountPoint, kind.rawValue, 0, nil) == 0 else {
+            throw SweepFailure("\(mountPoint) cannot be mounted: error \(errno)")
+        }
+    }
+
+    private func unmount() throws {
+        for _ in 0..<200 {
+            if umount2(mountPoint, 0) == 0 { return }
+            guard errno == EBUSY else { break }
+            // A process that was killed may be on its way out.
+            usleep(5000)
+        }
+        throw SweepFailure("\(mountPoint) cannot be unmounted: error \(errno)")
+    }
+
+    /// Brings all to disk.
+    func sync() throws {
+        let folder = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(folder) }
+        guard folder >= 0, syncFileSystem(folder) == 0 else { throw SweepFailure("\(mountPoint) cannot be synced") }
+    }
+
+    /// Cuts the power, and starts again.
+    func cut() throws {
+        let folder = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // XFS_IOC_GOINGDOWN, which is EXT4_IOC_SHUTDOWN as well; without a flush of the journal.
+        var flag: UInt32 = 2
+        let result = ioctl(folder, 0x8004_587D, &flag)
+        close(folder)
+        guard result == 0 else { throw SweepFailure("\(mountPoint) cannot be shut down: error \(errno)") }
+        try unmount()
+        try mount()
+    }
+
+    /// Unmounts it and gives the device back.
+    func remove() {
+        // Also where a process is still on its way out.
+        umount2(mountPoint, Int32(MNT_DETACH))
+        close(descriptor)
+        unlink(image)
+        rmdir(mountPoint)
+    }
+}
+
+@_silgen_name("syncfs") private func syncFileSystem(_ descriptor: Int32) -> Int32
+
+/// A sweep that cannot be done, as against something that it found.
+package struct SweepFailure: Error, CustomStringConvertible {
+    /// Why.
+    package var description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,168 @@
+package import FaultInjection
+
+/// Holds the order of a program's calls against what makes a store survive a power loss.
+///
+/// ext4 and XFS hide a missing sync of a folder, since the next one of the log brings it to disk as well; a trace does
+/// not. The rules are about what must not have happened yet, so the trace of a program that died keeps them as well.
+package struct OrderCheck {
+    /// What is wrong, a sentence each.
+    package private(set) var violations: [String] = []
+
+    private let calls: [FileCall]
+    private let orphans: Set<String>
+    private let isSingle: Bool
+
+    /// Checks a trace.
+    ///
+    /// - Parameters:
+    ///   - calls: The calls of one process, in the order in which they began.
+    ///   - orphans: Names of blobs that no row names; they are removed without a commit.
+    ///   - isSingle: Whether it works on one download alone, so that each commit is that one's.
+    package init(_ calls: [FileCall], orphans: Set<String> = [], isSingle: Bool = true) {
+        self.calls = calls.filter { $0.error == nil }
+        self.orphans = orphans
+        self.isSingle = isSingle
+        checkBlobsAreNeverReused()
+        checkCreation()
+        checkDelivery()
+        checkRemoval()
+        checkSyncedCommits()
+    }
+
+    // MARK: Kinds of calls
+
+    private func isLog(_ path: String) -> Bool { path.hasSuffix("/store.sqlite-wal") }
+    private func isCommit(_ call: FileCall) -> Bool { call.name == "pwrite" && isLog(call.path) }
+    private func isFolderSync(_ call: FileCall, of folder: some StringProtocol) -> Bool {
+        ["fsync", "fdatasync"].contains(call.name) && call.path == folder
+    }
+    private func folder(of path: String) -> Substring {
+        path.lastIndex(of: "/").map { path[..<$0] } ?? ""
+    }
+    private func isBlob(_ path: String) -> Bool { TraceFacts.blobName(path) != nil }
+    private func isStaging(_ path: String) -> Bool { path.hasSuffix(".resumectl") }
+    private func isCreation(_ call: FileCall) -> Bool {
+        // O_CREAT and O_EXCL
+        call.name == "open" && (call.offset ?? 0) & 0o300 == 0o300
+    }
+    private func happens(after end: Int, before start: Int, _ condition: (FileCall) -> Bool) -> Bool {
+        calls.contains { $0.start > end && $0.end < start && condition($0) }
+    }
+
+    // MARK: Rules
+
+    /// A blob's name is used once, is never written after its removal, and never made shorter.
+    private mutating func checkBlobsAreNeverReused() {
+        var created: Set<String> = []
+        var removed: [String: Int] = [:]
+        for call in calls {
+            guard let name = TraceFacts.blobName(call.path) else { continue }
+            let isEmptying = call.name == "open" && (call.offset ?? 0) & 0o1000 != 0
+            if call.name == "ftruncate" || isEmptying { violations.append("blob \(name) is truncated") }
+            if isCreation(call), !created.insert(name).inserted { violations.append("blob \(name) is made twice") }
+            if let end = removed[name], call.start > end, ["pwrite", "open"].contains(call.name) {
+                violations.append("blob \(name) is used after its removal")
+            }
+            if call.name == "unlink" { removed[name] = call.end }
+        }
+    }
+
+    /// Blob made, folder synced, row committed, first byte.
+    private mutating func checkCreation() {
+        for creation in calls where isCreation(creation) && isBlob(creation.path) {
+            let first = calls.first { $0.name == "pwrite" && $0.path == creation.path }?.start ?? .max
+            let blobs = folder(of: creation.path)
+            let sync = calls.first { $0.start > creation.end && isFolderSync($0, of: blobs) }
+            guard first != .max || isSingle else { continue }
+            let commit = calls.first { $0.start > creation.end && isCommit($0) && $0.end < first }
+            if first != .max {
+                if commit == nil { violations.append("a blob has bytes before a commit names it") }
+                if (sync?.end ?? .max) > first { violations.append("a blob has bytes before its folder is synced") }
+            }
+            if isSingle, let commit, (sync?.end ?? .max) > commit.start {
+                violations.append("a commit follows a new blob before its folder is synced")
+            }
+        }
+    }
+
+    /// Bytes synced, commit synced, second name or synced copy, rename, folder synced, commit.
+    private mutating func checkDelivery() {
+        for staging in calls where staging.name == "link" && isBlob(staging.path) && staging.newPath != nil {
+            checkSynced(staging.path, before: staging.start)
+        }
+        for rename in calls where rename.name == "rename" && isStaging(rename.path) {
+            let isCopy = calls.contains { isCreation($0) && $0.path == rename.path && $0.end < rename.start }
+            if isCopy {
+                checkCopy(rename.path, before: rename.start)
+                if let name = TraceFacts.blobName("blobs/" + rename.path.split(separator: "/").last!.dropFirst()),
+                    let blob = calls.first(where: { TraceFacts.blobName($0.path) == name })
+                {
+                    checkSynced(blob.path, before: rename.start)
+                }
+            }
+            let target = rename.newPath ?? ""
+            let sync = calls.first { $0.start > rename.end && isFolderSync($0, of: folder(of: target)) }
+            if isSingle, let commit = calls.first(where: { $0.start > rename.end && isCommit($0) }),
+                (sync?.end ?? .max) > commit.start
+            {
+                violations.append("a commit follows the rename before the destination's folder is synced")
+            }
+        }
+    }
+
+    /// A blob's bytes were synced after the last one came, and a commit that says so was synced as well.
+    private mutating func checkSynced(_ path: String, before start: Int) {
+        let last = calls.last { $0.name == "pwrite" && $0.path == path && $0.start < start }
+        // All of it came in another process, which had to sync it.
+        guard let last else { return }
+        guard let sync = calls.first(where: { $0.name == "fdatasync" && $0.path == path && $0.start > last.end }),
+            sync.end < start
+        else {
+            violations.append("a blob is delivered whose bytes were not synced")
+            return
+        }
+        let commit = calls.first { $0.start > sync.end && isCommit($0) }
+        let isCommitSynced = happens(after: commit?.end ?? .max, before: start) {
+            $0.name == "fdatasync" && isLog($0.path)
+        }
+        if !isCommitSynced { violations.append("a blob is delivered before a synced commit says that it is complete") }
+    }
+
+    private mutating func checkCopy(_ path: String, before start: Int) {
+        let changes = ["pwrite", "write", "copy_file_range", "ficlone", "ftruncate"]
+        let last = calls.last { $0.path == path && changes.contains($0.name) && ($0.result ?? 0) >= 0 }
+        let isSynced = happens(after: last?.end ?? 0, before: start) { $0.name == "fsync" && $0.path == path }
+        if last.map({ $0.start > start }) ?? false { violations.append("a copy is written after its rename") }
+        if !isSynced { violations.append("a copy is renamed before it was synced") }
+    }
+
+    /// A blob goes after the commit that drops it.
+    private mutating func checkRemoval() {
+        for removal in calls where removal.name == "unlink" {
+            guard let name = TraceFacts.blobName(removal.path), !orphans.contains(name) else { continue }
+            let touch = calls.last { call in
+                call.start < removal.start && call.name != "unlink"
+                    && (TraceFacts.blobName(call.path) == name || call.path.contains("/.\(name)."))
+            }
+            if !happens(after: touch?.end ?? 0, before: removal.start, isCommit) {
+                violations.append("blob \(name) is removed before a commit drops it")
+            }
+        }
+    }
+
+    /// Bytes that lie in a blob are synced before a commit is synced that may call them durable.
+    private mutating func checkSyncedCommits() {
+        guard isSingle else { return }
+        var lastCommit: FileCall?
+        for (index, call) in calls.enumerated() {
+            if isCommit(call) { lastCommit = call }
+            guard call.name == "fdatasync", isLog(call.path), let commit = lastCommit else { continue }
+            // A checkpoint syncs the log as well, and copies it into the database next.
+            let next = calls[(index + 1)...].first { isCommit($0) || $0.path.hasSuffix("/store.sqlite") }
+            guard let next, isCommit(next) else { continue }
+            let hasBytes = calls.contains { $0.name == "pwrite" && isBlob($0.path) && $0.end < commit.start }
+            let isSynced = calls.contains { $0.name == "fdatasync" && isBlob($0.path) && $0.end < commit.start }
+            if hasBytes && !isSynced { violations.append("a commit is synced before the blob's bytes are") }
+        }
+    }
+}

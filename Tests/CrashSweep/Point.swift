@@ -1,0 +1,230 @@
+internal import FaultInjection
+internal import Foundation
+internal import Glibc
+internal import TestSupport
+
+/// One moment at which the program dies, and whether the power goes with it.
+struct Point: Sendable, Equatable {
+    /// The number of the call before which it dies, from 1.
+    var number: Int
+    /// Whether what was not synced is gone as well.
+    var isPowerCut: Bool
+}
+
+/// What was found at a point.
+struct PointResult: Sendable {
+    /// Whether the program came as far as that call.
+    var isReached = true
+    /// What is wrong; empty where all is well.
+    var violations: [String] = []
+    /// Files with a byte that they should not have.
+    var wrongFiles = 0
+    /// Complete downloads that were gone.
+    var lostDeliveries = 0
+    /// The greatest number of bytes that had been written and were fetched again.
+    var loss: Int64 = 0
+
+    mutating func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
+        if !condition { violations.append(text()) }
+    }
+}
+
+/// Lets the program die at a point and holds what is left against the promises.
+struct PointVisit {
+    let worker: Worker
+    let point: Point
+    private(set) var result = PointResult()
+
+    private var site: Site { worker.site }
+    private var workflow: Workflow { worker.workflow }
+
+    /// What may be fetched again after the death of a process: a mebibyte and one piece.
+    private static let bound: Int64 = (1 << 20) + (256 << 10)
+    /// What is asked for again to be compared.
+    private static let overlap: Int64 = 4096
+    /// What is left free where the disk is to be full.
+    private static let freeSpace: Int64 = 3 << 19
+
+    init(_ worker: Worker, _ point: Point) {
+        self.worker = worker
+        self.point = point
+    }
+
+    /// Visits the point.
+    mutating func run() async throws {
+        try await Self.begin(worker, isSynced: point.isPowerCut)
+        let run = try await site.run(worker.command, rules: "*:kill:\(point.number)", isTraced: true)
+        guard run.isKilled else {
+            result.isReached = false
+            result.expect(run.ending == .exited(0), "it ended with \(run.ending) before the point: \(run.errors)")
+            return
+        }
+        let calls = try FileCall.trace(site.trace)
+        if point.isPowerCut { try site.cut() }
+        site.unfill()
+        let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: workflow.files.count == 1)
+        for violation in order.violations { result.violations.append("order: \(violation)") }
+        let delivered = try checkDestinations(atCrash: true)
+        let facts = TraceFacts(calls)
+        var entries = try await list()
+        try await verify(entries, facts)
+        if workflow.command != .get {
+            let again = try await site.run(worker.command, afterCut: point.isPowerCut)
+            let isPurge = workflow.command == .purge(2)
+            let isDone = again.ending == .exited(0) || (isPurge && again.ending == .exited(1))
+            result.expect(isDone, "the same command again ended with \(again.ending): \(again.errors)")
+            entries = try await list()
+        }
+        try await getAll(entries, facts, delivered)
+        try await cleanUp()
+    }
+
+    /// Puts the state before back.
+    static func begin(_ worker: Worker, isSynced: Bool) async throws {
+        try await worker.site.restore()
+        worker.origin.serve(worker.workflow.files)
+        if worker.workflow.fillsDisk { try await worker.site.fill(leaving: freeSpace) }
+        if isSynced { try worker.site.sync() }
+    }
+
+    /// Each destination is whole, or as it was before.
+    ///
+    /// - Returns: The names of the files that are there.
+    private mutating func checkDestinations(atCrash: Bool) throws -> Set<String> {
+        var delivered: Set<String> = []
+        for file in workflow.files {
+            let path = worker.path(of: file)
+            let before = workflow.replacesFile && file.name == workflow.files[0].name ? Worker.replaced : nil
+            guard Files.exists(path) else {
+                result.expect(atCrash && before == nil, "\(file.name) is not there")
+                continue
+            }
+            let bytes = try Files.bytes(path)
+            if Bytes.areEqual(bytes, workflow.expected(file)) {
+                delivered.insert(file.name)
+            } else if !atCrash || before.map({ Bytes.areEqual(bytes, $0) }) != true {
+                result.wrongFiles += 1
+                result.violations.append("\(file.name) has wrong bytes, \(bytes.count) of them")
+            }
+        }
+        return delivered
+    }
+
+    private mutating func list() async throws -> [HeldEntry] {
+        let run = try await site.run(["list", "--json"], afterCut: point.isPowerCut)
+        let isNone = run.ending == .exited(66) && workflow.preparation == .nothing
+        result.expect(run.ending == .exited(0) || isNone, "list ended with \(run.ending): \(run.errors)")
+        return run.objects.map(HeldEntry.init)
+    }
+
+    /// What verify finds is what a crash may leave, and no more.
+    private mutating func verify(_ entries: [HeldEntry], _ facts: TraceFacts) async throws {
+        let run = try await site.run(["verify", "--json"], afterCut: point.isPowerCut)
+        let isNone = run.ending == .exited(66) && workflow.preparation == .nothing
+        guard [.exited(0), .exited(65)].contains(run.ending) || isNone else {
+            result.violations.append("verify ended with \(run.ending): \(run.errors)")
+            return
+        }
+        for finding in run.objects {
+            let kind = finding["kind"] as? String ?? ""
+            let blobs = entries.first { $0.key == finding["key"] as? String }?.blobs ?? []
+            let isAllowed: Bool
+            switch kind {
+            case "orphan":
+                isAllowed = true
+            case "blob-missing":
+                // Its row may come back with the power, never while the machine runs on.
+                let isUnlinked = blobs.contains { facts.blobs[TraceFacts.blobName($0.path) ?? ""]?.isUnlinked == true }
+                isAllowed = workflow.isDamaged || (point.isPowerCut && isUnlinked)
+            case "blob-short":
+                // A row may claim what another start of the machine is not to believe.
+                let isDurable = blobs.allSatisfy { blob in size("\(site.store)/\(blob.path)") >= blob.durableEnd }
+                isAllowed = workflow.isDamaged || (point.isPowerCut && isDurable)
+            default:
+                isAllowed = false
+            }
+            result.expect(isAllowed, "verify finds \(finding)")
+        }
+    }
+
+    private func size(_ path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// Downloads everything to its end, and looks how much of it was fetched again.
+    private mutating func getAll(_ entries: [HeldEntry], _ facts: TraceFacts, _ delivered: Set<String>) async throws {
+        _ = worker.origin.takeAsked()
+        let run = try await site.run(worker.get(workflow.files), afterCut: point.isPowerCut)
+        result.expect(run.ending == .exited(0), "get ended with \(run.ending): \(run.errors)")
+        let asked = worker.origin.takeAsked()
+        _ = try checkDestinations(atCrash: false)
+        for file in workflow.files {
+            let length = Int64(workflow.expected(file).count)
+            let kept = asked[file.path].map { max(length - $0 + Self.overlap, 0) } ?? length
+            if let entry = entries.first(where: { $0.url == worker.origin.url(file) && $0.etag == file.etag }) {
+                let isMissing =
+                    entry.blobs.contains { size("\(site.store)/\($0.path)") == 0 } && asked[file.path] == nil
+                let claimed = point.isPowerCut ? entry.durable : entry.received
+                let isThere = entry.blobs.allSatisfy { blob in
+                    facts.blobs[TraceFacts.blobName(blob.path) ?? ""]?.isUnlinked != true
+                }
+                result.expect(
+                    kept >= claimed || workflow.isDamaged || !isThere || isMissing,
+                    "\(file.name): \(claimed) bytes were listed as held, and only \(kept) were kept")
+                if entry.isComplete, isThere {
+                    result.expect(asked[file.path] == nil, "\(file.name) was complete, and was asked for again")
+                }
+            }
+            if workflow.files.count == 1, !delivered.contains(file.name) { compare(kept, of: length, with: facts) }
+        }
+    }
+
+    /// Holds what was kept of the only file against what the trace says was written.
+    private mutating func compare(_ kept: Int64, of length: Int64, with facts: TraceFacts) {
+        let blobs = facts.blobs.values.filter { !$0.isUnlinked }
+        let written = blobs.map(\.written).max() ?? 0
+        let durable = blobs.map(\.durable).max() ?? 0
+        result.loss = max(written - kept, 0)
+        if durable >= length, kept < length {
+            result.lostDeliveries += 1
+            result.violations.append("all \(length) bytes were safe, and only \(kept) were kept")
+        }
+        let safe = point.isPowerCut ? durable : written
+        result.expect(safe - kept <= Self.bound, "\(safe) bytes were safe, and only \(kept) were kept")
+    }
+
+    /// Nothing is left of what was delivered: no row, no blob, no other name beside a destination.
+    private mutating func cleanUp() async throws {
+        let run = try await site.run(["gc", "--json"], afterCut: point.isPowerCut)
+        result.expect(run.ending == .exited(0), "gc ended with \(run.ending): \(run.errors)")
+        let rest = try await list()
+        result.expect(rest.isEmpty, "entries are left: \(rest.map(\.key))")
+        let blobs = try Files.names(in: "\(site.store)/blobs")
+        result.expect(blobs.isEmpty, "blobs are left: \(blobs)")
+        let check = try await site.run(["verify"], afterCut: point.isPowerCut)
+        result.expect(check.ending == .exited(0), "verify at the end: \(check.output)")
+        let names = try Files.names(in: worker.destination)
+        result.expect(
+            names == workflow.files.map(\.name).sorted(),
+            "beside the destination there are \(names.joined(separator: ", "))")
+    }
+}
+
+extension Workflow {
+    fileprivate var isDamaged: Bool {
+        if case .damaged = preparation { true } else { false }
+    }
+}
+
+/// Bytes compared at the speed of memory, also in a debug build.
+enum Bytes {
+    static func areEqual(_ first: [UInt8], _ second: [UInt8]) -> Bool {
+        first.count == second.count
+            && first.withUnsafeBytes { first in
+                second.withUnsafeBytes { second in
+                    first.isEmpty || memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0
+                }
+            }
+    }
+}

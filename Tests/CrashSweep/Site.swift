@@ -1,0 +1,196 @@
+internal import FaultInjection
+internal import Foundation
+internal import Glibc
+internal import TestSupport
+
+/// The place of one worker: folders on one kind of file system, and the program that runs there.
+///
+/// The paths are the same for each point, since the store remembers destinations.
+final class Site: Sendable {
+    let kind: FileSystemKind
+    let folder: TemporaryFolder
+    let program: String
+    private let main: LoopDisk?
+    private let other: LoopDisk?
+    private let mainPath: String
+    private let otherPath: String
+
+    /// How long a process may take; nothing here takes a second.
+    static let patience: Duration = .seconds(30)
+
+    init(_ kind: FileSystemKind, program: String) async throws {
+        self.kind = kind
+        self.program = program
+        folder = try TemporaryFolder(in: Self.memory ?? NSTemporaryDirectory())
+        if kind == .plain {
+            (main, other) = (nil, nil)
+            mainPath = folder["main"]
+            // In memory or not, whatever the first is not.
+            otherPath = NSTemporaryDirectory() + "/resume-sweep-\(UUID().uuidString)"
+        } else {
+            let made = try await LoopDisk(kind, name: "main", in: folder.path)
+            main = made
+            mainPath = made.mountPoint
+            do {
+                other = try await LoopDisk(kind, name: "other", in: folder.path)
+            } catch {
+                made.remove()
+                throw error
+            }
+            otherPath = other?.mountPoint ?? ""
+        }
+        try FileManager.default.createDirectory(atPath: mainPath, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: otherPath, withIntermediateDirectories: true)
+        try FaultShim.writeBootID(to: bootID(cut: false))
+        try FaultShim.writeBootID(to: bootID(cut: true))
+    }
+
+    private static var memory: String? { FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : nil }
+
+    var store: String { "\(mainPath)/point/store" }
+    /// Where files are delivered to.
+    func destination(other: Bool) -> String { other ? "\(otherPath)/point" : "\(mainPath)/point/files" }
+    /// The number of this start of the machine, or of the next one.
+    func bootID(cut: Bool) -> String { folder[cut ? "boot-after" : "boot"] }
+    var trace: String { folder["trace"] }
+    var count: String { folder["count"] }
+
+    /// Whether the two places are on file systems of their own.
+    var hasOther: Bool {
+        var first = stat()
+        var second = stat()
+        return stat(mainPath, &first) == 0 && stat(otherPath, &second) == 0 && first.st_dev != second.st_dev
+    }
+
+    func sync() throws {
+        try main?.sync()
+        try other?.sync()
+    }
+
+    func cut() throws {
+        try main?.cut()
+        try other?.cut()
+    }
+
+    /// Empties the place.
+    func clear() async throws {
+        try await Shell.run("rm", "-rf", "\(mainPath)/point", "\(otherPath)/point")
+        for path in ["\(mainPath)/point/files", "\(otherPath)/point"] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+    }
+
+    /// Keeps what is there, to begin each point with.
+    func keep() async throws {
+        try await Shell.run("rm", "-rf", "\(mainPath)/kept", "\(otherPath)/kept")
+        try await Shell.run("cp", "-a", "--reflink=never", "\(mainPath)/point", "\(mainPath)/kept")
+        try await Shell.run("cp", "-a", "\(otherPath)/point", "\(otherPath)/kept")
+        try sync()
+    }
+
+    /// Puts back what was kept.
+    func restore() async throws {
+        let copy = """
+            rm -rf '\(mainPath)/point' '\(otherPath)/point' && cp -a --reflink=never '\(mainPath)/kept' \
+            '\(mainPath)/point' && cp -a '\(otherPath)/kept' '\(otherPath)/point'
+            """
+        try await Shell.run("sh", "-c", copy)
+    }
+
+    /// Fills the disk but for so many bytes.
+    func fill(leaving bytes: Int64) async throws {
+        guard
+            let space = try FileManager.default.attributesOfFileSystem(forPath: mainPath)[.systemFreeSize] as? NSNumber
+        else { return }
+        let size = max(space.int64Value - bytes, 0)
+        try await Shell.run("fallocate", "-l", "\(size)", "\(mainPath)/filler")
+    }
+
+    /// Gives back what ``fill(leaving:)`` took.
+    func unfill() { unlink("\(mainPath)/filler") }
+
+    /// Removes what was delivered.
+    func clearDestination() async throws {
+        for path in [destination(other: false), destination(other: true)] {
+            for name in try Files.names(in: path) { unlink("\(path)/\(name)") }
+        }
+    }
+
+    /// Runs the program.
+    ///
+    /// - Parameters:
+    ///   - arguments: Without the store.
+    ///   - rules: What its calls meet.
+    ///   - isTraced: Whether calls are traced and counted.
+    ///   - afterCut: Whether the machine was started anew.
+    func run(
+        _ arguments: [String], rules: String = "", isTraced: Bool = false, afterCut: Bool = false
+    ) async throws -> ProgramRun {
+        for path in [trace, count] where isTraced { unlink(path) }
+        let roots = [mainPath + "/point", otherPath + "/point"]
+        var environment = try await FaultShim.environment(
+            roots: roots, rules: rules, trace: isTraced ? trace : nil, count: isTraced ? count : nil,
+            bootID: bootID(cut: afterCut))
+        environment["RESUMECTL_STORE"] = store
+        environment["no_proxy"] = "127.0.0.1"
+        return try await ProgramRun(program, arguments, environment: environment, in: folder)
+    }
+
+    /// Removes everything, mounts included.
+    func remove() {
+        main?.remove()
+        other?.remove()
+        if kind == .plain { try? FileManager.default.removeItem(atPath: otherPath) }
+        folder.remove()
+    }
+}
+
+/// How a run of the program ended.
+struct ProgramRun: Sendable {
+    enum Ending: Sendable, Equatable {
+        case exited(Int32)
+        case killed(Int32)
+        /// It had to be killed, since it did not end.
+        case hung
+    }
+
+    var ending: Ending
+    var output: String
+    var errors: String
+
+    init(_ program: String, _ arguments: [String], environment: [String: String], in folder: TemporaryFolder)
+        async throws
+    {
+        let (out, err) = (folder["out"], folder["err"])
+        unlink(out)
+        unlink(err)
+        let variables = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
+        let process = try ChildProcess(program, arguments, environment: variables, output: out, errors: err)
+        let deadline = ContinuousClock.now + Site.patience
+        var hung = false
+        while process.isRunning {
+            if ContinuousClock.now > deadline || Task.isCancelled {
+                hung = true
+                process.send(SIGKILL)
+            }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        switch process.result {
+        case .exited(let status): ending = .exited(status)
+        case .killed(let signal): ending = hung ? .hung : .killed(signal)
+        case nil: ending = .hung
+        }
+        try Task.checkCancellation()
+        output = String(decoding: (try? Files.bytes(out)) ?? [], as: UTF8.self)
+        errors = String(decoding: (try? Files.bytes(err)) ?? [], as: UTF8.self)
+    }
+
+    var isKilled: Bool { ending == .killed(SIGKILL) }
+
+    /// The objects of the output, one a line.
+    var objects: [[String: Any]] {
+        output.split(separator: "\n").compactMap {
+            try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import OriginServer
+internal import Synchronization
+
+/// The origin of a worker: what it has is swapped between points, and what each file cost is told.
+final class SweepOrigin: Sendable {
+    private struct State {
+        var files: [String: Resource] = [:]
+        /// After how many bytes each body is cut.
+        var cut: Int64?
+        /// How many bytes of each file were asked for.
+        var asked: [String: Int64] = [:]
+    }
+
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+    }
+
+    private let shared: Shared
+    private let server: OriginServer
+
+    init() async throws {
+        let shared = Shared()
+        self.shared = shared
+        server = try await OriginServer.start { request in
+            let (resource, cut) = shared.state.withLock { state in
+                let resource = state.files[request.path]
+                if let resource { state.asked[request.path, default: 0] += Self.length(of: request, resource) }
+                return (resource, state.cut)
+            }
+            guard let resource else { return .status("404 Not Found") }
+            return .file(resource, for: request, cutAfter: cut)
+        }
+    }
+
+    func stop() async { try? await server.stop() }
+
+    func url(_ file: ServedFile) -> String { server.baseURL + file.path }
+
+    /// Has these files from now on.
+    func serve(_ files: [ServedFile], cutAfter cut: Int64? = nil) {
+        let resources = files.map { ($0.path, Resource($0.content, etag: $0.etag)) }
+        shared.state.withLock { state in
+            state.files = Dictionary(uniqueKeysWithValues: resources)
+            state.cut = cut
+            state.asked = [:]
+        }
+    }
+
+    /// How many bytes were asked for since the last call, by path; a file that was not asked for is not in it.
+    func takeAsked() -> [String: Int64] {
+        shared.state.withLock { state in
+            defer { state.asked = [:] }
+            return state.asked
+        }
+    }
+
+    /// How long the body is that an honest answer has.
+    private static func length(of request: OriginRequest, _ resource: Resource) -> Int64 {
+        let whole = resource.content.length
+        guard request.method == "GET" else { return 0 }
+        guard let range = request.field("Range"), range.hasPrefix("bytes=") else { return whole }
+        if let condition = request.field("If-Range"), condition != resource.etag { return whole }
+        let bounds = range.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
+        guard bounds.count == 2, let first = Int64(bounds[0]) else { return whole }
+        let last = min(Int64(bounds[1]) ?? whole - 1, whole - 1)
+        return max(last - first + 1, 0)
+    }
+}

@@ -1,0 +1,82 @@
+/// What a sweep found.
+package struct SweepReport: Sendable {
+    /// What one workflow showed on one file system.
+    package struct Line: Sendable {
+        /// The workflow.
+        package var workflow: String
+        /// The file system.
+        package var fileSystem: FileSystemKind
+        /// Points at which the process died.
+        package var deaths = 0
+        /// Points at which the power went as well.
+        package var cuts = 0
+        /// Points that the program did not come to: with other times it makes fewer calls.
+        package var unreached = 0
+        /// Files with a wrong byte.
+        package var wrongFiles = 0
+        /// Complete downloads that were gone.
+        package var lostDeliveries = 0
+        /// The most that was fetched again after the death of a process.
+        package var deathLoss: Int64 = 0
+        /// The most that was fetched again after a power cut.
+        package var cutLoss: Int64 = 0
+        /// What was wrong.
+        package var violations: [String] = []
+
+        mutating func add(_ other: Line) {
+            deaths += other.deaths
+            cuts += other.cuts
+            unreached += other.unreached
+            wrongFiles += other.wrongFiles
+            lostDeliveries += other.lostDeliveries
+            deathLoss = max(deathLoss, other.deathLoss)
+            cutLoss = max(cutLoss, other.cutLoss)
+            violations += other.violations
+        }
+
+        /// The line of the table.
+        var text: String {
+            let numbers = [
+                "\(deaths)", "\(cuts)", "\(wrongFiles)", "\(lostDeliveries)", "\(deathLoss)", "\(cutLoss)",
+                "\(violations.count)",
+            ]
+            return SweepReport.row([workflow, fileSystem.rawValue] + numbers)
+        }
+    }
+
+    /// A line for each workflow on each file system.
+    package private(set) var lines: [Line] = []
+
+    /// The points of all lines.
+    package var points: Int { lines.reduce(0) { $0 + $1.deaths + $1.cuts } }
+    /// What was wrong.
+    package var violations: [String] { lines.flatMap(\.violations) }
+
+    mutating func add(_ line: Line) {
+        if let index = lines.firstIndex(where: { $0.workflow == line.workflow && $0.fileSystem == line.fileSystem }) {
+            lines[index].add(line)
+        } else {
+            lines.append(line)
+        }
+    }
+
+    /// The whole as a table, with a summary below.
+    package var table: String {
+        var total = Line(workflow: "all", fileSystem: .plain)
+        for line in lines { total.add(line) }
+        let head = Self.row([
+            "workflow", "on", "deaths", "cuts", "wrong", "lost", "again (death)", "again (cut)", "violations",
+        ])
+        let summary =
+            "\(points) points: \(total.wrongFiles) wrong files, \(total.lostDeliveries) lost deliveries, "
+            + "\(total.violations.count) violations; at most \(total.deathLoss) bytes fetched again after the death of "
+            + "a process, \(total.cutLoss) after a power cut; \(total.unreached) points were not reached"
+        return ([head] + lines.map(\.text) + [summary]).joined(separator: "\n")
+    }
+
+    private static func row(_ cells: [String]) -> String {
+        zip(cells, [18, 6, 7, 7, 6, 5, 14, 12, 10]).map { cell, width in
+            cell + String(repeating: " ", count: max(width - cell.count, 1))
+        }.joined()
+    }
+}

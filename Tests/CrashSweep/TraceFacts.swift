@@ -1,0 +1,68 @@
+internal import FaultInjection
+
+/// What is known from a trace about the blobs of a program that was killed.
+struct TraceFacts {
+    /// What is known of one blob; offsets from its beginning.
+    struct Blob: Equatable {
+        /// The end of what was written.
+        var written: Int64 = 0
+        /// The end of what had been written when a sync began that ended well.
+        var synced: Int64 = 0
+        /// The end of what was synced before a commit that was synced as well.
+        var durable: Int64 = 0
+        /// Whether its name was removed, or was about to be.
+        var isUnlinked = false
+    }
+
+    /// By the files' names.
+    private(set) var blobs: [String: Blob] = [:]
+
+    /// Reads the calls of one program, in the order in which they began.
+    init(_ calls: [FileCall]) {
+        var ends: [(name: String, end: Int64, at: Int)] = []
+        // Syncs that wait for a commit, and those with one that waits to be synced.
+        var syncs: [(name: String, end: Int64, at: Int)] = []
+        var commits: [(name: String, end: Int64, at: Int)] = []
+        for call in calls {
+            if call.path.hasSuffix("/store.sqlite-wal") {
+                if call.name == "pwrite", call.error == nil {
+                    let ready = syncs.filter { $0.at < call.start }
+                    commits += ready.map { ($0.name, $0.end, call.end) }
+                    syncs.removeAll { $0.at < call.start }
+                } else if call.name == "fdatasync", call.error == nil {
+                    for commit in commits where commit.at < call.start {
+                        let known = blobs[commit.name]?.durable ?? 0
+                        blobs[commit.name]?.durable = max(known, commit.end)
+                    }
+                    commits.removeAll { $0.at < call.start }
+                }
+            }
+            guard let name = Self.blobName(call.path) else { continue }
+            switch call.name {
+            case "pwrite":
+                guard let offset = call.offset, let count = call.result else { continue }
+                let known = blobs[name]?.written ?? 0
+                blobs[name, default: Blob()].written = max(known, offset + count)
+                ends.append((name, offset + count, call.end))
+            case "fdatasync", "fsync":
+                guard call.error == nil else { continue }
+                let end = ends.filter { $0.name == name && $0.at < call.start }.map(\.end).max() ?? 0
+                let known = blobs[name]?.synced ?? 0
+                blobs[name, default: Blob()].synced = max(known, end)
+                syncs.append((name, end, call.end))
+            case "unlink":
+                blobs[name, default: Blob()].isUnlinked = true
+            default: break
+            }
+        }
+    }
+
+    /// The name of the blob that a path is of.
+    static func blobName(_ path: String) -> String? {
+        let parts = path.split(separator: "/").suffix(2)
+        guard parts.count == 2, parts.first == "blobs", let name = parts.last?.prefix(32), name.utf8.count == 32 else {
+            return nil
+        }
+        return String(name)
+    }
+}

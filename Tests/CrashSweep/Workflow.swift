@@ -1,0 +1,101 @@
+internal import OriginServer
+
+/// A file as the origin has it.
+struct ServedFile: Sendable {
+    var name: String
+    var length: Int64
+    var seed: UInt64
+    var etag = "\"v1\""
+
+    var content: Content { Content(length: length, seed: seed) }
+    var path: String { "/\(name)" }
+}
+
+/// What is done and swept over, from a state that is prepared.
+struct Workflow: Sendable {
+    enum Command: Sendable, Equatable {
+        /// `get` of all files.
+        case get
+        /// `gc --max-size 0`
+        case collect
+        /// `purge` of so many of the files, the first ones.
+        case purge(Int)
+        /// `verify --repair`
+        case repair
+    }
+
+    /// What is there before.
+    enum Preparation: Sendable, Equatable {
+        case nothing
+        /// Of each file so many bytes are held.
+        case held(Int64)
+        /// The same, of content that the origin had before.
+        case heldOfOlder(Int64)
+        /// Everything is held, and not delivered.
+        case undelivered
+        /// The same as `held`, in a store made by the first release.
+        case firstSchema(Int64)
+        /// Of each file so many bytes are held; the first one's blob was shortened since, the second one's is gone, and
+        /// there is a blob that no row names.
+        case damaged(Int64)
+    }
+
+    var name: String
+    var files: [ServedFile]
+    var preparation = Preparation.nothing
+    var command = Command.get
+    var options: [String] = []
+    /// Whether files go to another file system than the store's.
+    var deliversElsewhere = false
+    /// Whether there is a file of the first one's name already.
+    var replacesFile = false
+    /// Whether the disk has room for the first file only if others are given up. The others are the idle ones.
+    var fillsDisk = false
+    /// Where in the file the wanted bytes begin and end, with `--range`.
+    var selection: Range<Int64>?
+
+    /// The files that `get` asks for.
+    var wanted: [ServedFile] { fillsDisk ? [files[0]] : files }
+
+    /// The bytes that are to be delivered of a file.
+    func expected(_ file: ServedFile) -> [UInt8] { file.content.bytes(in: selection ?? file.content.all) }
+}
+
+extension Workflow {
+    /// The workflows, each with contents that depend on a seed.
+    static func all(seed: UInt64) -> [Workflow] {
+        let base = seed &* 1000
+        func file(_ name: String, _ length: Int64, _ number: UInt64) -> ServedFile {
+            ServedFile(name: "\(name).bin", length: length + Int64(seed % 7) * 4099, seed: base + number)
+        }
+        let mebibyte: Int64 = 1 << 20
+        let three = (0..<3).map { file("part\($0)", mebibyte, 20 + UInt64($0)) }
+        return [
+            Workflow(name: "fresh", files: [file("fresh", 5 * mebibyte / 2, 1)]),
+            Workflow(name: "large", files: [file("large", 6 * mebibyte, 2)], replacesFile: true),
+            Workflow(name: "small", files: [file("small", 70_000, 3)]),
+            Workflow(name: "resume", files: [file("resume", 3 * mebibyte, 4)], preparation: .held(3 * mebibyte / 2)),
+            Workflow(
+                name: "changed", files: [file("changed", 2 * mebibyte, 5)], preparation: .heldOfOlder(mebibyte)),
+            Workflow(name: "sha256", files: [file("sha256", 2 * mebibyte, 6)], options: ["--sha256"]),
+            Workflow(
+                name: "range", files: [file("range", 3 * mebibyte, 7)], options: ["--range"],
+                selection: 100_000..<2_100_000),
+            Workflow(name: "several", files: three),
+            Workflow(name: "deliver", files: [file("deliver", 2 * mebibyte, 8)], preparation: .undelivered),
+            Workflow(
+                name: "elsewhere", files: [file("elsewhere", 2 * mebibyte, 9)], deliversElsewhere: true),
+            Workflow(
+                name: "deliver-elsewhere", files: [file("there", 2 * mebibyte, 10)], preparation: .undelivered,
+                deliversElsewhere: true),
+            Workflow(name: "evict", files: three, preparation: .held(700_000), command: .collect),
+            Workflow(
+                name: "make-room", files: [file("wanted", 3 * mebibyte, 11)] + three, preparation: .held(900_000),
+                fillsDisk: true),
+            Workflow(name: "purge", files: three, preparation: .held(600_000), command: .purge(2)),
+            Workflow(name: "repair", files: three, preparation: .damaged(600_000), command: .repair),
+            Workflow(
+                name: "migrate", files: [file("migrate", 2 * mebibyte, 12)], preparation: .firstSchema(mebibyte)),
+        ]
+    }
+}
