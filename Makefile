@@ -23,7 +23,7 @@ setup:
 	@Scripts/install.sh libsqlite3-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl openssl tinyproxy-bin
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl openssl tinyproxy-bin xfsprogs e2fsprogs
 	@Scripts/install-moto.sh .build/moto
 
 build: setup
@@ -73,7 +73,7 @@ libfuzzer: setup
 # Mounts ext4 and XFS images, where nobody else sees them.
 SEEDS ?= 3
 sweep: setup
-	@Scripts/install.sh clang xfsprogs e2fsprogs mount util-linux
+	@Scripts/install.sh xfsprogs e2fsprogs mount util-linux
 	$(SWIFT) build $(RELEASE) --product resumectl
 	$(SWIFT) build $(RELEASE) --product crash-sweep
 	.build/release/crash-sweep --seeds $(SEEDS)

@@ -1,4 +1,4 @@
-internal import FaultInjection
+package import FaultInjection
 internal import Foundation
 internal import TestSupport
 
@@ -16,8 +16,8 @@ package struct CrashSweep: Sendable {
     package var stride = 1
     /// The only point to visit; nil for all.
     package var point: Int?
-    /// Whether only power cuts are tried, or only deaths of the process; nil for both.
-    package var powerCut: Bool?
+    /// What happens; nil for deaths of the process, and for power cuts where the file system can have them.
+    package var faults: [Fault]?
     /// Told a line at a time how it goes.
     package var progress: @Sendable (String) -> Void = { _ in }
 
@@ -29,6 +29,14 @@ package struct CrashSweep: Sendable {
 
     /// The names of all workflows.
     package static var allWorkflows: [String] { Workflow.all(seed: 1).map(\.name) }
+
+    /// Each kind of call with each error, and writes that do half of what they should.
+    package static let failures: [Fault] =
+        ["ENOSPC", "EIO", "EDQUOT", "EINTR"].flatMap { error in
+            ["pwrite", "fdatasync", "fsync", "rename", "link", "open", "ftruncate"].map { call in
+                Fault.failing(call: call, error: error)
+            }
+        } + ["pwrite", "copy_file_range"].map { Fault.failing(call: $0, error: "short") }
 
     /// Whether a file system can be mounted here.
     package static func isAvailable(_ kind: FileSystemKind) -> Bool {
@@ -83,34 +91,74 @@ package struct CrashSweep: Sendable {
         let kind = worker.site.kind
         var line = SweepReport.Line(workflow: worker.workflow.name, fileSystem: kind)
         try await worker.prepare()
-        let count = try await countCalls(worker, &line)
+        let faults = faults ?? (kind == .plain ? [.death] : [.death, .powerCut])
+        let counts = try await countCalls(worker, of: faults, &line)
         let first = 1 + Int(seed) % stride
-        let numbers = point.map { [$0] } ?? Array(Swift.stride(from: first, through: count, by: stride))
-        let modes = (kind == .plain ? [false] : [false, true]).filter { (powerCut ?? $0) == $0 }
-        for number in numbers {
-            for isPowerCut in modes {
-                var visit = PointVisit(worker, Point(number: number, isPowerCut: isPowerCut))
+        for number in point.map({ $0...$0 }) ?? 1...max(counts.max() ?? 1, 1) {
+            for (fault, count) in zip(faults, counts) where number == point || number <= count {
+                guard number == point || (number - first) % stride == 0 else { continue }
+                var visit = PointVisit(worker, Point(number: number, fault: fault))
                 try await visit.run()
                 line.add(visit.result, at: visit.point, seed: seed)
             }
         }
-        progress("\(line.text)  (seed \(seed), \(count) calls)")
+        progress("\(line.text)  (seed \(seed))")
         for violation in line.violations { progress("  \(violation)") }
         return line
     }
 
-    /// Runs the command undisturbed, and counts the calls that change something.
-    private func countCalls(_ worker: Worker, _ line: inout SweepReport.Line) async throws -> Int {
+    /// Runs the command undisturbed, and counts the calls that each fault is about.
+    private func countCalls(
+        _ worker: Worker, of faults: [Fault], _ line: inout SweepReport.Line
+    ) async throws -> [Int] {
+        let names = faults.map { fault in
+            if case .failing(let call, _) = fault { call } else { "*" }
+        }
+        let distinct = Array(Set(names)).sorted()
+        let rules = distinct.map { "\($0):count" }.joined(separator: ";")
+        let calls = try await trace(worker, rules: rules)
+        let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: worker.workflow.files.count == 1)
+        line.violations += order.violations.map { "\(worker.workflow.name), undisturbed: \($0)" }
+        let counts = try FaultShim.counts(in: worker.site.count).dropFirst()
+        let byName = Dictionary(uniqueKeysWithValues: zip(distinct, counts))
+        return names.map { byName[$0] ?? 0 }
+    }
+
+    /// Runs the command undisturbed.
+    private func trace(_ worker: Worker, rules: String = "") async throws -> [FileCall] {
         try await PointVisit.begin(worker, isSynced: false)
-        let run = try await worker.site.run(worker.command, isTraced: true)
+        let run = try await worker.site.run(worker.command, rules: rules, isTraced: true)
+        worker.site.unfill()
         guard run.ending == .exited(0) else {
             throw SweepFailure("\(worker.workflow.name) ends with \(run.ending) undisturbed: \(run.errors)")
         }
-        let calls = try FileCall.trace(worker.site.trace)
-        let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: worker.workflow.files.count == 1)
-        line.violations += order.violations.map { "\(worker.workflow.name), undisturbed: \($0)" }
-        worker.site.unfill()
-        return try FaultShim.counts(in: worker.site.count).first ?? 0
+        return try FileCall.trace(worker.site.trace)
+    }
+
+    /// The calls of a workflow that is not disturbed.
+    ///
+    /// - Parameters:
+    ///   - name: The workflow's.
+    ///   - program: Where `resumectl` is.
+    /// - Returns: The calls in the order in which they began.
+    /// - Throws: ``SweepFailure``, or what the system says.
+    package static func trace(of name: String, program: String) async throws -> [FileCall] {
+        guard let workflow = Workflow.all(seed: 1).first(where: { $0.name == name }) else {
+            throw SweepFailure("there is no workflow \(name)")
+        }
+        let site = try await Site(.plain, program: program)
+        defer { site.remove() }
+        let origin = try await SweepOrigin()
+        do {
+            let worker = Worker(site: site, origin: origin, workflow: workflow)
+            try await worker.prepare()
+            let calls = try await CrashSweep(program: program, fileSystems: []).trace(worker)
+            await origin.stop()
+            return calls
+        } catch {
+            await origin.stop()
+            throw error
+        }
     }
 }
 
@@ -118,17 +166,22 @@ extension SweepReport.Line {
     fileprivate mutating func add(_ result: PointResult, at point: Point, seed: UInt64) {
         if !result.isReached {
             unreached += 1
-        } else if point.isPowerCut {
-            cuts += 1
-            cutLoss = max(cutLoss, result.loss)
         } else {
-            deaths += 1
-            deathLoss = max(deathLoss, result.loss)
+            switch point.fault {
+            case .failing: failures += 1
+            case .death:
+                deaths += 1
+                deathLoss = max(deathLoss, result.loss)
+            case .powerCut:
+                cuts += 1
+                cutLoss = max(cutLoss, result.loss)
+            }
         }
         wrongFiles += result.wrongFiles
         lostDeliveries += result.lostDeliveries
         let how = "crash-sweep --workflow \(workflow) --seed \(seed) --point \(point.number)"
-        let mode = point.isPowerCut ? "--power-cut" : "--no-power-cut"
-        violations += result.violations.map { "\(how) --file-system \(fileSystem.rawValue) \(mode): \($0)" }
+        violations += result.violations.map {
+            "\(how) --file-system \(fileSystem.rawValue) \(point.fault.options): \($0)"
+        }
     }
 }

@@ -94,9 +94,8 @@ package struct OrderCheck {
             let isCopy = calls.contains { isCreation($0) && $0.path == rename.path && $0.end < rename.start }
             if isCopy {
                 checkCopy(rename.path, before: rename.start)
-                if let name = TraceFacts.blobName("blobs/" + rename.path.split(separator: "/").last!.dropFirst()),
-                    let blob = calls.first(where: { TraceFacts.blobName($0.path) == name })
-                {
+                let name = rename.path.split(separator: "/").last?.dropFirst().prefix(32) ?? ""
+                if let blob = calls.first(where: { TraceFacts.blobName($0.path).map { $0 == name } ?? false }) {
                     checkSynced(blob.path, before: rename.start)
                 }
             }
@@ -140,9 +139,11 @@ package struct OrderCheck {
     private mutating func checkRemoval() {
         for removal in calls where removal.name == "unlink" {
             guard let name = TraceFacts.blobName(removal.path), !orphans.contains(name) else { continue }
+            // A new blob takes its place by a commit as well, which comes after it was made.
             let touch = calls.last { call in
-                call.start < removal.start && call.name != "unlink"
-                    && (TraceFacts.blobName(call.path) == name || call.path.contains("/.\(name)."))
+                guard call.start < removal.start, call.name != "unlink" else { return false }
+                let isOwn = TraceFacts.blobName(call.path) == name || call.path.contains("/.\(name).")
+                return isOwn || (isSingle && isCreation(call) && isBlob(call.path))
             }
             if !happens(after: touch?.end ?? 0, before: removal.start, isCommit) {
                 violations.append("blob \(name) is removed before a commit drops it")

@@ -3,12 +3,42 @@ internal import Foundation
 internal import Glibc
 internal import TestSupport
 
-/// One moment at which the program dies, and whether the power goes with it.
+/// What happens to the program.
+package enum Fault: Sendable, Equatable {
+    /// It dies before a call that changes something.
+    case death
+    /// It dies, and what was not synced is gone as well.
+    case powerCut
+    /// A call of a name fails with an error, or does half of what it should where the error is `short`.
+    case failing(call: String, error: String)
+
+    /// The options of `crash-sweep` that repeat it.
+    var options: String {
+        switch self {
+        case .death: "--no-power-cut"
+        case .powerCut: "--power-cut"
+        case .failing(let call, let error): "--fail \(call)=\(error)"
+        }
+    }
+}
+
+/// One moment, and what happens then.
 struct Point: Sendable, Equatable {
-    /// The number of the call before which it dies, from 1.
+    /// The number of the call, from 1, among those that the fault is about.
     var number: Int
-    /// Whether what was not synced is gone as well.
-    var isPowerCut: Bool
+    var fault: Fault
+
+    /// As the shim takes it.
+    var rules: String {
+        switch fault {
+        case .death, .powerCut: "*:kill:\(number)"
+        case .failing(let call, "short"): "\(call):short:\(number)"
+        case .failing(let call, let error): "\(call):error=\(error):\(number)"
+        }
+    }
+
+    var isPowerCut: Bool { fault == .powerCut }
+    var isFailing: Bool { !isPowerCut && fault != .death }
 }
 
 /// What was found at a point.
@@ -33,10 +63,10 @@ struct PointResult: Sendable {
 struct PointVisit {
     let worker: Worker
     let point: Point
-    private(set) var result = PointResult()
+    var result = PointResult()
 
-    private var site: Site { worker.site }
-    private var workflow: Workflow { worker.workflow }
+    var site: Site { worker.site }
+    var workflow: Workflow { worker.workflow }
 
     /// What may be fetched again after the death of a process: a mebibyte and one piece.
     private static let bound: Int64 = (1 << 20) + (256 << 10)
@@ -53,20 +83,26 @@ struct PointVisit {
     /// Visits the point.
     mutating func run() async throws {
         try await Self.begin(worker, isSynced: point.isPowerCut)
-        let run = try await site.run(worker.command, rules: "*:kill:\(point.number)", isTraced: true)
-        guard run.isKilled else {
-            result.isReached = false
-            result.expect(run.ending == .exited(0), "it ended with \(run.ending) before the point: \(run.errors)")
-            return
-        }
+        let run = try await site.run(worker.command, rules: point.rules, isTraced: true)
         let calls = try FileCall.trace(site.trace)
+        if point.isFailing {
+            result.isReached = calls.contains { $0.fault == "error" || $0.fault == "short" }
+            checkFailure(run, calls)
+        } else {
+            guard run.isKilled else {
+                result.isReached = false
+                result.expect(run.ending == .exited(0), "it ended with \(run.ending) before the point: \(run.errors)")
+                return
+            }
+            let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: workflow.files.count == 1)
+            for violation in order.violations { result.violations.append("order: \(violation)") }
+        }
         if point.isPowerCut { try site.cut() }
         site.unfill()
-        let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: workflow.files.count == 1)
-        for violation in order.violations { result.violations.append("order: \(violation)") }
         let delivered = try checkDestinations(atCrash: true)
         let facts = TraceFacts(calls)
         var entries = try await list()
+        if point.isFailing { checkClaims(entries, calls, run) }
         try await verify(entries, facts)
         if workflow.command != .get {
             let again = try await site.run(worker.command, afterCut: point.isPowerCut)
@@ -176,7 +212,9 @@ struct PointVisit {
                     result.expect(asked[file.path] == nil, "\(file.name) was complete, and was asked for again")
                 }
             }
-            if workflow.files.count == 1, !delivered.contains(file.name) { compare(kept, of: length, with: facts) }
+            if workflow.files.count == 1, !point.isFailing, !delivered.contains(file.name) {
+                compare(kept, of: length, with: facts)
+            }
         }
     }
 
@@ -223,7 +261,8 @@ enum Bytes {
         first.count == second.count
             && first.withUnsafeBytes { first in
                 second.withUnsafeBytes { second in
-                    first.isEmpty || memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0
+                    guard let one = first.baseAddress, let other = second.baseAddress else { return true }
+                    return memcmp(one, other, first.count) == 0
                 }
             }
     }

@@ -123,6 +123,8 @@ final class Site: Sendable {
     ///   - rules: What its calls meet.
     ///   - isTraced: Whether calls are traced and counted.
     ///   - afterCut: Whether the machine was started anew.
+    /// - Returns: How it ended, and what it said.
+    /// - Throws: ``SweepFailure``, or what the system says.
     func run(
         _ arguments: [String], rules: String = "", isTraced: Bool = false, afterCut: Bool = false
     ) async throws -> ProgramRun {

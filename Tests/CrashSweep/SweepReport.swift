@@ -10,6 +10,8 @@ package struct SweepReport: Sendable {
         package var deaths = 0
         /// Points at which the power went as well.
         package var cuts = 0
+        /// Calls that failed, or were short.
+        package var failures = 0
         /// Points that the program did not come to: with other times it makes fewer calls.
         package var unreached = 0
         /// Files with a wrong byte.
@@ -26,6 +28,7 @@ package struct SweepReport: Sendable {
         mutating func add(_ other: Line) {
             deaths += other.deaths
             cuts += other.cuts
+            failures += other.failures
             unreached += other.unreached
             wrongFiles += other.wrongFiles
             lostDeliveries += other.lostDeliveries
@@ -37,7 +40,8 @@ package struct SweepReport: Sendable {
         /// The line of the table.
         var text: String {
             let numbers = [
-                "\(deaths)", "\(cuts)", "\(wrongFiles)", "\(lostDeliveries)", "\(deathLoss)", "\(cutLoss)",
+                "\(deaths)", "\(cuts)", "\(failures)", "\(wrongFiles)", "\(lostDeliveries)", "\(deathLoss)",
+                "\(cutLoss)",
                 "\(violations.count)",
             ]
             return SweepReport.row([workflow, fileSystem.rawValue] + numbers)
@@ -48,7 +52,7 @@ package struct SweepReport: Sendable {
     package private(set) var lines: [Line] = []
 
     /// The points of all lines.
-    package var points: Int { lines.reduce(0) { $0 + $1.deaths + $1.cuts } }
+    package var points: Int { lines.reduce(0) { $0 + $1.deaths + $1.cuts + $1.failures } }
     /// What was wrong.
     package var violations: [String] { lines.flatMap(\.violations) }
 
@@ -65,7 +69,8 @@ package struct SweepReport: Sendable {
         var total = Line(workflow: "all", fileSystem: .plain)
         for line in lines { total.add(line) }
         let head = Self.row([
-            "workflow", "on", "deaths", "cuts", "wrong", "lost", "again (death)", "again (cut)", "violations",
+            "workflow", "on", "deaths", "cuts", "failures", "wrong", "lost", "again (death)", "again (cut)",
+            "violations",
         ])
         let summary =
             "\(points) points: \(total.wrongFiles) wrong files, \(total.lostDeliveries) lost deliveries, "
@@ -75,7 +80,7 @@ package struct SweepReport: Sendable {
     }
 
     private static func row(_ cells: [String]) -> String {
-        zip(cells, [18, 6, 7, 7, 6, 5, 14, 12, 10]).map { cell, width in
+        zip(cells, [18, 6, 7, 7, 9, 6, 5, 14, 12, 10]).map { cell, width in
             cell + String(repeating: " ", count: max(width - cell.count, 1))
         }.joined()
     }

@@ -49,7 +49,7 @@ struct Workflow: Sendable {
     var deliversElsewhere = false
     /// Whether there is a file of the first one's name already.
     var replacesFile = false
-    /// Whether the disk has room for the first file only if others are given up. The others are the idle ones.
+    /// Whether the disk has room for the first file only if the others, which are idle, are given up.
     var fillsDisk = false
     /// Where in the file the wanted bytes begin and end, with `--range`.
     var selection: Range<Int64>?

@@ -11,7 +11,7 @@ struct Arguments {
     /// How the command is used.
     static let usage = """
         usage: crash-sweep [--program FILE] [--file-system plain|ext4|xfs]… [--workflow NAME]… [--seeds N] [--stride N]
-                           [--seed N] [--point N] [--power-cut | --no-power-cut]
+                           [--seed N] [--point N] [--power-cut | --no-power-cut | --failing | --fail CALL=ERROR]
 
           --program FILE   the resumectl to sweep over; without it the one beside this program
           --file-system K  where; ext4 and xfs, side by side, where none is given
@@ -21,6 +21,8 @@ struct Arguments {
           --seed N         only this seed
           --point N        only this point, as the message of a violation names it
           --power-cut      only power cuts; --no-power-cut for only deaths of the process
+          --failing        calls that fail, each kind with each error, in place of deaths
+          --fail C=ERROR   only this kind of call with this error, such as pwrite=ENOSPC or pwrite=short
 
         The status is 1 where something was found.
         """
@@ -40,8 +42,9 @@ struct Arguments {
         while let option = words.next() {
             switch option {
             case "--help", "-h": wantsHelp = true
-            case "--power-cut": sweep.powerCut = true
-            case "--no-power-cut": sweep.powerCut = false
+            case "--power-cut": sweep.faults = [.powerCut]
+            case "--no-power-cut": sweep.faults = [.death]
+            case "--failing": sweep.faults = CrashSweep.failures
             default:
                 guard let value = words.next() else { throw Failure(message: "\(option) is unknown or needs a value") }
                 try set(option, to: value)
@@ -63,6 +66,10 @@ struct Arguments {
         case "--seed": sweep.seeds = [UInt64(try number(value, of: option))]
         case "--stride": sweep.stride = try number(value, of: option)
         case "--point": sweep.point = try number(value, of: option)
+        case "--fail":
+            let parts = value.split(separator: "=").map(String.init)
+            guard parts.count == 2 else { throw Failure(message: "--fail needs CALL=ERROR") }
+            sweep.faults = [.failing(call: parts[0], error: parts[1])]
         default: throw Failure(message: "unknown option \(option)")
         }
     }

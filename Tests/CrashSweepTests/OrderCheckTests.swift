@@ -1,0 +1,151 @@
+import CrashSweep
+import FaultInjection
+import TestSupport
+import Testing
+
+/// Each rule about the order of calls fires on a trace that was altered by hand.
+@Suite(
+    .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(1)))
+struct OrderCheckTests {
+    private static let fresh = Task { try await CrashSweep.trace(of: "fresh", program: Resumectl.path) }
+    private static let changed = Task { try await CrashSweep.trace(of: "changed", program: Resumectl.path) }
+    private static let elsewhere = Task { try await CrashSweep.trace(of: "elsewhere", program: Resumectl.path) }
+
+    /// What the check says about calls in their order in the array, one after the other.
+    private static func violations(_ calls: [FileCall]) -> [String] {
+        let calls = calls.enumerated().map { index, call in
+            var call = call
+            (call.start, call.end) = (2 * index + 1, 2 * index + 2)
+            return call
+        }
+        return OrderCheck(calls).violations
+    }
+
+    private static func isBlob(_ call: FileCall) -> Bool {
+        call.path.contains("/blobs/") && !call.path.hasSuffix("/blobs")
+    }
+    private static func isLog(_ call: FileCall) -> Bool { call.path.hasSuffix("-wal") }
+
+    /// Where the first call of a name is that meets a condition.
+    private static func index(
+        _ calls: [FileCall], from start: Int = 0, _ name: String, _ condition: (FileCall) -> Bool
+    ) throws -> Int {
+        try #require(calls.indices.dropFirst(start).first { calls[$0].name == name && condition(calls[$0]) })
+    }
+
+    private static func moved(_ calls: [FileCall], _ from: Int, behind to: Int) -> [FileCall] {
+        var calls = calls
+        let call = calls[from]
+        calls.insert(call, at: to + 1)
+        calls.remove(at: from < to ? from : from + 1)
+        return calls
+    }
+
+    private static func expect(_ text: String, _ calls: [FileCall]) {
+        let found = violations(calls)
+        #expect(found.contains { $0.contains(text) }, "\(found)")
+    }
+
+    @Test("Nothing is found where nothing was altered")
+    func unaltered() async throws {
+        for trace in [Self.fresh, Self.changed, Self.elsewhere] {
+            let found = Self.violations(try await trace.value)
+            #expect(found.isEmpty, "\(found)")
+        }
+    }
+
+    @Test("The blob is not synced, or only after the row says so")
+    func blobSync() async throws {
+        let calls = try await Self.fresh.value
+        let sync = try Self.index(calls, "fdatasync", Self.isBlob)
+        var altered = calls
+        altered.remove(at: sync)
+        Self.expect("whose bytes were not synced", altered)
+        Self.expect("synced before the blob's bytes are", altered)
+        let commit = try Self.index(calls, from: sync, "fdatasync", Self.isLog)
+        Self.expect("synced before the blob's bytes are", Self.moved(calls, sync, behind: commit))
+    }
+
+    @Test("The commit that says durable is not synced before the delivery")
+    func commitSync() async throws {
+        let calls = try await Self.fresh.value
+        let sync = try Self.index(calls, "fdatasync", Self.isBlob)
+        let link = try Self.index(calls, "link", Self.isBlob)
+        let altered = calls.enumerated().filter { index, call in
+            !(sync..<link ~= index && call.name == "fdatasync" && Self.isLog(call))
+        }.map(\.element)
+        Self.expect("before a synced commit", altered)
+    }
+
+    @Test("The blobs' folder is not synced, or only after a row names the new one")
+    func blobFolder() async throws {
+        let calls = try await Self.fresh.value
+        let sync = try Self.index(calls, "fsync") { $0.path.hasSuffix("/blobs") }
+        var altered = calls
+        altered.remove(at: sync)
+        Self.expect("before its folder is synced", altered)
+        let commit = try Self.index(calls, from: sync, "pwrite", Self.isLog)
+        Self.expect("follows a new blob before its folder", Self.moved(calls, sync, behind: commit))
+    }
+
+    @Test("A blob has bytes before a row names it")
+    func earlyBytes() async throws {
+        let calls = try await Self.fresh.value
+        let bytes = try Self.index(calls, "pwrite", Self.isBlob)
+        let sync = try Self.index(calls, "fsync") { $0.path.hasSuffix("/blobs") }
+        Self.expect("bytes before a commit names it", Self.moved(calls, bytes, behind: sync))
+    }
+
+    @Test("The destination's folder is not synced, or only after the row is gone")
+    func destinationFolder() async throws {
+        let calls = try await Self.fresh.value
+        let rename = try Self.index(calls, "rename") { _ in true }
+        let sync = try Self.index(calls, from: rename, "fsync") { _ in true }
+        var altered = calls
+        altered.remove(at: sync)
+        Self.expect("before the destination's folder is synced", altered)
+        let commit = try Self.index(calls, from: sync, "pwrite", Self.isLog)
+        Self.expect("before the destination's folder is synced", Self.moved(calls, sync, behind: commit))
+    }
+
+    @Test("A blob is removed before the row")
+    func earlyRemoval() async throws {
+        let calls = try await Self.changed.value
+        let removal = try Self.index(calls, "unlink", Self.isBlob)
+        let created = try Self.index(calls, "open") { Self.isBlob($0) && ($0.offset ?? 0) & 0o100 != 0 }
+        Self.expect("removed before a commit drops it", Self.moved(calls, removal, behind: created))
+        let delivered = try await Self.fresh.value
+        let last = try Self.index(delivered, "unlink", Self.isBlob)
+        let rename = try Self.index(delivered, "rename") { _ in true }
+        Self.expect("removed before a commit drops it", Self.moved(delivered, last, behind: rename))
+    }
+
+    @Test("A blob is written after its removal, made shorter, or made twice")
+    func reuse() async throws {
+        let calls = try await Self.changed.value
+        var write = calls[try Self.index(calls, "pwrite", Self.isBlob)]
+        let removal = calls[try Self.index(calls, "unlink", Self.isBlob)]
+        write.path = removal.path
+        Self.expect("used after its removal", calls + [write])
+        write.name = "ftruncate"
+        Self.expect("is truncated", [write] + calls)
+        let created = calls[try Self.index(calls, "open") { Self.isBlob($0) && ($0.offset ?? 0) & 0o100 != 0 }]
+        Self.expect("made twice", [created] + calls)
+    }
+
+    @Test("A copy is renamed before it was synced, or written later still")
+    func copies() async throws {
+        let calls = try await Self.elsewhere.value
+        guard calls.contains(where: { $0.name == "copy_file_range" }) else {
+            // The only file system there is: then a link is made.
+            return
+        }
+        let isStaging: (FileCall) -> Bool = { $0.path.hasSuffix(".resumectl") }
+        let sync = try Self.index(calls, "fsync", isStaging)
+        let rename = try Self.index(calls, "rename") { _ in true }
+        var altered = calls
+        altered.remove(at: sync)
+        Self.expect("renamed before it was synced", altered)
+        Self.expect("renamed before it was synced", Self.moved(calls, sync, behind: rename))
+    }
+}
