@@ -111,7 +111,7 @@ let package = Package(
             name: "crash-sweep", dependencies: ["CrashSweep"], path: "Tests/crash-sweep", swiftSettings: testSettings),
         .testTarget(
             name: "CrashSweepTests",
-            dependencies: ["CrashSweep", "FaultInjection", "TestSupport", "crash-sweep", "resumectl"],
+            dependencies: ["CrashSweep", "FaultInjection", "OriginServer", "TestSupport", "crash-sweep", "resumectl"],
             swiftSettings: testSettings),
         .target(name: "CUnfetchHook", path: "Tests/CUnfetchHook", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(

@@ -1,0 +1,53 @@
+import CrashSweep
+import OriginServer
+import TestSupport
+import Testing
+
+/// The real program on a disk without a free byte.
+@Suite(
+    .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"), .timeLimit(.minutes(1)))
+struct FullDiskTests {
+    @Test("gc and purge work where not a byte is free", arguments: [["gc", "--max-size", "0"], ["purge", "--all"]])
+    func removal(_ command: [String]) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["disk"])
+            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder["disk"])
+            do {
+                try await Self.fill(folder, command)
+            } catch {
+                try await Shell.run("umount", folder["disk"])
+                throw error
+            }
+            try await Shell.run("umount", folder["disk"])
+        }
+    }
+
+    private static func fill(_ folder: TemporaryFolder, _ command: [String]) async throws {
+        let content = Content(length: 3_000_000, seed: 1)
+        let server = try await OriginServer.start { request in
+            .file(Resource(content, etag: "\"v1\""), for: request, cutAfter: 1_500_000)
+        }
+        func run(_ arguments: [String]) async throws -> Shell.Outcome {
+            let variables = ["RESUMECTL_STORE": folder["disk/store"], "no_proxy": "127.0.0.1"]
+            return try await Shell.outcome(Resumectl.path, arguments, environment: variables)
+        }
+        for name in ["a", "b"] {
+            let held = try await run(["get", "\(server.baseURL)/\(name)", "-o", folder[name], "--retries", "0"])
+            #expect(held.status == 75, "\(held.errors)")
+        }
+        // To the last byte: a file in memory grows by whole pages, and so does a folder.
+        _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
+        let full = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/more"])", "bs=1", "count=1"])
+        #expect(full.status != 0, "it is full")
+        let more = try await run(["get", "\(server.baseURL)/a", "-o", folder["a"], "--retries", "0"])
+        #expect(more.status == 74, "\(more.errors)")
+        let outcome = try await run(command)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let left = try await run(["list", "--json"])
+        #expect(left.status == 0 && left.output.isEmpty, "\(left.output)\(left.errors)")
+        #expect(try Files.names(in: folder["disk/store/blobs"]).isEmpty)
+        let check = try await run(["verify"])
+        #expect(check.status == 0, "\(check.output)\(check.errors)")
+        try await server.stop()
+    }
+}
