@@ -31,7 +31,7 @@ package struct WALWorker {
         do throws(SQLiteError) {
             let connection = try Connection.open(path: path)
             let integrity = try connection.text("PRAGMA integrity_check") ?? "unreadable"
-            guard integrity == "ok" else { return "integrity_check: \(integrity.prefix(120))" }
+            guard integrity == "ok" else { return "integrity_check: \(integrity.split(separator: "\n").last ?? "")" }
             let found = try connection.integer("SELECT count(*) FROM t NOT INDEXED") ?? 0
             return found < rows ? "\(rows - Int(found)) committed rows are lost" : nil
         } catch {
@@ -55,7 +55,7 @@ package struct WALWorker {
         do {
             while ContinuousClock.now < deadline {
                 // Not right after a write of its own: the bug needs a log that others have written and copied since.
-                if chance.happens(30) {
+                if chance.happens(40) {
                     if try checkpoint(connection, lock) { checkpoints += 1 }
                 } else {
                     let (first, count) = (rows, chance.number(1...4))
@@ -85,9 +85,11 @@ package struct WALWorker {
 
     /// - Returns: Whether one was made.
     private func checkpoint(_ connection: borrowing Connection, _ lock: WriterLock) throws -> Bool {
-        // Between reading the header of the log and copying its frames.
-        let pause = Unmanaged.passRetained(Pause(microseconds: UInt32(chance.number(0...4000))))
-        unfetch_hook_arm({ context in context.map { _ = usleep(Pause.of($0).microseconds) } }, pause.toOpaque())
+        // Between reading the header of the log and copying its frames. Half of them without: those copy all that
+        // there is, so that the next writer begins the log anew.
+        let longest = chance.happens(50) ? 8000 : 0
+        let pause = Unmanaged.passRetained(Pause(microseconds: UInt32(chance.number(0...longest))))
+        unfetch_hook_arm({ context in context.map { Pause.of($0).take() } }, pause.toOpaque())
         defer {
             unfetch_hook_arm(nil, nil)
             pause.release()
@@ -107,6 +109,10 @@ package struct WALWorker {
         let microseconds: UInt32
 
         init(microseconds: UInt32) { self.microseconds = microseconds }
+
+        func take() {
+            if microseconds > 0 { usleep(microseconds) }
+        }
 
         static func of(_ context: UnsafeMutableRawPointer) -> Pause {
             Unmanaged<Pause>.fromOpaque(context).takeUnretainedValue()
