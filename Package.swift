@@ -151,7 +151,8 @@ let package = Package(
         .target(
             name: "Crowd",
             dependencies: [
-                "CResumeFiles", "CUnfetchHook", "OriginServer", "ResumeSQLite", "ResumeStore", "TestSupport",
+                "CResumeFiles", "CUnfetchHook", "FaultInjection", "OriginServer", "ResumeSQLite", "ResumeStore",
+                "TestSupport",
             ],
             path: "Tests/Crowd", swiftSettings: testSettings),
         .executableTarget(

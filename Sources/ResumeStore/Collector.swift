@@ -158,6 +158,8 @@ extension DownloadStore {
                 else { continue }
                 removed.append(current)
                 guard !dryRun else { continue }
+                // Before the row goes: nobody else knows where it lies.
+                removeLeftovers(of: current)
                 blobs += try connection.remove(current)
                 try connection.record(
                     Event(
@@ -168,7 +170,6 @@ extension DownloadStore {
         }
         KillPoint.reached(.evictionCommitted)
         try removeBlobs(outcome.blobs)
-        if !dryRun { removeLeftovers(of: outcome.removed) }
         // The locks are held until the files are gone.
         withExtendedLifetime(leases) {}
         report.inUse += outcome.inUse.map(\.key)
@@ -178,16 +179,16 @@ extension DownloadStore {
         return outcome.removed.reduce(0) { $0.addingSaturating($1.receivedBytes) }
     }
 
-    /// A delivery that died may have left a second name of the blob beside the destination.
-    private func removeLeftovers(of entries: [Entry]) {
-        for entry in entries where entry.state == .complete {
-            guard let destination = entry.destination.flatMap({ try? Destination($0) }),
-                let folder = try? Folder(destination.folder, followsLinks: true)
-            else { continue }
-            for chunk in entry.chunks {
-                guard let blob = BlobName(path: chunk.path) else { continue }
-                _ = try? folder.remove(Destination.stagingName(for: blob))
-            }
+    /// Removes a second name of the blob, or a copy, that a delivery that died has left beside its destination.
+    ///
+    /// To be called under the entry's lock: then no delivery is under way.
+    func removeLeftovers(of entry: Entry) {
+        guard entry.state == .complete, let destination = entry.destination.flatMap({ try? Destination($0) }),
+            let folder = try? Folder(destination.folder, followsLinks: true)
+        else { return }
+        for chunk in entry.chunks {
+            guard let blob = BlobName(path: chunk.path) else { continue }
+            _ = try? folder.remove(Destination.stagingName(for: blob))
         }
     }
 

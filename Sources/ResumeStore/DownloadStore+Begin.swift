@@ -66,6 +66,8 @@ extension DownloadStore {
             try removeBlobs(try await write { connection in try connection.remove(entry) })
             return nil
         }
+        // Whatever becomes of the entry now, its next destination may be another one.
+        removeLeftovers(of: entry)
         let (folder, lastBlocks) = (folder, try await lastBlocks(of: entry))
         let trusted: Trusted
         do {

@@ -35,6 +35,8 @@ extension Transfer {
     /// - Throws: ``StoreError``: `destination`, `noSpace`, `io`, `database`. The download stays complete in the store.
     public func deliver(to destination: Destination) async throws {
         try requireOpen()
+        // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
+        if entry.destination != destination.path { try await setDestination(destination) }
         if entry.state != .complete || entry.held.length != held { try await seal() }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
             throw StoreError(.misuse, "There is nothing to deliver.")

@@ -15,6 +15,8 @@ final class Children: Sendable {
         var span: ClosedRange<ContinuousClock.Instant>
         /// Whether it had to be killed since it did not end.
         var hung: Bool
+        /// The store it worked on.
+        var store: Int
     }
 
     private struct Running {
@@ -27,6 +29,7 @@ final class Children: Sendable {
     private let environment: [String: String]
     private let running = Mutex<[pid_t: Running]>([:])
     private let number = Atomic<Int>(0)
+    private let store = Atomic<Int>(1)
     let kills = Atomic<Int>(0)
     let stops = Atomic<Int>(0)
 
@@ -39,6 +42,14 @@ final class Children: Sendable {
             .merging(Resumectl(folder: folder).environment) { $1 }.merging(environment) { $1 }
     }
 
+    /// How many stores there were.
+    var stores: Int { store.load(ordering: .relaxed) }
+
+    /// Gives whoever comes from now on another store in place of a damaged one.
+    func replaceStore(_ damaged: Int) {
+        _ = store.compareExchange(expected: damaged, desired: damaged + 1, ordering: .relaxed)
+    }
+
     /// Runs `resumectl` to its end, whoever brings that about.
     ///
     /// A task that is cancelled kills it.
@@ -47,6 +58,9 @@ final class Children: Sendable {
         let (output, errors) = (folder["output\(number)"], folder["errors\(number)"])
         defer { for path in [output, errors] { try? FileManager.default.removeItem(atPath: path) } }
         let start = ContinuousClock.now
+        let store = stores
+        var environment = environment
+        environment["RESUMECTL_STORE"] = folder[store == 1 ? "store" : "store\(store)"]
         let process = try ChildProcess(
             Resumectl.path, arguments, environment: environment, output: output, errors: errors)
         let identifier = process.processIdentifier
@@ -64,7 +78,7 @@ final class Children: Sendable {
         let entry = running.withLock { $0.removeValue(forKey: identifier) }
         return Outcome(
             ending: process.result ?? .exited(-1), output: try text(output), errors: try text(errors),
-            wasKilled: entry?.isKilled ?? false, span: start...ContinuousClock.now, hung: hung)
+            wasKilled: entry?.isKilled ?? false, span: start...ContinuousClock.now, hung: hung, store: store)
     }
 
     private func text(_ path: String) throws -> String {

@@ -46,7 +46,8 @@ extension Crowd {
 
     /// What is wrong with the end of a command; nil where nothing is.
     private func problem(_ what: Housekeeping, _ status: Int32, _ outcome: Children.Outcome) -> String? {
-        guard plan.hasLocks else { return [0, 1, 65, 74, 75].contains(status) ? nil : "unexpected" }
+        // Also none: one that took a damaged one's place may not have been made yet.
+        guard plan.locks == .working else { return [0, 1, 65, 66, 74, 75].contains(status) ? nil : "unexpected" }
         // Who is stopped in the middle of a commit holds up everybody, and they say so.
         if status == 75 { return outcome.errors.contains("stopped") ? nil : "not for a stopped process" }
         switch what {

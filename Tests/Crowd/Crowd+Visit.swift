@@ -100,8 +100,9 @@ extension Crowd {
         case .exited(let status):
             findings.ended("get", "\(status) \(reason)")
             let isAllowed =
-                plan.hasLocks
+                plan.locks == .working
                 ? status == 75 && reason != "superseded" : [1, 65, 73, 74, 75].contains(status)
+            if status == 65 { children.replaceStore(outcome.store) }
             if !isAllowed {
                 findings.violation("\(arguments) ended with \(status): \(outcome.output) \(outcome.errors)")
             }

@@ -1,3 +1,4 @@
+internal import FaultInjection
 internal import Foundation
 internal import OriginServer
 internal import Synchronization
@@ -7,6 +8,16 @@ package import TestSupport
 ///
 /// Every file that is delivered must be one version that the server had, whole; the store must be in order at the end.
 package struct Crowd: Sendable {
+    /// Which locks work. One that does not can be had by everybody at the same time.
+    package enum Locks: String, Sendable, CaseIterable {
+        /// All of them.
+        case working
+        /// Those of SQLite, but none of the store's own.
+        case sqlite
+        /// None at all: such a database is soon damaged, and then another one takes its place.
+        case none
+    }
+
     /// What a crowd is told.
     package struct Plan: Sendable {
         /// How long it goes on.
@@ -15,10 +26,8 @@ package struct Crowd: Sendable {
         package var seed: UInt64
         /// How many downloads run at a time.
         package var members = 12
-        /// Variables for every process.
-        package var environment: [String: String] = [:]
-        /// Whether locks work: without them errors are allowed, and a damaged database; wrong bytes never are.
-        package var hasLocks = true
+        /// Which locks work: without all of them errors are allowed, and a damaged database; wrong bytes never are.
+        package var locks = Locks.working
 
         /// Makes a plan.
         package init(duration: Duration, seed: UInt64) {
@@ -37,12 +46,12 @@ package struct Crowd: Sendable {
     /// Destinations lie in several folders, as those of several users would.
     static let outputFolders = ["out0", "out1", "out2"]
 
-    private init(_ plan: Plan, in folder: TemporaryFolder) {
+    private init(_ plan: Plan, in folder: TemporaryFolder, environment: [String: String]) {
         self.plan = plan
         self.folder = folder
         chance = Chance(seed: plan.seed)
         origin = VersionedOrigin(chance: chance)
-        children = Children(folder: folder, environment: plan.environment)
+        children = Children(folder: folder, environment: environment)
     }
 
     /// Runs a crowd in a folder.
@@ -50,7 +59,15 @@ package struct Crowd: Sendable {
     /// - Returns: What it did and found.
     /// - Throws: Where it cannot be started; `CancellationError`, when all its processes have ended.
     package static func run(_ plan: Plan, in folder: TemporaryFolder) async throws -> CrowdReport {
-        let crowd = Crowd(plan, in: folder)
+        // Whoever asks for a lock gets it, whoever else has it.
+        let broken: [Locks: String] = [.sqlite: "flock,ofdlock", .none: "flock,ofdlock,posixlock"]
+        let environment: [String: String] =
+            if let broken = broken[plan.locks] {
+                try await FaultShim.environment(roots: [folder.path], rules: "\(broken):succeed")
+            } else {
+                [:]
+            }
+        let crowd = Crowd(plan, in: folder, environment: environment)
         for name in outputFolders {
             try FileManager.default.createDirectory(atPath: folder[name], withIntermediateDirectories: true)
         }
@@ -62,10 +79,11 @@ package struct Crowd: Sendable {
                 try await crowd.visit(server.baseURL, number: 0, mayFail: false)
                 try await crowd.live(server.baseURL)
                 try Task.checkCancellation()
-                if plan.hasLocks { try await crowd.inspect() }
+                if plan.locks == .working { try await crowd.inspect() }
             })
         var report = crowd.findings.value
         report.kills = crowd.children.kills.load(ordering: .relaxed)
+        report.stores = crowd.children.stores
         report.stops = crowd.children.stops.load(ordering: .relaxed)
         return report
     }

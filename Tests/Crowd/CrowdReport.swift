@@ -12,6 +12,8 @@ package struct CrowdReport: Sendable {
     package var kills = 0
     /// Processes stopped for a while.
     package var stops = 0
+    /// How many stores there were: another one each time that one without locks was damaged.
+    package var stores = 1
     /// Files that are no version that the server had.
     package var wrong = 0
     /// Files in the store that no entry names, at the end.
@@ -33,7 +35,7 @@ package struct CrowdReport: Sendable {
         let opinions = integrity.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         return """
             crowd: \(downloads) downloads (\(resumed) resumed, \(copies) without a request), \(kills) kills, \
-            \(stops) stops, \(wrong) wrong files, \(orphans) orphans, \(leftovers) leftovers, \
+            \(stops) stops, \(stores > 1 ? "\(stores) stores, " : "")\(wrong) wrong files, \(orphans) orphans, \(leftovers) leftovers, \
             integrity: \(opinions.isEmpty ? "not looked at" : opinions), \(violations.count) violations
             """
     }

@@ -1,3 +1,5 @@
+import Crowd
+
 /// The command line of `store-crowd`.
 struct Arguments {
     /// Why a command line cannot be used.
@@ -7,13 +9,15 @@ struct Arguments {
 
     /// How the command is used.
     static let usage = """
-        usage: store-crowd [--seconds N] [--seed N] [--members N]
+        usage: store-crowd [--seconds N] [--seed N] [--members N] [--locks working|sqlite|none]
                store-crowd --takeover N
                store-crowd --wal-soak N [--unguarded] [--seconds N] [--seed N]
 
           --seconds N   how long the crowd goes on, 600 where it is not given; of a soak, each run, 3
           --seed N      what the choices are made from; a random one where it is not given
           --members N   how many downloads run at a time, 12 where it is not given
+          --locks WHICH which locks work, all where it is not given: with those of SQLite alone, or with none, only
+                        wrong bytes, crashes and hangs are violations
           --takeover N  measure N times how soon a waiting process goes on after its owner was killed
           --wal-soak N  write and checkpoint one database from several processes, N times, and look at it
           --unguarded   without the store's lock around writes and checkpoints
@@ -28,6 +32,7 @@ struct Arguments {
     var seconds: Int?
     var seed: UInt64?
     var members = 12
+    var locks = Crowd.Locks.working
     var isUnguarded = false
     var path = ""
 
@@ -55,6 +60,11 @@ struct Arguments {
             case "--wal-soak": task = .soak(try Self.number(value, of: option, in: 1...10_000))
             // What a soak starts by itself.
             case "--wal-worker": task = .worker(try Self.number(value, of: option, in: 0...64))
+            case "--locks":
+                guard let which = Crowd.Locks(rawValue: value) else {
+                    throw Failure(message: "--locks is working, sqlite or none")
+                }
+                locks = which
             case "--database": path = value
             default: throw Failure(message: "unknown option \(option)")
             }

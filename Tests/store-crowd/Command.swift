@@ -49,6 +49,7 @@ enum Command {
         let seed = arguments.seed ?? .random(in: 0...UInt64(UInt32.max))
         var plan = Crowd.Plan(duration: .seconds(arguments.seconds ?? 600), seed: seed)
         plan.members = arguments.members
+        plan.locks = arguments.locks
         say("store-crowd: \(arguments.seconds ?? 600) s, \(plan.members) downloads at a time, --seed \(seed)")
         let report = try await TemporaryFolder.with { folder in try await Crowd.run(plan, in: folder) }
         print(report.details)
