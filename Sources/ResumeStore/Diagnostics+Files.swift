@@ -72,7 +72,7 @@ extension DownloadStore {
     /// Holds database, rows and blobs against one another, in one line each.
     func diagnoseContent() async throws -> [Diagnostics.Check] {
         let repair = "'resumectl verify --repair' drops what is wrong and keeps the rest."
-        let findings = try await verify()
+        let findings = try await verify(readsBytes: false)
         let damage = findings.filter { $0.kind == .database }
         let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
         let readable = Int64(try await entries().count)
@@ -82,7 +82,7 @@ extension DownloadStore {
             .init(
                 name: "integrity", value: damage.isEmpty ? "ok" : "\(damage.count) finding(s)",
                 problem: damage.first.map {
-                    "the database is damaged (\($0.detail)). Move the store folder away to begin anew."
+                    "the database is damaged (\($0.detail)). 'resumectl doctor --rebuild' saves what can be proved."
                 }),
             .init(
                 name: "rows", value: "\(rows)",

@@ -107,8 +107,9 @@ extension DownloadStore {
         try await read { connection in
             try entry.chunks.flatMap { chunk in
                 let end = chunk.offset.addingSaturating(chunk.length)
-                return try connection.blocks(of: entry.id, endingAfter: max(end - Trusted.comparedLength, chunk.offset))
-                    .filter { $0.offset < end }
+                return Trusted.last(
+                    try connection.blocks(of: entry.id, endingAfter: max(end - Trusted.comparedLength, chunk.offset))
+                        .filter { $0.offset < end })
             }
         }
     }

@@ -14,6 +14,16 @@ struct Trusted {
     /// How many bytes at the end of each part are read and compared with their checksums.
     static let comparedLength: Int64 = 4 << 20
 
+    /// The last blocks that together are not longer than rows of the store's own can make them: planted ones must not
+    /// keep a download waiting.
+    static func last(_ blocks: [Block]) -> [Block] {
+        var length: Int64 = 0
+        return blocks.reversed().prefix { block in
+            length = length.addingSaturating(block.length)
+            return length <= 8 * comparedLength
+        }
+    }
+
     /// Bytes that were received under an earlier start of the machine count only as far as they were synced, none
     /// counts beyond the end of its file, and the last ones only if they have their checksums.
     ///

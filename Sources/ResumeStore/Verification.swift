@@ -38,15 +38,18 @@ extension DownloadStore {
     ///
     /// - Parameters:
     ///   - keys: Only these entries; nil for all, and for what concerns the whole store.
+    ///   - readsBytes: Whether all that is held is read and compared with its checksums.
     ///   - repairing: Drop what is wrong and keep the rest: of a blob, the damaged range only, which the next download
     ///     fetches. Entries in use are not touched.
     /// - Returns: What is wrong; empty where all is well.
     /// - Throws: ``StoreError``
-    public func verify(keys: Set<String>? = nil, repairing: Bool = false) async throws -> [Finding] {
+    public func verify(
+        keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false
+    ) async throws -> [Finding] {
         var findings: [Finding] = []
         if keys == nil { findings += try await databaseFindings() }
         for entry in try await entries() where keys?.contains(entry.key) ?? true {
-            findings += try await check(entry, repairing: repairing)
+            findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
         }
         if keys == nil {
             findings += try await orphanedBlobs(removing: repairing).map { orphan in
@@ -67,8 +70,8 @@ extension DownloadStore {
         }
     }
 
-    private func check(_ entry: Entry, repairing: Bool) async throws -> [Finding] {
-        let blocks = try await read { connection in try connection.blocks(of: entry.id) }
+    private func check(_ entry: Entry, readsBytes: Bool, repairing: Bool) async throws -> [Finding] {
+        let blocks = readsBytes ? try await read { connection in try connection.blocks(of: entry.id) } : []
         let flag = CancellationFlag()
         let folder = folder
         let state: BlobState
