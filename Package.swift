@@ -52,7 +52,7 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CResumeSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-        .target(name: "ResumeSQLite", dependencies: ["CResumeSQLite"], swiftSettings: settings),
+        .target(name: "ResumeSQLite", dependencies: ["CResumeFiles", "CResumeSQLite"], swiftSettings: settings),
         .target(
             name: "ResumeMigrations", path: "Migrations",
             resources: [
@@ -113,6 +113,7 @@ let package = Package(
             name: "CrashSweepTests",
             dependencies: ["CrashSweep", "FaultInjection", "OriginServer", "TestSupport", "crash-sweep", "resumectl"],
             swiftSettings: testSettings),
+        .target(name: "CForkedChild", path: "Tests/CForkedChild"),
         .target(name: "CUnfetchHook", path: "Tests/CUnfetchHook", linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
             name: "ResumeSQLiteTests", dependencies: ["ResumeSQLite", "TestSupport"], swiftSettings: testSettings),
@@ -144,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "HostileStoreTests",
             dependencies: [
-                "OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore",
+                "CForkedChild", "OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite",
+                "ResumeStore",
                 "TestSupport", "resumectl", httpTypes,
             ],
             swiftSettings: testSettings),

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__APPLE__)
+#include <mach/vm_inherit.h>
 #include <sys/mount.h>
 #include <sys/param.h>
 #else
@@ -100,4 +103,37 @@ ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t l
     errno = ENOTSUP;
     return -1;
 #endif
+}
+
+// Before anything watches, nothing is open that a child could misuse.
+static volatile int ordinary_mark = 1;
+const volatile int *resume_files_fork_mark = &ordinary_mark;
+
+static void clear_ordinary_mark(void) { ordinary_mark = 0; }
+
+static void watch_forks(void) {
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    int *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (page != MAP_FAILED) {
+#if defined(__APPLE__)
+        int failed = minherit(page, size, VM_INHERIT_ZERO);
+#elif defined(MADV_WIPEONFORK)
+        int failed = madvise(page, size, MADV_WIPEONFORK);
+#else
+        int failed = -1;
+#endif
+        if (failed == 0) {
+            *page = 1;
+            resume_files_fork_mark = page;
+            return;
+        }
+        munmap(page, size);
+    }
+    // Only `fork` itself runs the handler, not a bare system call; still, that is what programs call.
+    pthread_atfork(NULL, NULL, clear_ordinary_mark);
+}
+
+void resume_files_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
 }

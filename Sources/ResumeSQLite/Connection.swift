@@ -54,6 +54,11 @@ public struct Connection: ~Copyable {
     }
 
     deinit {
+        if ForkedChild.isCurrent {
+            // Not even closed: it is the parent's. The statements must stay as long as their connection, for ever.
+            _ = unsafe Unmanaged.passRetained(statements)
+            return
+        }
         statements.removeAll()
         unsafe sqlite3_close_v2(handle)
     }

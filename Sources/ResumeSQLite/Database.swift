@@ -19,7 +19,13 @@ public final class QueueExecutor: SerialExecutor {
     }
 
     /// Takes a job of an actor.
+    ///
+    /// A forked child has no thread for it, and running it here would not bring its caller back, who waits on a thread
+    /// of the pool that stayed with the parent as well (tried). So the child is stopped, since it would wait for ever.
     public func enqueue(_ job: UnownedJob) {
+        guard !ForkedChild.isCurrent else {
+            fatalError("A store was used in a forked child. Use it in the parent, or start a program (exec) first.")
+        }
         queue.async {
             unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
         }

@@ -102,6 +102,7 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError``
     public func freeSpace() throws -> Int64 {
+        try StoreError.refuseForkedChild()
         do {
             return try folder.blobs.space()
         } catch {

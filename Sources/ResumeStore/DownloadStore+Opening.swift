@@ -13,10 +13,12 @@ extension DownloadStore {
     ///   - configuration: Budget and intervals.
     /// - Returns: The store.
     /// - Throws: ``StoreError``: `noStore`, `notAStore`, `damaged`, `newerStore`, `unsupportedFileSystem`,
-    ///   `unsupportedSQLite`, `noSpace`, `io`. Nothing is erased or repaired by itself.
+    ///   `unsupportedSQLite`, `noSpace`, `io`, `forkedChild`. Nothing is erased or repaired by itself.
     public static func open(
         at path: String, creating: Bool = true, configuration: Configuration = Configuration()
     ) async throws -> DownloadStore {
+        ForkedChild.watch()
+        try StoreError.refuseForkedChild()
         guard SQLiteLibrary.versionNumber >= SQLiteLibrary.oldestSupported else {
             throw StoreError(
                 .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old.",
@@ -62,7 +64,7 @@ enum Schema {
 
     /// Migrates a database that is older or empty; leaves any other one as it is.
     ///
-    /// - Parameter hasBlobs: Whether there are blobs, so that an empty database is one that was lost.
+    /// An empty one beside blobs (`hasBlobs`) is one that was lost.
     static func prepare(
         _ connection: borrowing Connection, at path: String, lock: WriterLock, hasBlobs: () throws -> Bool
     ) throws {

@@ -63,6 +63,8 @@ public final class DownloadStore: Sendable {
     ///
     /// Transfers still open fail from then on.
     public func close() async {
+        // In a forked child it is the parent's, who goes on with it.
+        if ForkedChild.isCurrent { return }
         let checkpointer = checkpointer
         // What the checkpoint could not do, the next opening does.
         try? await database.withConnection { connection in try checkpointer.finish(connection) }
@@ -77,6 +79,7 @@ public final class DownloadStore: Sendable {
         durability: Connection.CommitDurability = .process,
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
+        try StoreError.refuseForkedChild()
         do {
             return try await database.withConnection { connection in
                 try write(with: connection, durability: durability, body)
@@ -90,6 +93,7 @@ public final class DownloadStore: Sendable {
     ///
     /// - Throws: ``StoreError``
     func writeNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
+        try StoreError.refuseForkedChild()
         do {
             return try database.withConnectionNow { try write(with: $0, durability: .process, body) }
         } catch {
@@ -113,6 +117,7 @@ public final class DownloadStore: Sendable {
     ///
     /// - Throws: ``StoreError``
     func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+        try StoreError.refuseForkedChild()
         do {
             return try await database.read { connection in
                 try connection.transaction(.deferred) { try body(connection) }
@@ -181,6 +186,7 @@ extension DownloadStore {
     }
 
     func leaseFile() throws -> ByteLocks {
+        try StoreError.refuseForkedChild()
         do {
             return try ByteLocks("leases", in: folder.root)
         } catch {

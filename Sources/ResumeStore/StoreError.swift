@@ -45,6 +45,10 @@ public struct StoreError: Error, Sendable, Equatable {
         public static let heldBytesDiffer = Code("held-bytes-differ")
         /// The body is longer than its Content-Range or length allows.
         public static let surplusBytes = Code("surplus-bytes")
+        /// The process was forked from one that had opened a store.
+        ///
+        /// The calls of a ``Transfer``, an actor, cannot throw it: they stop such a process with a message.
+        public static let forkedChild = Code("forked-child")
         /// A call that does not fit the state, such as a write before a response head.
         public static let misuse = Code("misuse")
     }
@@ -72,6 +76,18 @@ public struct StoreError: Error, Sendable, Equatable {
     }
 }
 
+extension StoreError {
+    /// Refuses to work in a forked child, where every lock is the parent's and no thread would ever answer.
+    ///
+    /// To be called before anything waits; it costs one look at memory.
+    static func refuseForkedChild() throws(StoreError) {
+        guard ForkedChild.isCurrent else { return }
+        throw StoreError(
+            .forkedChild, "This process was forked from one that had opened a store; its threads did not come along.",
+            advice: "Use stores in the parent only, or start a program (exec) in the child and open the store there.")
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     /// Message and advice.
     public var description: String {
@@ -93,7 +109,8 @@ extension StoreError {
         case let error as SQLiteError:
             let code: Code =
                 switch error.code {
-                case .corrupt, .notADatabase: .damaged
+                // The rows that this library writes meet every check: what does not was not written by it.
+                case .corrupt, .notADatabase, .constraint: .damaged
                 case .full: .noSpace
                 case .busy, .locked: .busy
                 case .ioError, .cannotOpen, .readOnly: .io

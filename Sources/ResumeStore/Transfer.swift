@@ -156,6 +156,7 @@ public actor Transfer {
     ///
     /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``.
     package nonisolated func append(_ bytes: RawSpan) throws -> Bool {
+        try StoreError.refuseForkedChild()
         var rest = bytes
         var wantsMore = true
         while !rest.isEmpty, wantsMore {

@@ -24,4 +24,14 @@ int resume_files_clone(int source, int target);
 /// Copies inside the kernel at the same offset in both files. Returns the bytes copied, -1 on failure.
 ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length);
 
+/// Begins to watch for forks; called again it does nothing. To be called before anything is opened that a child of this
+/// process must not use.
+void resume_files_watch_forks(void);
+
+/// What the mark points to is 1 in the process that began to watch and 0 in its forked children.
+extern const volatile int *resume_files_fork_mark;
+
+/// Whether this process is a forked child of the one that began to watch: one look at memory.
+static inline int resume_files_is_forked(void) { return *resume_files_fork_mark == 0; }
+
 #endif

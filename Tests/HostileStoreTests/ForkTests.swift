@@ -1,0 +1,193 @@
+import CForkedChild
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// A store is of no use in a forked child, and the child does the parent no harm.
+///
+/// Each test runs in a process of its own, so that no other test holds a lock at the moment of the fork.
+@Suite(.timeLimit(.minutes(1)), .serialized)
+struct ForkTests {
+    /// How an asynchronous call ended that a forked child began.
+    enum Ending: Int32 {
+        case done = 10, forkedChild, otherError, waitsForEver
+    }
+
+    private final class Box: Sendable {
+        let work: @Sendable () -> Int32
+        init(_ work: @escaping @Sendable () -> Int32) { self.work = work }
+    }
+
+    /// Runs a closure in a forked child, which ends with what it returns or is killed after five seconds.
+    static func inChild(_ work: @escaping @Sendable () -> Int32) -> Int32 {
+        let box = Box(work)
+        return withExtendedLifetime(box) {
+            forked_child_run(
+                { context in
+                    guard let context else { return 0 }
+                    return Unmanaged<Box>.fromOpaque(context).takeUnretainedValue().work()
+                },
+                Unmanaged.passUnretained(box).toOpaque(), 5)
+        }
+    }
+
+    /// Runs an asynchronous call in a forked child, as far as it goes without another thread.
+    static func ending(of call: @escaping @Sendable () async throws -> Void) -> Ending? {
+        Ending(rawValue: status(of: call))
+    }
+
+    /// What the child of such a call ends with.
+    static func status(of call: @escaping @Sendable () async throws -> Void) -> Int32 {
+        inChild {
+            guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return 0 }
+            let ending = Mutex(Ending.waitsForEver)
+            let task = Task.immediate {
+                do {
+                    try await call()
+                    ending.withLock { $0 = .done }
+                } catch let error as StoreError where error.code == .forkedChild {
+                    let isHelpful = error.advice.contains("exec")
+                    ending.withLock { $0 = isHelpful ? .forkedChild : .otherError }
+                } catch {
+                    ending.withLock { $0 = .otherError }
+                }
+            }
+            return withExtendedLifetime(task) { ending.withLock { $0.rawValue } }
+        }
+    }
+
+    /// A store with a transfer in its middle.
+    static func open(in path: String) async throws -> (DownloadStore, Transfer) {
+        let store = try await DownloadStore.open(at: "\(path)/store")
+        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1:9/a"), key: "a")
+        let (head, _) = HonestServer(Victim.bytes).answer([:])
+        _ = try await transfer.receive(head, to: await transfer.plan())
+        try await transfer.write(Array(Victim.bytes[..<100_000]))
+        try await transfer.checkpoint()
+        return (store, transfer)
+    }
+
+    static func append(to transfer: Transfer) throws {
+        let bytes = [UInt8](repeating: 1, count: 10)
+        _ = try transfer.append(bytes.span.bytes)
+    }
+
+    /// The only reference to a store and its transfer, so that a child can let go of them.
+    private final class Holder: Sendable {
+        private let held: Mutex<(DownloadStore, Transfer)?>
+        init(_ pair: (DownloadStore, Transfer)) { held = Mutex(pair) }
+        func take() -> (DownloadStore, Transfer)? {
+            held.withLock { held in
+                defer { held = nil }
+                return held
+            }
+        }
+    }
+
+    /// Goes on with a transfer after forks, to its end.
+    static func finish(_ store: DownloadStore, _ transfer: Transfer, in path: String) async throws {
+        try await transfer.write(Array(Victim.bytes[100_000...]))
+        #expect(try await transfer.endBody(.whole))
+        try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+        let isRight = try Files.bytes("\(path)/out") == Victim.bytes
+        #expect(isRight)
+        #expect(try await store.entries().isEmpty)
+        #expect(try await store.verify().isEmpty)
+        await store.close()
+    }
+
+    @Test("Every door says so at once in a child, and the parent goes on")
+    func doors() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String] in
+            try await ForkTests.checkDoors(path)
+        }
+    }
+
+    @Test("The calls of a transfer, an actor, stop the child instead of waiting for ever")
+    func actorCalls() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String] in
+            try await ForkTests.checkActorCalls(path)
+        }
+    }
+
+    @Test("A child that closes every descriptor, or lets go of all it was left, drops no lock of its parent")
+    func locks() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String] in
+            try await ForkTests.checkLocks(path)
+        }
+    }
+
+    static func checkDoors(_ path: String) async throws {
+        let (store, transfer) = try await ForkTests.open(in: path)
+        let url = try DownloadURL("http://127.0.0.1:9/a")
+        let doors: [(String, @Sendable () async throws -> Void)] = [
+            ("open", { _ = try await DownloadStore.open(at: "\(path)/store") }),
+            ("open anew", { _ = try await DownloadStore.open(at: "\(path)/new") }),
+            ("begin", { _ = try await store.begin(url) }), ("entries", { _ = try await store.entries() }),
+            ("entry", { _ = try await store.entry(key: "a") }), ("events", { _ = try await store.events() }),
+            ("totals", { _ = try await store.totals() }),
+            ("pin", { _ = try await store.setPinned(true, key: "a") }),
+            ("collect", { _ = try await store.collect(maximumSize: 0) }),
+            ("purge", { _ = try await store.purge { _ in true } }),
+            ("verify", { _ = try await store.verify(repairing: true) }),
+            ("diagnose", { _ = try await store.diagnose() }), ("space", { _ = try store.freeSpace() }),
+            ("append", { try ForkTests.append(to: transfer) }),
+        ]
+        for (name, door) in doors {
+            let ending = ForkTests.ending(of: door)
+            #expect(ending == .forkedChild, "\(name): \(String(describing: ending))")
+        }
+        let closing = ForkTests.ending { await store.close() }
+        #expect(closing == .done)
+        try await ForkTests.finish(store, transfer, in: path)
+    }
+
+    static func checkActorCalls(_ path: String) async throws {
+        let (store, transfer) = try await ForkTests.open(in: path)
+        let calls: [(String, @Sendable () async throws -> Void)] = [
+            ("write", { try await transfer.write([1, 2, 3]) }),
+            ("endBody", { _ = try await transfer.endBody(.whole) }),
+            ("checkpoint", { try await transfer.checkpoint() }), ("close", { try await transfer.close() }),
+        ]
+        for (name, call) in calls {
+            // Killed by its own message's signal, not by the alarm.
+            let status = ForkTests.status(of: call)
+            #expect([128 + SIGILL, 128 + SIGTRAP, 128 + SIGABRT].contains(status), "\(name): \(status)")
+        }
+        try await ForkTests.finish(store, transfer, in: path)
+    }
+
+    static func checkLocks(_ path: String) async throws {
+        let (store, transfer) = try await ForkTests.open(in: path)
+        let holder = Holder(try await ForkTests.open(in: "\(path)/other"))
+        let ending = ForkTests.inChild { 7 }
+        #expect(ending == 7)
+        let closing = ForkTests.inChild {
+            for descriptor in Int32(3)..<256 { close(descriptor) }
+            return 7
+        }
+        #expect(closing == 7)
+        let lettingGo = ForkTests.inChild {
+            holder.take() == nil ? 8 : 7
+        }
+        #expect(lettingGo == 7)
+        #expect(try await store.entry(key: "a")?.isInUse == true)
+        // Another process sees the lease as well.
+        let arguments = ["-s", "KILL", "20", Resumectl.path, "purge", "a", "--store", "\(path)/store"]
+        #expect(try await Shell.outcome("timeout", arguments).status == 1)
+        let other = try #require(holder.take())
+        #expect(try await other.0.entry(key: "a")?.isInUse == true)
+        try await ForkTests.finish(store, transfer, in: path)
+        try await ForkTests.finish(other.0, other.1, in: path)
+    }
+}
