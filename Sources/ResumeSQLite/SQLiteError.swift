@@ -26,6 +26,8 @@ public struct SQLiteError: Error, Sendable, Equatable {
             "The file system or its quota is full. Free some space; 'resumectl gc --max-size 0' frees the store's."
         case .corrupt, .notADatabase:
             "The database is damaged; nothing was erased. 'resumectl doctor --rebuild' saves what can be proved."
+        case .constraint:
+            "A row holds what it cannot. 'resumectl verify --repair' drops what is wrong; else move the folder away."
         case .cannotOpen, .permission:
             "Check that the store folder exists and that this user may read and write it."
         case .readOnly:

@@ -161,6 +161,8 @@ extension DownloadStore {
                 // Before the row goes: nobody else knows where it lies.
                 removeLeftovers(of: current)
                 blobs += try connection.remove(current)
+                // Who purges wants it gone: of what happened to it only this is kept.
+                if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
                 try connection.record(
                     Event(
                         key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason,

@@ -124,7 +124,7 @@ extension DownloadStore {
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
         let sums: @Sendable (borrowing Connection) throws -> (Totals, Totals) = { connection in
             let entries = try connection.integer("SELECT count(*) FROM download") ?? 0
-            let received = try connection.integer("SELECT coalesce(sum(received), 0) FROM chunk") ?? 0
+            let received = try connection.integer("SELECT CAST(total(received) AS INTEGER) FROM chunk") ?? 0
             return (try connection.totals(), Totals(entries: entries, receivedBytes: received))
         }
         let (stored, actual) = try await read { connection in try sums(connection) }

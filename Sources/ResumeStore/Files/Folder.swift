@@ -29,6 +29,10 @@ struct Folder: Sendable {
     static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
         do {
             try SystemError.check("mkdir", path) { unsafe mkdirat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700) }
+            // Whatever the user's mask takes away.
+            try SystemError.check("chmod", path) {
+                unsafe fchmodat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700, 0)
+            }
             return true
         } catch {
             if error.number == EEXIST { return false }

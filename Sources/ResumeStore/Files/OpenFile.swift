@@ -28,6 +28,11 @@ final class OpenFile: Sendable {
         let base = folder?.descriptor ?? AT_FDCWD
         descriptor = try SystemError.check("open", path) { unsafe openat(base, path, all, mode) }
         self.path = path
+        guard flags & O_CREAT != 0 else { return }
+        // The user's mask may have taken the owner's own permissions from what was made.
+        let made = try status()
+        guard made.kind == .regular, made.size == 0, made.permissions != mode else { return }
+        try SystemError.check("fchmod", path) { fchmod(descriptor, mode) }
     }
 
     deinit {

@@ -143,7 +143,8 @@ extension Connection {
 
     /// What the totals count of a download.
     borrowing func receivedBytes(of id: Int64) throws -> Int64 {
-        try integer("SELECT sum(received) FROM chunk WHERE download = ?", .integer(id)) ?? 0
+        // Not `sum`, which fails where planted numbers overflow.
+        try integer("SELECT CAST(total(received) AS INTEGER) FROM chunk WHERE download = ?", .integer(id)) ?? 0
     }
 
     borrowing func totals() throws -> Totals {

@@ -1,0 +1,58 @@
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// A store that this user may not write: each command says what to do, and nothing is changed.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: Shell.isRoot, "needs root"))
+struct ReadOnlyTests {
+    private static let commands = [
+        ["list"], ["show", "a"], ["stats"], ["log"], ["verify"], ["pin", "a"], ["gc"], ["purge", "a"],
+        ["get", "http://127.0.0.1:9/a", "--key", "a", "--retries", "0"],
+    ]
+
+    private static func check(_ victim: Victim, through program: [String], isForeign: Bool = false) async throws {
+        let run: ([String]) async throws -> Shell.Outcome = { arguments in
+            try await Shell.outcome(
+                program[0], program.dropFirst() + ["timeout", "-s", "KILL", "20", Resumectl.path] + arguments,
+                environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
+        }
+        for command in commands {
+            let output = command[0] == "get" ? ["--output", victim.folder["out/file"]] : []
+            let outcome = try await run(command + output)
+            // Nobody begins a download in another user's store, whatever its permissions.
+            let isRefused = isForeign && command[0] == "get"
+            #expect(outcome.status == (isRefused ? 65 : 74), "\(command) \(outcome.errors)")
+            let advice = ["another store", "Choose a folder", "Name a folder of your own"]
+            let isHelpful = advice.contains { outcome.errors.contains($0) }
+            #expect(isHelpful && outcome.errors.contains(victim.store), "\(command) \(outcome.errors)")
+        }
+        let doctor = try await run(["doctor"])
+        #expect(doctor.status == 65)
+        #expect(doctor.output.contains("open: failed   <- "), "\(doctor.output)")
+    }
+
+    @Test("A read-only file system", .enabled(if: Shell.has("unshare"), "needs unshare"))
+    func fileSystem() async throws {
+        try await Victim.with { victim in
+            try await Shell.run("mkdir", victim.folder["out"])
+            let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\""
+            try await Self.check(victim, through: ["unshare", "-m", "sh", "-c", script, victim.store])
+            #expect(try await victim.run(["verify"]).status == 0)
+        }
+    }
+
+    @Test(
+        "A read-only folder, and another user's store", .enabled(if: Shell.has("setpriv"), "needs setpriv"),
+        arguments: ["65534", "0"])
+    func folder(owner: String) async throws {
+        try await Victim.with { victim in
+            try await Shell.run("mkdir", "-m", "777", victim.folder["out"])
+            try await Shell.run("chown", "-R", owner, victim.store)
+            try await Shell.run("chmod", "-R", "a-w,a+rX", victim.store)
+            try await Self.check(
+                victim, through: ["setpriv", "--reuid=65534", "--clear-groups"], isForeign: owner == "0")
+            #expect(try await victim.run(["verify"]).status == 0)
+        }
+    }
+}
