@@ -47,12 +47,13 @@ extension DownloadStore {
         }
     }
 
-    /// Entries of which nothing is held, idle and not pinned: left by a process that died before the first byte, or
-    /// with a blob that somebody removed.
+    /// Entries of which nothing is held, idle and not pinned: left by a process that died before it had recorded a
+    /// byte, or with a blob that somebody removed.
     private func removeEmptyEntries(dryRun: Bool) async throws -> [RemovalReport.Removed] {
         let (folder, leases) = (folder, try leaseFile())
-        return try await write { connection in
+        let (removed, blobs) = try await write { connection in
             var removed: [RemovalReport.Removed] = []
+            var blobs: [BlobName] = []
             for entry in try connection.entries() where !entry.isPinned {
                 let isMissing = try entry.chunks.contains { chunk in
                     guard let name = BlobName(path: chunk.path) else { return true }
@@ -61,10 +62,11 @@ extension DownloadStore {
                 let isEmpty = entry.receivedBytes == 0 && entry.state == .partial
                 guard isMissing || isEmpty, (try? leases.tryLock(entry.id)) == true else { continue }
                 defer { leases.unlock(entry.id) }
-                guard try connection.entry(id: entry.id) == entry, entry.chunks.isEmpty || isMissing else { continue }
+                guard try connection.entry(id: entry.id) == entry else { continue }
                 if isMissing { removed.append(.init(key: entry.key, bytes: 0, reason: .blobMissing)) }
                 guard !dryRun else { continue }
-                _ = try connection.remove(entry)
+                // What is in the blob of an empty one was not recorded, and is of no use to anyone.
+                blobs += try connection.remove(entry)
                 if isMissing {
                     try connection.record(
                         Event(
@@ -72,8 +74,10 @@ extension DownloadStore {
                             bytes: entry.receivedBytes))
                 }
             }
-            return removed
+            return (removed, blobs)
         }
+        try removeBlobs(blobs)
+        return removed
     }
 
     /// Makes room for a download before its first byte is written: on the disk, and in the budget.

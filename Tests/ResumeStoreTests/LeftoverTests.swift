@@ -66,4 +66,24 @@ struct LeftoverTests {
         }
         #expect(try Files.names(in: folder["first"]).isEmpty)
     }
+
+    @Test("An entry whose owner died before it recorded a byte goes with the next collection, and its blob with it")
+    func nothingRecorded() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let store = try await DownloadStore.open(at: "\(path)/store")
+            let transfer = try await store.begin(try DownloadURL(LeftoverTests.url))
+            KillPoint.arm(.bytesWritten)
+            try await LeftoverTests.server.fill(transfer)
+        }
+        let store = try await DownloadStore.open(at: folder["store"])
+        #expect(try await store.entries().count == 1)
+        _ = try await store.collect()
+        #expect(try await store.entries().isEmpty)
+        let blobs = try Files.names(in: folder["store/blobs"])
+        #expect(blobs.isEmpty)
+        #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
+    }
 }
