@@ -18,7 +18,7 @@ extension DownloadStore {
     ) async throws -> Transfer {
         let key = Self.key(key ?? url.redacted, selection)
         let shown = url.redacted
-        while true {
+        for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
             let id = try await write { connection in
                 try connection.claim(key: key, url: shown, selection: selection, now: WallClock.milliseconds)
@@ -37,7 +37,8 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
-            guard let transfer = try await adopt(lease, url: url, selection: selection, policy: policy) else {
+            guard let transfer = try await adopt(lease, key: key, url: url, selection: selection, policy: policy)
+            else {
                 continue
             }
             // Coded bytes are no answer for who asks for the file itself, however complete they are.
@@ -45,7 +46,13 @@ extension DownloadStore {
             if isCoded, !policy.storesCoded { try await transfer.discard(reason: .codedHeld) }
             return transfer
         }
+        throw StoreError(
+            .damaged, "The entry \(Printable.escaped(key)) goes away whenever it is taken into use.",
+            advice: "'resumectl verify' says whether the database is damaged.")
     }
+
+    /// How often an entry may be gone when its lease is had: more often than others can deliver or remove it meanwhile.
+    private static let mostAttempts = 1000
 
     /// A URL has no fragment here, so that no other download has this key.
     private static func key(_ key: String, _ selection: RangeSelection?) -> String {
@@ -54,13 +61,15 @@ extension DownloadStore {
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
     private func adopt(
-        _ lease: Lease, url: DownloadURL, selection: RangeSelection?, policy: ResumePolicy
+        _ lease: Lease, key: String, url: DownloadURL, selection: RangeSelection?, policy: ResumePolicy
     ) async throws -> Transfer? {
         guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
             // Gone; or there and unreadable, and then of no use to anyone.
             try await write { connection in _ = try connection.removeRow(lease.id) }
             return nil
         }
+        // A row that was lost, since SQLite's locks do not work: another one has its number.
+        guard entry.key == key else { return nil }
         guard entry.selection == selection else {
             // A key of the caller's own that reads like that of other ranges, or a planted row.
             try removeBlobs(try await write { connection in try connection.remove(entry) })

@@ -41,11 +41,23 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     #if DEBUG
     private static let armed = Atomic<Int>(0)
     private static let countdown = Atomic<Int>(0)
+    private static let action = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Lets the process die at a point, the `occurrence`th time it comes by.
     package static func arm(_ point: KillPoint, occurrence: Int = 1) {
         countdown.store(occurrence, ordering: .sequentiallyConsistent)
         armed.store(point.rawValue, ordering: .sequentiallyConsistent)
+    }
+
+    /// Has something done at a point, once, in place of dying there: what another process does at that moment where
+    /// locks do not work.
+    package static func arm(_ point: KillPoint, performing body: @escaping @Sendable () -> Void) {
+        action.withLock { $0 = body }
+        arm(point)
+    }
+
+    private static func strike() {
+        if let body = action.withLock({ $0 }) { body() } else { kill(getpid(), SIGKILL) }
     }
     #endif
 
@@ -54,7 +66,7 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     static func reached(_ point: KillPoint) {
         #if DEBUG
         guard armed.load(ordering: .relaxed) == point.rawValue else { return }
-        if countdown.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { kill(getpid(), SIGKILL) }
+        if countdown.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { strike() }
         #endif
     }
 }

@@ -11,7 +11,7 @@ extension Transfer {
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let store = store
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
-        let (file, abandoned): (OpenFile, [BlobName]?) = try await store.creating { name in
+        let (file, begun): (OpenFile, Rewritten?) = try await store.creating { name in
             try await store.write { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
@@ -19,13 +19,13 @@ extension Transfer {
                 guard let blobs else { return nil }
                 let kind: Event.Kind = lost > 0 ? .restarted : .started
                 try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
-                return blobs
+                return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
             }
         }
-        guard let abandoned else { throw Self.superseded }
+        guard let begun else { throw Self.superseded }
         KillPoint.reached(.startedOver)
-        try store.removeBlobs(abandoned)
-        try await reload()
+        try store.removeBlobs(begun.abandoned)
+        try take(begun.entry)
         begin(with: file)
     }
 
@@ -53,18 +53,18 @@ extension Transfer {
         try? await synchronizer.finish()
         let entry = entry
         let lost = receivedBytes
-        let blobs: [BlobName]? = try await store.write { connection in
+        let emptied: Rewritten? = try await store.write { connection in
             let blobs = try connection.blobs(of: entry.id)
             guard try connection.reduceChunks(of: entry.id, generation: entry.generation, { _ in [] }) else {
                 return nil
             }
             try connection.record(
                 Event(key: entry.key, at: WallClock.milliseconds, kind: .restarted, reason: reason, bytes: lost))
-            return blobs
+            return Rewritten(abandoned: blobs, entry: try connection.entry(id: entry.id))
         }
-        guard let blobs else { throw Self.superseded }
-        try store.removeBlobs(blobs)
-        try await reload()
+        guard let emptied else { throw Self.superseded }
+        try store.removeBlobs(emptied.abandoned)
+        try take(emptied.entry)
         begin(with: nil)
     }
 
@@ -81,24 +81,24 @@ extension Transfer {
         guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
         try? await synchronizer.finish()
         let (entry, end) = (entry, max(length, held))
-        let isCurrent: Bool
+        let shortened: Entry?
         do {
-            isCurrent = try await store.write { connection in
+            shortened = try await store.write { connection in
                 try connection.record(
                     Event(
                         key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason,
                         bytes: end - length))
-                return try connection.reduceChunks(of: entry.id, generation: entry.generation) {
+                let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation) {
                     $0.removing(length..<end)
                 }
+                return isCurrent ? try connection.entry(id: entry.id) : nil
             }
         } catch {
             // What the row still claims is wrong: without its blob nobody believes it.
             try? store.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
             throw error
         }
-        guard isCurrent else { throw Self.superseded }
-        try await reload()
+        try take(shortened)
         begin(with: blob)
     }
 
@@ -123,18 +123,34 @@ extension Transfer {
         entry.destination = destination.path
     }
 
+    /// Goes on with the entry as it is in the store by now.
     func reload() async throws {
-        let id = entry.id
-        guard let entry = try await store.read({ connection in try connection.entry(id: id) }) else {
-            throw Self.superseded
-        }
-        self.entry = entry
+        let (id, generation) = (entry.id, entry.generation)
+        let current = try await store.read { connection in try connection.entry(id: id) }
+        guard current?.generation == generation else { throw Self.superseded }
+        try take(current)
+    }
+
+    /// Goes on with an entry as it was read in the transaction that changed it.
+    ///
+    /// Read later it might be somebody else's, where locks do not work: under his generation, and with his blob in
+    /// place of the one that is being written, which would be recorded and delivered as what it is not.
+    private func take(_ current: Entry?) throws(StoreError) {
+        guard let current, current.key == key, current.selection == entry.selection else { throw Self.superseded }
+        entry = current
     }
 
     /// The bytes that are held, to be read elsewhere: that may take long.
     package var heldBytes: HeldBytes {
         HeldBytes(blob: blob)
     }
+}
+
+/// What a transaction made of an entry.
+private struct Rewritten: Sendable {
+    /// Blobs that it does not name any more.
+    let abandoned: [BlobName]
+    let entry: Entry?
 }
 
 /// Bytes of a blob, for a digest.
