@@ -35,7 +35,7 @@ final class Lease: Sendable {
         while true {
             if let lease = try take(id, in: folder) { return lease }
             try await Task.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(20))
+            pause = min(pause * 2, .milliseconds(10))
         }
     }
 
