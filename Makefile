@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer sweep clean
+.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer sweep crowd clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -15,6 +15,7 @@ help:
 	@echo "make release  build resumectl for use"
 	@echo "make tsan     run the tests under ThreadSanitizer"
 	@echo "make fuzz     ten million odd answers for the parsers (about three minutes); SEED=7 for others"
+	@echo "make crowd    ten minutes of processes on one store, killed and stopped (SECONDS=60, SEED=7)"
 	@echo "make sweep    let resumectl die at each file-system call, and cut the power (root; under an hour); SEEDS=1 for less"
 	@echo "make libfuzzer  the same parsers under libFuzzer, for ten minutes"
 
@@ -25,6 +26,7 @@ setup:
 setup-test: setup
 	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl openssl tinyproxy-bin xfsprogs e2fsprogs
 	@Scripts/install-moto.sh .build/moto
+	@Scripts/install-apsw.sh .build/apsw
 
 build: setup
 	$(SWIFT) build --build-tests
@@ -69,6 +71,12 @@ libfuzzer: setup
 		--scratch-path .build/libfuzzer
 	@mkdir -p .build/libfuzzer/corpus
 	cd .build/libfuzzer && release/parser-fuzzer -max_total_time=600 -max_len=600 -timeout=10 corpus
+
+SECONDS ?= 600
+crowd: setup-test
+	$(SWIFT) build $(RELEASE) --product resumectl
+	$(SWIFT) build $(RELEASE) --product store-crowd
+	.build/release/store-crowd --seconds $(SECONDS) --seed $(SEED)
 
 # Mounts ext4 and XFS images, where nobody else sees them.
 SEEDS ?= 3

@@ -99,7 +99,8 @@ let package = Package(
             name: "FaultInjection", dependencies: ["TestSupport"], path: "Tests/FaultInjection",
             swiftSettings: testSettings),
         .testTarget(
-            name: "FaultInjectionTests", dependencies: ["FaultInjection", "TestSupport", "resumectl"],
+            name: "FaultInjectionTests",
+            dependencies: ["FaultInjection", "OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         .target(
             name: "CrashSweep",
@@ -120,7 +121,8 @@ let package = Package(
         .testTarget(
             name: "ResumeStoreTests",
             dependencies: [
-                "CResumeChecksum", "CUnfetchHook", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore", "TestSupport",
+                "CResumeChecksum", "CUnfetchHook", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore",
+                "TestSupport",
                 httpTypes,
             ],
             swiftSettings: testSettings),
@@ -162,7 +164,7 @@ let package = Package(
             swiftSettings: testSettings),
         .testTarget(
             name: "CrowdTests",
-            dependencies: ["Crowd", "OriginServer", "TestSupport", "resumectl", "store-crowd"],
+            dependencies: ["Crowd", "FaultInjection", "OriginServer", "TestSupport", "resumectl", "store-crowd"],
             swiftSettings: testSettings),
         .testTarget(
             name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],

@@ -8,7 +8,9 @@ package import TestSupport
 ///
 /// Every file that is delivered must be one version that the server had, whole; the store must be in order at the end.
 package struct Crowd: Sendable {
-    /// Which locks work. One that does not can be had by everybody at the same time.
+    /// Which locks work.
+    ///
+    /// One that does not can be had by everybody at the same time.
     package enum Locks: String, Sendable, CaseIterable {
         /// All of them.
         case working

@@ -1,0 +1,132 @@
+import FaultInjection
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// Processes that are stopped, not dead: what they hold is theirs for as long as that lasts, and everybody else is
+/// told.
+@Suite(.timeLimit(.minutes(3)))
+struct StoppedTests {
+    @Test("T20: a stopped owner is waited for and never robbed; when it goes on, both have the file")
+    func owner() async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let content = Content(length: 8_000_000, seed: 1)
+            try await OriginServer.withServer(
+                handler: { .file(Resource(content, etag: "\"v1\""), for: $0, bytesPerSecond: 4_000_000) },
+                { server in
+                    let url = "\(server.baseURL)/file"
+                    let owner = try program.start("get", url, "--output", folder["out1"])
+                    defer { owner.send(SIGKILL) }
+                    while server.bodyBytesSent < 3_000_000 { try await Task.sleep(for: .milliseconds(10)) }
+                    owner.send(SIGSTOP)
+                    let blobs = try Files.names(in: folder["store/blobs"])
+                    let waiting = try program.start(["get", url, "--output", folder["out2"]], output: folder["log2"])
+                    defer { waiting.send(SIGKILL) }
+                    while !(try text(folder["log2"]).contains("waiting to take a copy")) {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                    let collected = try await program.run("gc", "--max-size", "0")
+                    #expect(collected.status == 0, "\(collected.errors)")
+                    let purged = try await program.run("purge", "--all")
+                    #expect(purged.status == 1 && purged.errors.contains("in use"), "\(purged.errors)")
+                    let list = try await program.run("list", "--json").output
+                    #expect(list.contains("\"inUse\":true"), "\(list)")
+                    #expect(try await program.run("verify").status == 0)
+                    let kept = try Files.names(in: folder["store/blobs"])
+                    #expect(blobs.count == 1 && kept == blobs)
+                    #expect(waiting.isRunning && server.requests.count == 1, "it waits, and asks nobody")
+
+                    owner.send(SIGCONT)
+                    #expect(await owner.wait() == .exited(0))
+                    #expect(await waiting.wait() == .exited(0))
+                    #expect(server.requests.count == 1)
+                })
+            for name in ["out1", "out2"] { #expect(content.matches(try Files.bytes(folder[name]))) }
+            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        }
+    }
+
+    /// Where a process is to be stopped: which calls are made so slow that it is still at them, and which lock it has
+    /// taken by then.
+    enum Place: CaseIterable {
+        /// Inside a checkpoint, with the store's lock alone.
+        case checkpoint
+        /// Inside a writing transaction, with SQLite's lock.
+        case transaction
+
+        var rules: String {
+            switch self {
+            case .checkpoint: "ftruncate@store.sqlite-wal:delay=100000000"
+            case .transaction: "pwrite@store.sqlite-wal:delay=100000000"
+            }
+        }
+
+        var operation: Int32 { self == .checkpoint ? LOCK_EX : LOCK_SH }
+    }
+
+    @Test(
+        "Who is stopped with a lock of the whole store holds up writers for a bounded time, and they say what to do",
+        .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"), arguments: Place.allCases)
+    func writer(place: Place) async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let content = Content(length: 1_000_000, seed: 1)
+            try await OriginServer.withServer(
+                handler: { request in
+                    let resource = Resource(content, etag: "\"v1\"")
+                    return .file(resource, for: request, cutAfter: request.path == "/cut" ? 500_000 : nil)
+                },
+                { server in
+                    let cut = try await program.run(
+                        "get", "\(server.baseURL)/cut", "--output", folder["cut"], "--retries", "0")
+                    #expect(cut.status == 75, "\(cut.errors)")
+                    let stopped = try await stop(program, at: place)
+                    defer { stopped.send(SIGKILL) }
+                    #expect(try await program.run("list").status == 0, "readers are not held up")
+                    let url = "\(server.baseURL)/file"
+                    let busy = try await program.run("get", url, "--output", folder["out"])
+                    #expect(busy.status == 75 && busy.errors.contains("stopped"), "\(busy.errors)")
+                    #expect(!Files.exists(folder["out"]))
+
+                    stopped.send(SIGKILL)
+                    await stopped.wait()
+                    let after = try await program.run("get", url, "--output", folder["out"])
+                    #expect(after.status == 0, "\(after.errors)")
+                })
+            #expect(content.matches(try Files.bytes(folder["out"])))
+            #expect(try await program.run("gc").status == 0)
+            #expect(try await program.run("verify").status == 0)
+        }
+    }
+
+    /// Starts a process that purges, and stops it at a place.
+    private func stop(_ program: Resumectl, at place: Place) async throws -> ChildProcess {
+        let trace = program.folder["trace"]
+        let environment = try await FaultShim.environment(
+            roots: [program.folder.path], rules: place.rules, trace: trace)
+        let process = try Shell.start(
+            Resumectl.path, ["purge", "--all"], environment: program.environment.merging(environment) { $1 },
+            output: program.folder["stopped.log"])
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            let calls = (try? FileCall.trace(trace)) ?? []
+            let isThere = calls.contains {
+                $0.name == "flock" && $0.result == 0 && $0.offset.map { Int32($0) & place.operation != 0 } ?? false
+            }
+            if isThere {
+                // It has the lock, and the slow call comes next.
+                try await Task.sleep(for: .milliseconds(300))
+                process.send(SIGSTOP)
+                guard process.isRunning else { break }
+                return process
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        process.send(SIGKILL)
+        throw Shell.Failure(description: "it could not be stopped there: \(try text(program.folder["stopped.log"]))")
+    }
+
+    private func text(_ path: String) throws -> String { String(decoding: try Files.bytes(path), as: UTF8.self) }
+}
