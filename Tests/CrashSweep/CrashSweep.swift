@@ -18,6 +18,8 @@ package struct CrashSweep: Sendable {
     package var point: Int?
     /// What happens; nil for deaths of the process, and for power cuts where the file system can have them.
     package var faults: [Fault]?
+    /// Where the images lie; nil for memory, where the machine has such a place.
+    package var folder: String?
     /// Told a line at a time how it goes.
     package var progress: @Sendable (String) -> Void = { _ in }
 
@@ -60,7 +62,7 @@ package struct CrashSweep: Sendable {
 
     /// Sweeps on one file system.
     private func sweep(_ kind: FileSystemKind) async throws -> [SweepReport.Line] {
-        let site = try await Site(kind, program: program)
+        let site = try await Site(kind, program: program, in: folder)
         defer { site.remove() }
         let origin = try await SweepOrigin()
         do {
@@ -146,7 +148,7 @@ package struct CrashSweep: Sendable {
         guard let workflow = Workflow.all(seed: 1).first(where: { $0.name == name }) else {
             throw SweepFailure("there is no workflow \(name)")
         }
-        let site = try await Site(.plain, program: program)
+        let site = try await Site(.plain, program: program, in: nil)
         defer { site.remove() }
         let origin = try await SweepOrigin()
         do {

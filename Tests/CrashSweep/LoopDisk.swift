@@ -17,8 +17,7 @@ package enum FileSystemKind: String, Sendable, CaseIterable {
 
 /// A file system in an image file, whose power can be cut: what was not synced is gone then.
 ///
-/// The image is in memory where the machine has such a place. The loop device goes by itself when it is unmounted and
-/// nobody has it open, so that a sweep that is killed leaves none.
+/// The image is in memory where the machine has such a place.
 final class LoopDisk: Sendable {
     let mountPoint: String
     private let kind: FileSystemKind
@@ -28,7 +27,7 @@ final class LoopDisk: Sendable {
 
     /// Whether the tools and the rights are there.
     static func isAvailable(_ kind: FileSystemKind) -> Bool {
-        Shell.isRoot && Shell.has("losetup") && Shell.has("mkfs.\(kind.rawValue)")
+        Shell.isRoot && Shell.has("mount") && Shell.has("mkfs.\(kind.rawValue)")
     }
 
     init(_ kind: FileSystemKind, name: String, in folder: String) async throws {
@@ -42,13 +41,13 @@ final class LoopDisk: Sendable {
         let quiet = kind == .ext4 ? ["-q", "-F", "-m", "0"] : ["-q", "-f"]
         let made = try await Shell.outcome("mkfs.\(kind.rawValue)", quiet + [image])
         guard made.status == 0 else { throw SweepFailure("mkfs: \(made.errors)") }
-        let output = try await Shell.run("losetup", "--find", "--show", image)
-        device = output.trimmingCharacters(in: .whitespacesAndNewlines)
+        // A device that is made in this way goes with its last user, however that ends.
+        try await Shell.run("mount", "-t", kind.rawValue, "-o", "loop", image, mountPoint)
+        device = try await Shell.run("findmnt", "--noheadings", "--output", "SOURCE", "--mountpoint", mountPoint)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        // Held, so that it stays while it is not mounted.
         descriptor = open(device, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw SweepFailure("\(device) cannot be opened") }
-        // While it is open this only marks it to go when it is closed.
-        try await Shell.run("losetup", "--detach", device)
-        try mount()
     }
 
     private func mount() throws {

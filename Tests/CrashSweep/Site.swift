@@ -18,10 +18,10 @@ final class Site: Sendable {
     /// How long a process may take; nothing here takes a second.
     static let patience: Duration = .seconds(30)
 
-    init(_ kind: FileSystemKind, program: String) async throws {
+    init(_ kind: FileSystemKind, program: String, in parent: String?) async throws {
         self.kind = kind
         self.program = program
-        folder = try TemporaryFolder(in: Self.memory ?? NSTemporaryDirectory())
+        folder = try TemporaryFolder(in: parent ?? Self.memory)
         if kind == .plain {
             (main, other) = (nil, nil)
             mainPath = folder["main"]

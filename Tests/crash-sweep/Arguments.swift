@@ -10,10 +10,11 @@ struct Arguments {
 
     /// How the command is used.
     static let usage = """
-        usage: crash-sweep [--program FILE] [--file-system plain|ext4|xfs]… [--workflow NAME]… [--seeds N] [--stride N]
+        usage: crash-sweep [--program FILE] [--folder DIR] [--file-system plain|ext4|xfs]… [--workflow NAME]… [--seeds N] [--stride N]
                            [--seed N] [--point N] [--power-cut | --no-power-cut | --failing | --fail CALL=ERROR]
 
           --program FILE   the resumectl to sweep over; without it the one beside this program
+          --folder DIR     where the images lie, in memory where it is not given
           --file-system K  where; ext4 and xfs, side by side, where none is given
           --workflow NAME  only this one of \(CrashSweep.allWorkflows.joined(separator: ", "))
           --seeds N        so many sweeps with other contents, 1 where it is not given
@@ -56,6 +57,7 @@ struct Arguments {
     private mutating func set(_ option: String, to value: String) throws(Failure) {
         switch option {
         case "--program": sweep.program = value
+        case "--folder": sweep.folder = value
         case "--workflow":
             guard CrashSweep.allWorkflows.contains(value) else { throw Failure(message: "no workflow \(value)") }
             sweep.workflows.append(value)

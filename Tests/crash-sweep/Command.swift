@@ -13,7 +13,12 @@ enum Command {
                 return
             }
             try enterNamespace()
-            let sweep = Task { try await run(arguments) }
+            // It begins when an interruption can be told to it.
+            let (start, starter) = AsyncStream<Void>.makeStream()
+            let sweep = Task {
+                for await _ in start { break }
+                return try await run(arguments)
+            }
             let signals = [SIGINT, SIGTERM].map { number in
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number)
@@ -21,6 +26,7 @@ enum Command {
                 source.resume()
                 return source
             }
+            starter.yield()
             let isClean = try await sweep.value
             withExtendedLifetime(signals) {}
             exit(isClean ? 0 : 1)
@@ -36,7 +42,7 @@ enum Command {
     private static func run(_ arguments: Arguments) async throws -> Bool {
         for kind in arguments.sweep.fileSystems where !CrashSweep.isAvailable(kind) {
             throw Arguments.Failure(
-                message: "\(kind.rawValue) needs root, a C compiler, losetup and mkfs.\(kind.rawValue)")
+                message: "\(kind.rawValue) needs root, a C compiler, mount and mkfs.\(kind.rawValue)")
         }
         var sweep = arguments.sweep
         sweep.progress = { say($0) }
