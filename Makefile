@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer sweep crowd clean
+.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -17,6 +17,8 @@ help:
 	@echo "make fuzz     ten million odd answers for the parsers (about three minutes); SEED=7 for others"
 	@echo "make crowd    ten minutes of processes on one store, killed and stopped (SECONDS=60, SEED=7)"
 	@echo "make sweep    let resumectl die at each file-system call, and cut the power (root; under an hour); SEEDS=1 for less"
+	@echo "make failing  let each of its file-system calls fail, with each error (hours)"
+	@echo "make plants   plant known faults in the sources, one by one, and see the checks catch them"
 	@echo "make libfuzzer  the same parsers under libFuzzer, for ten minutes"
 
 # On Debian and Ubuntu what is missing is installed; elsewhere it is named.
@@ -79,12 +81,20 @@ crowd: setup-test
 	.build/release/store-crowd --seconds $(SECONDS) --seed $(SEED)
 
 # Mounts ext4 and XFS images, where nobody else sees them.
-SEEDS ?= 3
+SEEDS ?= 2
 sweep: setup
 	@Scripts/install.sh xfsprogs e2fsprogs mount util-linux
 	$(SWIFT) build $(RELEASE) --product resumectl
 	$(SWIFT) build $(RELEASE) --product crash-sweep
 	.build/release/crash-sweep --seeds $(SEEDS)
+
+failing: setup
+	$(SWIFT) build $(RELEASE) --product resumectl
+	$(SWIFT) build $(RELEASE) --product crash-sweep
+	.build/release/crash-sweep --failing --file-system plain
+
+plants: setup-test
+	Scripts/plant-faults.sh
 
 clean:
 	rm -rf .build
