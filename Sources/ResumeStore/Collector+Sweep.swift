@@ -94,7 +94,14 @@ extension DownloadStore {
         let share = length > configuration.maximumSize ? 0 : length
         let allowed = min(max(configuration.maximumSize - share, 0), max(total - deficit, 0))
         // A collection that fails must not fail the download: there may be room without it.
-        if canFit, total > allowed { _ = try? await collect(maximumSize: allowed) }
+        if canFit, total > allowed, let report = try? await collect(maximumSize: allowed), !report.removed.isEmpty {
+            // XFS gives the blocks of a removed file back a moment later.
+            var looks = 0
+            while try freeSpace() < length, looks < 100 {
+                try await Task.sleep(for: .milliseconds(20))
+                looks += 1
+            }
+        }
         guard try freeSpace() >= length else {
             throw StoreError(
                 .noSpace, "The download has \(length) bytes, and only \(try freeSpace()) are free at \(path).",
