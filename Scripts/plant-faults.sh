@@ -15,18 +15,34 @@ restore() {
     planted=""
 }
 trap 'restore; rm -f "$log"' EXIT
-trap 'exit 130' INT TERM
+trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
 
-build() { "$swift" build --build-tests >"$log" 2>&1; }
+# In the background, so that an interruption is seen at once.
+run() {
+    "$@" >"$log" 2>&1 &
+    wait $!
+}
 check_of() { sed -n 's/^Caught by: //p' "$1"; }
+# What a check needs: the program alone, or the tests as well, which take longer.
+build_for() {
+    case $1 in
+    *crash-sweep*) run "$swift" build --product resumectl ;;
+    *) run "$swift" build --build-tests ;;
+    esac
+}
 # A check that hangs has failed as well.
-passes() { timeout --signal=KILL 600 bash -c "$1" >"$log" 2>&1; }
+passes() { run timeout --signal=KILL 600 bash -c "$1"; }
+# The line of the log that says most.
+finding() {
+    grep -m 1 -oE '(Expectation failed|order|verify finds|undisturbed): .*|--(no-)?power-cut: .*' "$log" ||
+        grep -m 1 -v '^ *$' "$log"
+}
 
 patches=()
 for name in "$@"; do patches+=("Tests/PlantedFaults/$name.patch"); done
 [ $# -gt 0 ] || patches=(Tests/PlantedFaults/*.patch)
 
-build || { tail -20 "$log"; exit 70; }
+run "$swift" build --build-tests || { tail -20 "$log"; exit 70; }
 # What fails without a fault catches nothing.
 while IFS= read -r check; do
     passes "$check" || { echo "fails without a fault: $check"; tail -20 "$log"; exit 70; }
@@ -36,23 +52,24 @@ status=0
 for patch in "${patches[@]}"; do
     name=$(basename "$patch" .patch)
     check=$(check_of "$patch")
+    planted=$patch
     if ! git apply -C1 "$patch"; then
+        planted=""
         outcome="does not apply"
         status=1
     else
-        planted=$patch
-        if ! build; then
+        if ! build_for "$check"; then
             outcome="does not build"
             status=1
         elif passes "$check"; then
             outcome="NOT CAUGHT"
             status=1
         else
-            outcome="caught: $(grep -m 1 -oE '(order|verify finds|Expectation failed): .*|crash-sweep( --[^:]*)?: .*' "$log" | cut -c 1-150)"
+outcome="caught: $(finding | cut -c 1-150)"
         fi
     fi
     restore
     printf '%-20s %s\n' "$name" "$outcome"
 done
-build
+run "$swift" build --build-tests
 exit $status
