@@ -57,7 +57,11 @@ public struct Downloader: Sendable {
         } catch {
             let reason = Self.reason(error)
             logger?.info("given up", metadata: ["key": "\(transfer.key)", "reason": "\(reason)"])
-            try await keep(transfer, because: reason)
+            if (error as? StoreError)?.code == .busy {
+                await transfer.letGo()
+            } else {
+                try await keep(transfer, because: reason)
+            }
             throw error
         }
     }

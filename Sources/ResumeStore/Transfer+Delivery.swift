@@ -125,6 +125,11 @@ private struct Staging: Sendable {
             try blob.copy(to: staging, in: folder, length: length)
             return
         }
+        // With locks that do not work the name may be gone, and with it what it meant: the open blob is what was filled.
+        guard try folder.status(of: staging)?.inode == blob.status().inode else {
+            try folder.remove(staging)
+            return try blob.copy(to: staging, in: folder, length: length)
+        }
         try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, FileMode.ordinary) }
     }
 }

@@ -236,6 +236,13 @@ public actor Transfer {
         if isClosed { throw StoreError(.misuse, "The transfer is closed.") }
     }
 
+    /// Lets go of the entry as it is recorded, without a word to the database.
+    ///
+    /// For where that cannot be had: then ``close()`` would only wait for it once more.
+    package func letGo() {
+        if !isClosed { release() }
+    }
+
     /// Lets go of the entry: records what is held, and removes an entry of which nothing is.
     ///
     /// - Throws: ``StoreError``; the lease is given back all the same.

@@ -52,7 +52,7 @@ extension DownloadStore {
             findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
         }
         if keys == nil {
-            findings += try await orphanedBlobs(removing: repairing).map { orphan in
+            findings += try await lastingOrphans(removing: repairing).map { orphan in
                 Finding(
                     kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
                     isRepaired: repairing)
@@ -60,6 +60,15 @@ extension DownloadStore {
             findings += try await totalsFindings(repairing: repairing)
         }
         return findings
+    }
+
+    /// Looks twice: another process may be about to remove a blob whose row has just gone.
+    private func lastingOrphans(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
+        let found = try await orphanedBlobs(removing: removing)
+        guard !removing, !found.isEmpty else { return found }
+        try await Task.sleep(for: .milliseconds(100))
+        let names = Set(found.map(\.name))
+        return try await orphanedBlobs(removing: false).filter { names.contains($0.name) }
     }
 
     private func databaseFindings() async throws -> [Finding] {

@@ -24,6 +24,22 @@ struct HostileTests {
         }
     }
 
+    @Test("What is delivered is what was filled, also where the blob's name means another file by now")
+    func exchangedBlob() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer)
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try Files.write(sampleBytes(300_000, seed: 2), to: folder["other"])
+            try await Shell.run("mv", folder["other"], folder["store/blobs/\(name)"])
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == server.content
+            #expect(isRight)
+        }
+    }
+
     @Test(
         "L05: a link, FIFO or folder in place of a blob is neither followed nor waited for",
         arguments: [["ln", "-s", "/etc/passwd"], ["mkfifo"], ["mkdir"], ["ln", "-s", "/dev/zero"]])

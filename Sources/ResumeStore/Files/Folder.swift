@@ -137,6 +137,8 @@ struct FileStatus: Sendable {
     let size: Int64
     /// What its blocks take up.
     let bytesOnDisk: Int64
+    /// Its number on its file system: two names with the same one are one file.
+    let inode: UInt64
     /// How many names it has.
     let links: Int
     /// The user it belongs to.
@@ -159,6 +161,7 @@ struct FileStatus: Sendable {
             }
         size = Int64(status.st_size)
         bytesOnDisk = Int64(status.st_blocks) * 512
+        inode = UInt64(status.st_ino)
         links = Int(status.st_nlink)
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
