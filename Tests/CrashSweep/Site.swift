@@ -1,6 +1,7 @@
 internal import FaultInjection
 internal import Foundation
 internal import Glibc
+internal import Synchronization
 internal import TestSupport
 
 /// The place of one worker: folders on one kind of file system, and the program that runs there.
@@ -14,6 +15,7 @@ final class Site: Sendable {
     private let other: LoopDisk?
     private let mainPath: String
     private let otherPath: String
+    private let fillerSize = Mutex<Int64?>(nil)
 
     /// How long a process may take; nothing here takes a second.
     static let patience: Duration = .seconds(30)
@@ -82,6 +84,7 @@ final class Site: Sendable {
 
     /// Keeps what is there, to begin each point with.
     func keep() async throws {
+        fillerSize.withLock { $0 = nil }
         try await Shell.run("rm", "-rf", "\(mainPath)/kept", "\(otherPath)/kept")
         try await Shell.run("cp", "-a", "--reflink=never", "\(mainPath)/point", "\(mainPath)/kept")
         try await Shell.run("cp", "-a", "\(otherPath)/point", "\(otherPath)/kept")
@@ -98,12 +101,37 @@ final class Site: Sendable {
     }
 
     /// Fills the disk but for so many bytes.
+    ///
+    /// How much that takes is found out once for what is kept: XFS gives the blocks of removed files back in its own
+    /// time, those of the last filler as well.
     func fill(leaving bytes: Int64) async throws {
-        guard
-            let space = try FileManager.default.attributesOfFileSystem(forPath: mainPath)[.systemFreeSize] as? NSNumber
-        else { return }
-        let size = max(space.int64Value - bytes, 0)
-        try await Shell.run("fallocate", "-l", "\(size)", "\(mainPath)/filler")
+        let known = fillerSize.withLock { $0 }
+        let size: Int64
+        if let known {
+            size = known
+        } else {
+            var space = try freeSpace()
+            while true {
+                try await Task.sleep(for: .milliseconds(100))
+                let now = try freeSpace()
+                if now == space { break }
+                space = now
+            }
+            size = space - bytes
+            fillerSize.withLock { $0 = size }
+        }
+        guard size > 0 else { throw SweepFailure("there is too little room at \(mainPath)") }
+        for _ in 0..<100 {
+            let outcome = try await Shell.outcome("fallocate", ["-l", "\(size)", "\(mainPath)/filler"])
+            if outcome.status == 0 { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw SweepFailure("\(mainPath) cannot be filled")
+    }
+
+    private func freeSpace() throws -> Int64 {
+        let attributes = try FileManager.default.attributesOfFileSystem(forPath: mainPath)
+        return (attributes[.systemFreeSize] as? NSNumber)?.int64Value ?? 0
     }
 
     /// Gives back what ``fill(leaving:)`` took.
