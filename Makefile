@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan lint format demo bench fuzz libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build release test tsan asan lint format demo bench fuzz libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -13,7 +13,7 @@ help:
 	@echo "make lint     check the format"
 	@echo "make format   mend the format"
 	@echo "make release  build resumectl for use"
-	@echo "make tsan     run the tests under ThreadSanitizer"
+	@echo "make tsan     run the tests under ThreadSanitizer; make asan under AddressSanitizer"
 	@echo "make fuzz     ten million odd answers for the parsers (about three minutes); SEED=7 for others"
 	@echo "make crowd    ten minutes of processes on one store, killed and stopped (SECONDS=60, SEED=7)"
 	@echo "make sweep    let resumectl die at each file-system call, and cut the power (root; under an hour); SEEDS=1 for less"
@@ -40,10 +40,17 @@ test: setup-test
 	$(SWIFT) build --build-tests
 	Scripts/test-modules.sh
 
+# Programs with a library preloaded do not go together with a sanitizer's own; nor does what counts memory.
+SANITIZED = SKIP="CrashSweepTests CrowdTests FaultInjectionTests MemoryTests" Scripts/test-modules.sh
+
 tsan: setup-test
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
-		Scripts/test-modules.sh --sanitize=thread --scratch-path .build/tsan
+		$(SANITIZED) --sanitize=thread --scratch-path .build/tsan
+
+asan: setup-test
+	$(SWIFT) build --build-tests --sanitize=address --scratch-path .build/asan
+	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) --sanitize=address --scratch-path .build/asan
 
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz

@@ -92,7 +92,7 @@ extension Crowd {
         switch outcome.ending {
         case .killed(let signal):
             findings.ended("get", "killed by \(signal)")
-            if !outcome.wasKilled, !outcome.hung {
+            if !outcome.wasKilled, !outcome.hung, !mayDie(of: signal) {
                 findings.violation("\(arguments) died of signal \(signal): \(outcome.errors)")
             }
         case .exited(0):
