@@ -71,7 +71,10 @@ struct DoctorCommand: ContextCommand {
         guard !report.wasWhole else { return context.print("The database is whole; nothing was done.") }
         for key in report.saved { context.print("saved: \(Printable.escaped(key))") }
         for key in report.lost { context.print("lost:  \(Printable.escaped(key)): none of its bytes could be proved") }
-        context.print("\(report.saved.count) entries saved, \(ByteCount.text(report.savedBytes))")
+        context.print(
+            report.saved.isEmpty
+                ? "Nothing could be saved; what is downloaded again begins anew."
+                : "saved in all: \(report.saved.count), \(ByteCount.text(report.savedBytes))")
         if let folder = report.asideFolder {
             context.print(
                 "set aside in \(Printable.escaped(folder)): the old database and \(report.asideBlobs) blobs; remove it "

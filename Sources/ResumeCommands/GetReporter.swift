@@ -76,6 +76,8 @@ final class GetReporter: Sendable {
             return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length not known")" : nil
         case .resumed(let offset, let total):
             return "\(name): resumed at \(ByteCount.text(offset)) of \(total.map(ByteCount.text) ?? "unknown")"
+        case .damaged(let reason):
+            return "\(name): \(Printable.escaped(reason.text))"
         case .restarted(let reason, _):
             return "\(name): started over. \(Printable.escaped(reason.text))"
         case .retrying(let reason, let seconds):
@@ -114,6 +116,10 @@ final class GetReporter: Sendable {
             members["event"] = .string("resumed")
             members["offset"] = .integer(offset)
             members["totalBytes"] = .optional(total)
+        case .damaged(let reason):
+            members["event"] = .string("damaged")
+            members["reason"] = .string(reason.code.rawValue)
+            members["message"] = .string(reason.text)
         case .restarted(let reason, let total):
             members["event"] = .string("restarted")
             members["reason"] = .string(reason.code.rawValue)

@@ -116,6 +116,8 @@ public enum DownloadEvent: Sendable, Hashable {
     case started(totalBytes: Int64?)
     /// It continues at an offset with what was held before.
     case resumed(offset: Int64, totalBytes: Int64?)
+    /// Some of what was held was given up, since the disk did not keep it or a crash lost it; it is fetched again.
+    case damaged(reason: Reason)
     /// It began anew although bytes were held.
     case restarted(reason: Reason, totalBytes: Int64?)
     /// So many bytes are there. It grows, but for a restart and for a part that was found to be wrong.

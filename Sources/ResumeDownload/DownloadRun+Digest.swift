@@ -2,6 +2,16 @@ internal import ResumeHTTP
 internal import ResumeStore
 
 extension DownloadRun {
+    /// Whether what was held before is what was recorded; if not, the damaged part is asked for again.
+    mutating func isConfirmed() async throws -> Bool {
+        let before = await transfer.receivedBytes
+        if try await transfer.confirmHeld() { return true }
+        digest = nil
+        reused -= min(before - (await transfer.receivedBytes), reused)
+        if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
+        return false
+    }
+
     /// The digest that the whole must have: the caller's, else what the server announced; nil where there is none.
     var expectedDigest: HTTPDigest? {
         get async {

@@ -52,11 +52,13 @@ struct DownloadRun {
 
     mutating func run(to destination: Destination) async throws -> DownloadResult {
         reused = await transfer.receivedBytes
+        if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()
                 try await turn()
             }
+            guard try await isConfirmed() else { continue }
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
             onEvent(.progress(receivedBytes: total, totalBytes: total))

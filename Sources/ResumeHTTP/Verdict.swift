@@ -145,7 +145,7 @@ public enum Verdict: Sendable, Hashable {
             same.completeLength = length
             return .append(
                 Continuation(
-                    bodyStart: 0, offset: held.length, bodyEnd: held.nextHeld ?? length,
+                    bodyStart: 0, offset: held.length, bodyEnd: min(held.nextHeld ?? length, length),
                     goesOn: held.nextHeld != nil, representation: same, reason: .prefixKept))
         }
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,

@@ -11,7 +11,7 @@ final class BodyWriter: Sendable {
         let blob: OpenFile
         var position: Int64
         /// What lies before this is compared, not written.
-        let compareUntil: Int64
+        var compareUntil: Int64
         /// The end that the response announced, or of what is wanted of it.
         let end: Int64?
         /// The complete length that the answer told, believed once what is held was compared.
@@ -37,7 +37,7 @@ final class BodyWriter: Sendable {
     /// Locked during a write; only whoever ends the body, or asks between two parts, may wait for it.
     private let body = Mutex<Body?>(nil)
     private let length: Atomic<Int64>
-    /// What was written and not yet taken to be recorded, with its checksum; locked for no longer than that takes.
+    /// The last block, which grows with what is written; locked for no longer than its checksum takes.
     private let tail: Mutex<Block>
 
     init(held: Int64) {
@@ -57,19 +57,44 @@ final class BodyWriter: Sendable {
         }
     }
 
-    /// What was written since the last time, to be recorded; nil where nothing was, or where it goes beyond a limit.
-    func takeTail(upTo limit: Int64) -> Block? {
+    /// From which length on a block does not grow any more.
+    private static let blockLength: Int64 = 2 << 20
+
+    /// The last block with what was written since the last time, to be recorded; nil where it is empty, or goes beyond
+    /// a limit.
+    func recordableTail(upTo limit: Int64) -> Block? {
         tail.withLock { tail in
             guard tail.length > 0, tail.end <= limit else { return nil }
-            defer { tail = Block(offset: tail.end, length: 0, checksum: 0) }
+            defer { if tail.length >= Self.blockLength { Self.beginBlock(&tail) } }
             return tail
         }
+    }
+
+    /// Ends the last block where the bytes end that are being synced: after a power loss it is whole.
+    func sealTail(at end: Int64) {
+        tail.withLock { tail in
+            if tail.end == end, tail.length >= Self.blockLength / 2 { Self.beginBlock(&tail) }
+        }
+    }
+
+    private static func beginBlock(_ tail: inout Block) {
+        tail = Block(offset: tail.end, length: 0, checksum: 0)
     }
 
     /// Whether the body that is being written goes on, but nothing more of it is wanted.
     var hasAllWanted: Bool { body.withLock { $0?.hasAllWanted ?? false } }
 
-    func begin(_ body: Body) {
+    /// Begins with a body.
+    ///
+    /// - Throws: ``StoreError`` with `misuse` where it would leave a gap.
+    func begin(_ body: Body) throws {
+        let held = held
+        guard body.position <= held else {
+            throw StoreError(.misuse, "The answer is to a plan that was made before others of this transfer.")
+        }
+        var body = body
+        // Nothing but the end is written, also where the plan was made before the last bytes came.
+        body.compareUntil = max(body.compareUntil, held)
         self.body.withLock { $0 = body }
     }
 

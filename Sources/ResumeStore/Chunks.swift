@@ -18,6 +18,16 @@ extension [Entry.Chunk] {
         first { $0.offset > offset && $0.length > 0 }?.offset
     }
 
+    /// Without parts that lie over another one, which nobody but a planted row has.
+    var disjoint: [Entry.Chunk] {
+        var end: Int64 = 0
+        return filter { chunk in
+            guard chunk.offset >= end else { return false }
+            end = chunk.range.upperBound
+            return true
+        }
+    }
+
     /// How many bytes there are.
     var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
 

@@ -69,7 +69,8 @@ extension DownloadStore {
         let gone = candidates.filter { isGone($0) && !isExpired($0) }
         for (entries, reason) in [(expired, Reason.expired), (gone, .gone)] {
             for batch in entries.chunked(by: Self.batch) {
-                total -= try await remove(batch, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
+                let freed = try await remove(batch, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
+                total = total.addingSaturating(-freed)
             }
         }
         var rest = candidates.filter { !isExpired($0) && !isGone($0) && $0.receivedBytes > 0 }[...]
@@ -81,7 +82,9 @@ extension DownloadStore {
                 excess -= next.receivedBytes
             }
             // What is in use stays, and the next ones in order are tried: each turn shortens the list.
-            total -= try await remove(chosen, because: .overBudget, kind: .evicted, dryRun: dryRun, into: &report)
+            let freed = try await remove(
+                chosen, because: .overBudget, kind: .evicted, dryRun: dryRun, into: &report)
+            total = total.addingSaturating(-freed)
         }
     }
 
@@ -122,12 +125,20 @@ extension DownloadStore {
         do {
             return try await removeBatch(chosen, because: reason, kind: kind, dryRun: dryRun, into: &report)
         } catch let error as StoreError where error.code == .noSpace && !dryRun {
-            // Even a DELETE needs a few pages of log. They are kept aside for this.
+            // Even a DELETE needs pages of log. They are kept aside for this.
             folder.giveUpReserve()
             var freed: Int64 = 0
+            var failure: (any Error)?
             for entry in chosen {
-                freed += try await removeBatch([entry], because: reason, kind: kind, dryRun: false, into: &report)
+                do {
+                    freed = freed.addingSaturating(
+                        try await removeBatch([entry], because: reason, kind: kind, dryRun: false, into: &report))
+                } catch let error as StoreError where error.code == .noSpace {
+                    // A smaller one may need fewer, and makes room for this one.
+                    failure = error
+                }
             }
+            if let failure, freed == 0 { throw failure }
             return freed
         }
     }
@@ -142,24 +153,23 @@ extension DownloadStore {
         } catch {
             throw StoreError(wrapping: error)
         }
-        let outcome: (removed: [Entry], inUse: [Entry], blobs: [BlobName]) = try await write { connection in
+        // A row whose number no lock can have (it was planted) counts as in use.
+        let idle = chosen.filter {
+            (try? leases.tryLock($0.id)) == true && (try? waiters.isLocked($0.id)) == false
+        }
+        // Before the row goes, since nobody else knows where it lies; and before the transaction, since a destination
+        // may be on a disk that does not answer.
+        if !dryRun { try await Blocking.run { idle.forEach(Self.removeLeftovers) } }
+        let outcome: (removed: [Entry], blobs: [BlobName]) = try await write { connection in
             var removed: [Entry] = []
-            var inUse: [Entry] = []
             var blobs: [BlobName] = []
-            for entry in chosen {
-                // A row whose number no lock can have (it was planted) counts as in use.
-                guard (try? leases.tryLock(entry.id)) == true, (try? waiters.isLocked(entry.id)) == false else {
-                    inUse.append(entry)
-                    continue
-                }
+            for entry in idle {
                 // Chosen before the lock was had: only what has not been used since is removed.
                 guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
                     current.goneAt == entry.goneAt
                 else { continue }
                 removed.append(current)
                 guard !dryRun else { continue }
-                // Before the row goes: nobody else knows where it lies.
-                removeLeftovers(of: current)
                 blobs += try connection.remove(current)
                 // Who purges wants it gone: of what happened to it only this is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
@@ -168,13 +178,14 @@ extension DownloadStore {
                         key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason,
                         bytes: current.receivedBytes))
             }
-            return (removed, inUse, blobs)
+            return (removed, blobs)
         }
         KillPoint.reached(.evictionCommitted)
         try removeBlobs(outcome.blobs)
         // The locks are held until the files are gone.
         withExtendedLifetime(leases) {}
-        report.inUse += outcome.inUse.map(\.key)
+        let known = Set(idle.map(\.id))
+        report.inUse += chosen.filter { !known.contains($0.id) }.map(\.key)
         report.removed += outcome.removed.map {
             RemovalReport.Removed(key: $0.key, bytes: $0.receivedBytes, reason: reason)
         }
@@ -184,7 +195,7 @@ extension DownloadStore {
     /// Removes a second name of the blob, or a copy, that a delivery that died has left beside its destination.
     ///
     /// To be called under the entry's lock: then no delivery is under way.
-    func removeLeftovers(of entry: Entry) {
+    @Sendable static func removeLeftovers(of entry: Entry) {
         guard entry.state == .complete, let destination = entry.destination.flatMap({ try? Destination($0) }),
             let folder = try? Folder(destination.folder, followsLinks: true)
         else { return }

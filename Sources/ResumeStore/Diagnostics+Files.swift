@@ -21,6 +21,9 @@ extension Diagnostics {
             let problem = "\(error.description). Name a folder of its own for the store."
             return [Check(name: "folder", value: "cannot be opened", problem: problem)]
         }
+        // Somebody else's folder, named by mistake, gets no advice.
+        let names = (try? root.names()) ?? []
+        guard names.contains(StoreFolder.databaseName) || names.contains("blobs") else { return [] }
         var checks = [check("folder", in: root, at: path)]
         do {
             checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs"))
@@ -33,6 +36,11 @@ extension Diagnostics {
             return problem(of: status, at: "\(path)/\(name)")
         }
         checks.append(Check(name: "files", value: value(problems), problem: joined(problems)))
+        let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
+        if !aside.isEmpty {
+            let value = "\(aside.joined(separator: ", ")): from a rebuild, in no budget; remove it when you are sure"
+            checks.append(Check(name: "set_aside", value: value))
+        }
         return checks
     }
 
@@ -90,7 +98,9 @@ extension DownloadStore {
                     ? nil
                     : "\(unreadable) cannot be read; each is given up when its URL is downloaded again."),
             .init(
-                name: "blobs", value: odd.isEmpty ? "as recorded" : "\(odd.count) not as recorded",
+                name: "blobs",
+                value: odd.isEmpty
+                    ? "of the sizes recorded ('resumectl verify' reads their bytes)" : "\(odd.count) not as recorded",
                 problem: odd.first.map { "\($0.kind.rawValue): \($0.key ?? $0.detail). \(repair)" }),
         ]
     }

@@ -76,8 +76,9 @@ extension DownloadStore {
             return nil
         }
         // Whatever becomes of the entry now, its next destination may be another one.
-        removeLeftovers(of: entry)
-        let (folder, lastBlocks) = (folder, try await lastBlocks(of: entry))
+        try await Blocking.run { Self.removeLeftovers(of: entry) }
+        let (folder, blocks) = (folder, try await read { connection in try connection.blocks(of: entry.id) })
+        let lastBlocks = Trusted.last(of: entry, among: blocks)
         let trusted: Trusted
         do {
             trusted = try await Blocking.run { try Trusted(entry, in: folder, comparing: lastBlocks) }
@@ -104,23 +105,16 @@ extension DownloadStore {
             return try connection.entry(id: entry.id)
         }
         guard let adopted else { return nil }
+        let known = Set(lastBlocks)
+        let unread = blocks.filter { block in
+            !known.contains(block) && adopted.chunks.contains { $0.range.contains(block.range) }
+        }
         // A folder of that name, which only somebody else can have made, is left: no row names it any more.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
             store: self, lease: lease, entry: adopted, blob: trusted.blob,
-            policy: policy.moving(from: entry.url, to: url))
-    }
-
-    /// The checksums of the last bytes of each part, which a crash is most likely to have harmed.
-    private func lastBlocks(of entry: Entry) async throws -> [Block] {
-        try await read { connection in
-            try entry.chunks.flatMap { chunk in
-                let end = chunk.offset.addingSaturating(chunk.length)
-                return Trusted.last(
-                    try connection.blocks(of: entry.id, endingAfter: max(end - Trusted.comparedLength, chunk.offset))
-                        .filter { $0.offset < end })
-            }
-        }
+            policy: policy.moving(from: entry.url, to: url),
+            damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
 }
 

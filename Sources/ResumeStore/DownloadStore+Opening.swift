@@ -43,7 +43,7 @@ extension Database {
         let isNew = try folder.prepareDatabaseFile(creating: creating)
         let presence = try Presence(in: folder)
         let lock = try WriterLock(in: folder.root)
-        try open {
+        try openGivingUpReserve(of: folder) {
             let connection = try Connection.open(path: folder.databasePath)
             try Schema.prepare(connection, at: folder.path, lock: lock) {
                 // One that is made anew beside blobs was taken away on purpose; one that is empty was not.
@@ -54,6 +54,32 @@ extension Database {
         if isNew { try folder.root.file.synchronize() }
         folder.fillReserve()
         return (folder, presence, lock)
+    }
+
+    /// Opens; on a full disk a second time, with the reserve's place for the log's index.
+    private func openGivingUpReserve(of folder: StoreFolder, _ make: @Sendable () throws -> Connection) throws {
+        do {
+            try open(make)
+        } catch let error as SQLiteError {
+            switch error.code {
+            case .ioError, .full, .cannotOpen: break
+            case .error, .schema:
+                // Statements that never change: it is the file that SQLite cannot make sense of.
+                throw StoreError(
+                    .damaged, "The database at \(folder.path) is damaged: \(error.message).",
+                    advice: "Nothing was erased. \(StoreError.rebuildAdvice)", cause: error)
+            default: throw error
+            }
+            guard try folder.root.space() < StoreFolder.reserveSize else { throw error }
+            folder.giveUpReserve()
+            do {
+                try open(make)
+            } catch is SQLiteError {
+                throw StoreError(
+                    .noSpace, "The file system of \(folder.path) is full: SQLite finds no room for its log.",
+                    advice: "Free some space; what came is kept.", cause: error)
+            }
+        }
     }
 }
 

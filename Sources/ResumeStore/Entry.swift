@@ -24,8 +24,9 @@ public struct Entry: Sendable, Hashable {
 
     /// The row's number: never used twice.
     let id: Int64
-    /// Random, and new with each blob and whenever bytes were given up: a writer that knows another one has lost the
-    /// entry. 0 before the first response.
+    /// Random, and new with each blob and whenever bytes were given up; 0 before the first response.
+    ///
+    /// A writer that knows another one has lost the entry.
     let generation: Int64
     /// Under which start of the machine the bytes were received.
     let bootID: String
@@ -82,8 +83,8 @@ public struct Entry: Sendable, Hashable {
         PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
     }
 
-    /// Bytes from 0 on of which the part that is written next makes it known whether they survive a power loss.
-    var durableEnd: Int64 { chunks.current.map { $0.offset + min($0.durable, $0.length) } ?? 0 }
+    /// Bytes from 0 on that survive a power loss.
+    var durableEnd: Int64 { chunks.durable.contiguousEnd }
 
     /// A generation that nobody else has.
     static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }

@@ -116,7 +116,10 @@ final class ProgressRecorder: Sendable {
 
     private func commit(_ state: inout State) throws -> Int64 {
         KillPoint.reached(.bytesWritten)
-        if let tail = writer.takeTail(upTo: state.heldBack ?? .max) { state.pending.append(tail) }
+        if let tail = writer.recordableTail(upTo: state.heldBack ?? .max) {
+            state.pending.removeAll { $0.offset == tail.offset }
+            state.pending.append(tail)
+        }
         let (part, blocks) = (state.part, state.pending)
         // The end of what is known by its checksum, which more may have followed by now.
         let held = blocks.last?.end ?? state.committed

@@ -74,10 +74,15 @@ final class Synchronizer: Sendable {
     }
 
     /// Takes note of a commit; syncs in the background when enough was written or time has passed since the last one.
-    func advance(to recorded: Int64) {
+    ///
+    /// - Returns: Whether a sync of just that begins.
+    func advance(to recorded: Int64) -> Bool {
         state.withLock { state in
             state.recorded = max(state.recorded, recorded)
+            if case .syncing = state.phase { return false }
             proceed(&state)
+            if case .syncing = state.phase { return state.recorded == recorded }
+            return false
         }
     }
 
@@ -156,7 +161,9 @@ final class Synchronizer: Sendable {
         }
         KillPoint.reached(.blobSynced)
         let isCurrent = try await store.write(durability: .power) { connection in
-            try connection.checkpoint(part, received: held - part.offset, durable: held - part.offset)
+            // It is in use, however long it takes: a kill must not leave it as the one that was used least recently.
+            try connection.setUsed(id: part.id, now: WallClock.milliseconds)
+            return try connection.checkpoint(part, received: held - part.offset, durable: held - part.offset)
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.durableCommitted)
@@ -174,12 +181,25 @@ final class Synchronizer: Sendable {
 /// Runs blocking calls off the cooperative pool, which has a thread a core and no more, and off event loops.
 package enum Blocking {
     private static let queue = DispatchQueue(label: "resume-store.blocking", attributes: .concurrent)
+    /// What may wait for everything else.
+    private static let laterQueue = DispatchQueue(label: "resume-store.later", qos: .utility, attributes: .concurrent)
 
     /// Runs a body that may block.
     ///
     /// - Returns: What it returned.
     /// - Throws: What it threw.
     package static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await run(on: queue, body)
+    }
+
+    /// Does what ``run(_:)`` does when nothing else is to be done.
+    static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await run(on: laterQueue, body)
+    }
+
+    private static func run<Result: Sendable>(
+        on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Swift.Result { try body() }) }
         }

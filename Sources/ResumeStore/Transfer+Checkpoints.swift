@@ -3,7 +3,10 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
     public func checkpoint() throws {
-        try telling { synchronizer.advance(to: try recorder.record()) }
+        try telling {
+            let recorded = try recorder.record()
+            if synchronizer.advance(to: recorded) { writer.sealTail(at: recorded) }
+        }
     }
 
     /// Tells of a sync that failed, which ends the generation, rather than of somebody else.

@@ -32,11 +32,18 @@ extension Transfer {
     /// synced, row removed, blob removed. While somebody else waits for the same download, row and blob stay for him.
     ///
     /// - Parameter destination: The file.
-    /// - Throws: ``StoreError``: `destination`, `noSpace`, `io`, `database`. The download stays complete in the store.
+    /// - Throws: ``StoreError``: `destination`, `noSpace`, `io`, `database`: then the download stays complete in the
+    ///   store. `heldBytesDiffer` where bytes that were held before are not those that were recorded any more: they were
+    ///   dropped, and the next plan asks for them.
     public func deliver(to destination: Destination) async throws {
         try requireOpen()
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         if entry.destination != destination.path { try await setDestination(destination) }
+        if try await !confirmHeld() {
+            throw StoreError(
+                .heldBytesDiffer, damage?.text ?? "What was held is not what was recorded.",
+                advice: "What is damaged was dropped; ask for it again.")
+        }
         if entry.state != .complete || entry.held.length != held { try await seal() }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
             throw StoreError(.misuse, "There is nothing to deliver.")
@@ -47,6 +54,9 @@ extension Transfer {
             file = try blob.status()
         } catch {
             throw StoreError(wrapping: error)
+        }
+        guard file.size >= held else {
+            throw StoreError(.io, "The blob is shorter than what was recorded; it was changed from outside.")
         }
         // A blob may be longer than what counts, after a crash or a body cut in a lie; and after a crash between rename
         // and row it may be the delivered file itself, which is its owner's now. Both are copied, not linked.
@@ -119,7 +129,7 @@ private struct Staging: Sendable {
                 unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
             }
         } catch {
-            guard [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
+            guard [ENOENT, EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
                 throw error
             }
             try blob.copy(to: staging, in: folder, length: length)

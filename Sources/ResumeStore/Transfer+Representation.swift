@@ -104,6 +104,7 @@ extension Transfer {
 
     /// Goes on with a blob, of which the entry says what is held, or without one.
     func begin(with blob: OpenFile?) {
+        if self.blob !== blob { heldCheck = nil }
         self.blob = blob
         let held = entry.held.length
         writer.reset(to: held)
@@ -135,7 +136,7 @@ extension Transfer {
     ///
     /// Read later it might be somebody else's, where locks do not work: under his generation, and with his blob in
     /// place of the one that is being written, which would be recorded and delivered as what it is not.
-    private func take(_ current: Entry?) throws(StoreError) {
+    func take(_ current: Entry?) throws(StoreError) {
         guard let current, current.key == key, current.selection == entry.selection else { throw Self.superseded }
         entry = current
     }

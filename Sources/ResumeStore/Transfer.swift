@@ -24,6 +24,10 @@ public actor Transfer {
     nonisolated let recorder: ProgressRecorder
     nonisolated let synchronizer: Synchronizer
     var isClosed = false
+    /// Compares what was held before; nil where that has ended, or nothing was.
+    var heldCheck: HeldCheck?
+    /// Why some of what was held has been given up, when it was taken over or confirmed; nil where nothing was.
+    public internal(set) var damage: Reason?
     /// On which terms it is continued.
     public private(set) var policy: ResumePolicy
 
@@ -35,8 +39,13 @@ public actor Transfer {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    init(store: DownloadStore, lease: Lease, entry: Entry, blob: OpenFile?, policy: ResumePolicy) {
+    init(
+        store: DownloadStore, lease: Lease, entry: Entry, blob: OpenFile?, policy: ResumePolicy, damage: Reason? = nil,
+        unread: [Block] = []
+    ) {
         self.policy = policy
+        self.damage = damage
+        if let blob, !unread.isEmpty { heldCheck = HeldCheck(of: blob, blocks: unread) }
         key = entry.key
         self.store = store
         self.lease = lease
@@ -92,14 +101,14 @@ public actor Transfer {
         try await noteAbsence(response)
         switch verdict {
         case .append(let continuation):
-            beginBody(continuation, of: response)
+            try beginBody(continuation, of: response)
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
-            beginBody(Verdict.Continuation(whole: representation, reason: reason), of: response)
+            try beginBody(Verdict.Continuation(whole: representation, reason: reason), of: response)
         case .startRange(let continuation):
             try await startOver(with: continuation.representation, reason: continuation.reason)
-            beginBody(continuation, of: response)
+            try beginBody(continuation, of: response)
         case .complete(let representation, let reason):
             try await learn(representation)
             try await store.record(.resumed, key: key, reason: reason, bytes: held)
@@ -119,9 +128,9 @@ public actor Transfer {
         policy = policy.moving(from: entry.url, to: url)
     }
 
-    private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) {
+    private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        writer.begin(BodyWriter.Body(continuation, of: blob))
+        try writer.begin(BodyWriter.Body(continuation, of: blob))
         // A body that its Content-Digest is still to be compared with must not make the whole complete: the process may
         // die in between.
         let hasDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
@@ -165,7 +174,7 @@ public actor Transfer {
             rest = rest.extracting(droppingFirst: Self.pieceSize)
             try telling {
                 let recorded = try recorder.recordIfDue { [weak self] in try await self?.checkpoint() != nil }
-                if let recorded { synchronizer.advance(to: recorded) }
+                if let recorded, synchronizer.advance(to: recorded) { writer.sealTail(at: recorded) }
             }
         }
         return try synchronizer.keepsUp(with: held) && wantsMore
@@ -175,38 +184,6 @@ public actor Transfer {
     ///
     /// Then the rest need not be read.
     public nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
-
-    /// Ends a body.
-    ///
-    /// Where it came whole and its `Content-Digest` is another one, call ``rewind(to:reason:)`` instead.
-    ///
-    /// - Parameter ending: How it ended.
-    /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
-    /// - Throws: ``StoreError``
-    public func endBody(_ ending: BodyEnding) async throws -> Bool {
-        try requireOpen()
-        recorder.holdBack(from: nil)
-        if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil,
-            !body.goesOn
-        {
-            if let length = body.learned {
-                try await learnLength(length)
-            } else if ending != .cut, body.end == nil {
-                try await learnLength(body.position)
-            }
-        }
-        try checkpoint()
-        if entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) { try await closeGap() }
-        return isComplete
-    }
-
-    /// Goes on at the end of a part that what was held has come up to.
-    private func closeGap() async throws {
-        // What was filled is made durable first, since from here on another part is written and synced.
-        try await synchronize()
-        try await reload()
-        begin(with: blob)
-    }
 
     /// How the body of a response ended.
     public enum BodyEnding: Sendable, Hashable {
@@ -221,43 +198,7 @@ public actor Transfer {
     static let superseded = StoreError(
         .superseded, "Somebody else started this download over or removed it meanwhile.", advice: "Run it again.")
 
-    /// Ends the transfer and lets the next one work on the entry.
-    func release() {
-        isClosed = true
-        lease = nil
-        // An open file keeps its blocks, also when the collector has removed its name.
-        writer.end()
-        recorder.stop()
-        synchronizer.reset(to: entry, blob: nil)
-        blob = nil
-    }
-
     func requireOpen() throws(StoreError) {
         if isClosed { throw StoreError(.misuse, "The transfer is closed.") }
-    }
-
-    /// Lets go of the entry as it is recorded, without a word to the database.
-    ///
-    /// For where that cannot be had: then ``close()`` would only wait for it once more.
-    package func letGo() {
-        if !isClosed { release() }
-    }
-
-    /// Lets go of the entry: records what is held, and removes an entry of which nothing is.
-    ///
-    /// - Throws: ``StoreError``; the lease is given back all the same.
-    public func close() async throws {
-        guard !isClosed else { return }
-        defer { release() }
-        isClosed = true
-        // What these failed with shows in the checkpoint, or was told before.
-        try? await synchronizer.finish()
-        try checkpoint()
-        // A clean stop loses nothing to a later power cut.
-        if held > 0 { try? await synchronize() }
-        guard receivedBytes == 0, !isComplete, !entry.isPinned else { return }
-        let entry = entry
-        let blobs = try await store.write { connection in try connection.remove(entry) }
-        try store.removeBlobs(blobs)
     }
 }

@@ -14,13 +14,18 @@ struct Trusted {
     /// How many bytes at the end of each part are read and compared with their checksums.
     static let comparedLength: Int64 = 4 << 20
 
-    /// The last blocks that together are not longer than rows of the store's own can make them: planted ones must not
-    /// keep a download waiting.
-    static func last(_ blocks: [Block]) -> [Block] {
-        var length: Int64 = 0
-        return blocks.reversed().prefix { block in
-            length = length.addingSaturating(block.length)
-            return length <= 8 * comparedLength
+    /// The checksums of the last bytes of each part, which a crash is most likely to have harmed.
+    ///
+    /// Not many times longer than that in all, whatever rows somebody planted: a download waits for them.
+    static func last(of entry: Entry, among blocks: [Block]) -> [Block] {
+        let chunks = entry.bootID == BootIdentifier.current ? entry.chunks : entry.chunks.durable
+        return chunks.flatMap { chunk in
+            var length: Int64 = 0
+            let start = max(chunk.range.upperBound - comparedLength, chunk.offset)
+            return blocks.reversed().filter { $0.end > start && $0.offset < chunk.range.upperBound }.prefix { block in
+                length = length.addingSaturating(block.length)
+                return length <= 8 * comparedLength
+            }
         }
     }
 
@@ -43,8 +48,13 @@ struct Trusted {
             return
         }
         let status = try file.status()
-        // A complete blob that is somebody's file as well (a crash between rename and row) may have been edited.
-        let isForeign = entry.state == .complete && status.links > 1 && status.modifiedAt > entry.usedAt
+        // A blob that is somebody's file as well (a crash between rename and row) may have been edited, and must never
+        // be written to.
+        let isShared = status.links > 1
+        let isForeign = isShared && (entry.state == .partial || status.modifiedAt > entry.usedAt)
+        // Parts of another blob: the first one's is the entry's.
+        chunks = chunks.filter { $0.path == path }
+        abandoned = paths.filter { $0 != name }
         if entry.bootID != BootIdentifier.current {
             chunks = chunks.durable
             reason = .unsyncedLost
@@ -54,14 +64,11 @@ struct Trusted {
             chunks = chunks.removing(size..<end)
             reason = .blobShort
         }
-        // Parts of another blob: the first one's is the entry's.
-        chunks = chunks.filter { $0.path == path }
-        abandoned = paths.filter { $0 != name }
         let held = chunks
         let damaged = try file.damaged(
             among: blocks.filter { block in held.contains { $0.range.contains(block.range) } })
         for block in damaged {
-            chunks = chunks.removing(block.range)
+            chunks = isShared ? [] : chunks.removing(block.range)
             reason = .blockDamaged(block.range)
         }
         if chunks.heldBytes > 0 || entry.totalBytes == 0 {

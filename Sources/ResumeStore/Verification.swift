@@ -110,15 +110,16 @@ extension DownloadStore {
     /// - Returns: Whether it could be had; false where somebody works on it.
     private func repair(_ entry: Entry, keeping intact: [Entry.Chunk]) async throws -> Bool {
         let leases = try leaseFile()
-        return try await write { connection in
-            guard try leases.tryLock(entry.id) else { return false }
+        let blobs: [BlobName]? = try await write { connection in
+            guard try leases.tryLock(entry.id) else { return nil }
             guard let current = try connection.entry(id: entry.id), current.generation == entry.generation else {
-                return true
+                return []
             }
+            var blobs: [BlobName] = []
             if intact.heldBytes > 0 {
                 _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in intact }
             } else {
-                _ = try connection.remove(current)
+                blobs = try connection.remove(current)
             }
             try connection.record(
                 Event(
@@ -126,8 +127,10 @@ extension DownloadStore {
                     reason: Reason(
                         code: .init(rawValue: "repaired"), text: "verify dropped what was not as recorded."),
                     bytes: current.receivedBytes - intact.heldBytes))
-            return true
+            return blobs
         }
+        try removeBlobs(blobs ?? [])
+        return blobs != nil
     }
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
@@ -173,7 +176,8 @@ private struct BlobState {
                 intact = []
                 continue
             }
-            let size = try file.status().size
+            let status = try file.status()
+            let size = status.size
             let end = entry.chunks.filter { $0.path == path }.map(\.range.upperBound).max() ?? 0
             if size < end {
                 found.append((.blobShort, "\(path) has \(size) bytes of \(end)"))
@@ -183,7 +187,8 @@ private struct BlobState {
             let there = blocks.filter { block in held.contains { $0.range.contains(block.range) } }
             for block in try file.damaged(among: there, isCancelled: isCancelled) {
                 found.append((.blockDamaged, "\(path), bytes \(block.offset) to \(block.end - 1)"))
-                intact = intact.removing(block.range)
+                // A file that is somebody else's as well (a crash between rename and row) is never written to again.
+                intact = status.links > 1 ? [] : intact.removing(block.range)
             }
         }
     }

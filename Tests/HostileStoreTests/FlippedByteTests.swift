@@ -30,10 +30,10 @@ struct FlippedByteTests {
                     ["list"], ["log"], ["doctor"], ["verify", "--repair"], ["gc", "--max-size", "1"],
                     ["purge", "--all"],
                 ] {
-                    let status = await Self.run(command, victim)
+                    let (status, errors) = await Self.run(command, victim)
                     statuses[status, default: 0] += 1
                     let allowed: Set<ResumeCommands.ExitStatus> = [.success, .refused, .damaged, .notFound]
-                    #expect(allowed.contains(status), "group \(group), seed \(seed): \(command): \(status)")
+                    #expect(allowed.contains(status), "group \(group), seed \(seed): \(command): \(errors)")
                 }
                 for name in blobs where !Files.exists("\(victim.store)/blobs/\(name)") {
                     try await Shell.run("cp", "-a", "\(copy)/\(name)", "\(victim.store)/blobs/\(name)")
@@ -45,9 +45,14 @@ struct FlippedByteTests {
         }
     }
 
-    private static func run(_ arguments: [String], _ victim: Victim) async -> ResumeCommands.ExitStatus {
+    private static func run(
+        _ arguments: [String], _ victim: Victim
+    ) async -> (status: ResumeCommands.ExitStatus, errors: String) {
+        let errors = Mutex("")
         let context = CommandContext(
-            output: { _ in }, errors: { _ in }, environment: ["RESUMECTL_STORE": victim.store])
-        return await ResumeCtl.run(arguments, in: context)
+            output: { _ in }, errors: { text in errors.withLock { $0 += text } },
+            environment: ["RESUMECTL_STORE": victim.store])
+        let status = await ResumeCtl.run(arguments, in: context)
+        return (status, errors.withLock { $0 })
     }
 }

@@ -18,7 +18,8 @@ struct DamageTests {
     ) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(held, of: server, in: store)
+            // In two visits, so that a block ends between them.
+            for end in [4_000_000, held] { try await TransferTests.leave(end, of: server, in: store) }
             let path = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
             try flip(offsets, in: path)
             try await body(store, folder)
@@ -61,15 +62,15 @@ struct DamageTests {
 
     @Test("verify finds each changed byte, --repair drops its block only, and just that is fetched again")
     func middle() async throws {
-        try await Self.withDamage(at: [2_000_000, 4_900_000]) { store, folder in
+        try await Self.withDamage(at: [3_500_000]) { store, folder in
             let found = try await store.verify()
-            #expect(found.map(\.kind) == [.blockDamaged, .blockDamaged])
+            #expect(found.map(\.kind) == [.blockDamaged])
             #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == Int64(Self.held))
             #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
             #expect(try await store.verify().isEmpty)
             let entry = try #require(try await store.entry(key: TransferTests.url))
             #expect(entry.chunks.count >= 2)
-            #expect(entry.receivedBytes > Self.held - 2 * (1 << 20) && entry.receivedBytes < Self.held)
+            #expect(entry.receivedBytes > Self.held - 5_000_000 / 2 - 1_100_000 && entry.receivedBytes < Self.held)
             #expect(try await store.totals().receivedBytes == entry.receivedBytes)
             let asked = try await Self.finish(store, folder)
             // Each with 4 KiB before it that are compared.
@@ -98,18 +99,18 @@ struct DamageTests {
     func onResuming() async throws {
         try await Self.withDamage(at: [4_500_000]) { store, folder in
             let transfer = try await TransferTests.begin(store)
-            #expect(await transfer.partial.length > 3_000_000)
+            #expect(await transfer.partial.length > 2_000_000)
             #expect(await transfer.partial.length < 4_500_001)
             try await transfer.close()
             #expect(try await store.events(key: TransferTests.url).last?.kind == .damaged)
             #expect(try await store.verify().isEmpty)
-            #expect(try await Self.finish(store, folder).count == 2)
+            #expect(try await Self.finish(store, folder).count == 1)
         }
     }
 
     @Test("A gap survives: a stop within it, a stop behind it, and a new start of the machine")
     func gapStays() async throws {
-        try await Self.withDamage(at: [1_200_000]) { store, folder in
+        try await Self.withDamage(at: [3_500_000]) { store, folder in
             _ = try await store.verify(repairing: true)
             let first = try await TransferTests.begin(store)
             let (start, end) = (await first.partial.length, try #require(await first.partial.nextHeld))
@@ -132,7 +133,7 @@ struct DamageTests {
 
     @Test("A server that answers a gap with the whole is read up to its end, and no further")
     func wholeForGap() async throws {
-        try await Self.withDamage(at: [1_200_000]) { store, folder in
+        try await Self.withDamage(at: [3_500_000]) { store, folder in
             _ = try await store.verify(repairing: true)
             let transfer = try await TransferTests.begin(store)
             let end = try #require(await transfer.partial.nextHeld)
@@ -154,7 +155,7 @@ struct DamageTests {
             let sums = "SELECT count(*) || ' ' || ifnull(sum(length), 0) FROM block"
             let connection = try Connection.open(path: folder["store/store.sqlite"])
             let before = try #require(try connection.text(sums)).split(separator: " ").compactMap { Int($0) }
-            #expect(before[0] >= 4 && before[1] == Self.held)
+            #expect(before[0] >= 2 && before[1] == Self.held)
             _ = try await store.purge { _ in true }
             #expect(try connection.text(sums) == "0 0")
         }

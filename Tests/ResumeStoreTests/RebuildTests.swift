@@ -21,9 +21,12 @@ struct RebuildTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in names {
-                let transfer = try await store.begin(try DownloadURL(url(name)))
-                try await server(name).fill(transfer, upTo: held, piece: 50_000)
-                try await transfer.close()
+                // Two blocks each.
+                for end in [held / 2, held] {
+                    let transfer = try await store.begin(try DownloadURL(url(name)))
+                    try await server(name).fill(transfer, upTo: end, piece: 50_000)
+                    try await transfer.close()
+                }
             }
             await store.close()
             try await body(folder)
@@ -91,7 +94,10 @@ struct RebuildTests {
     func most() async throws {
         try await Self.withStore { folder in
             // Checksums and parts are proved; who cannot be proved is lost, and his blob set aside.
-            try TransferTests.sql(folder, "DELETE FROM block WHERE download <= 2; PRAGMA wal_checkpoint(TRUNCATE)")
+            try TransferTests.sql(
+                folder,
+                "DELETE FROM block WHERE download IN (SELECT id FROM download ORDER BY id LIMIT 2); PRAGMA wal_checkpoint(TRUNCATE)"
+            )
             try TransferTests.sql(folder, "CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE)")
             let report = try await DownloadStore.rebuild(at: folder["store"])
             #expect(report.saved.count == 4 && report.lost.count == 2)

@@ -28,7 +28,11 @@ enum Checksum {
 extension OpenFile {
     /// The blocks whose bytes are not what was recorded, or are not there.
     ///
-    /// - Parameter isCancelled: Asked between two blocks.
+    /// - Parameters:
+    ///   - blocks: What was recorded.
+    ///   - isCancelled: Asked between two blocks.
+    /// - Returns: Those that are not there as they should be.
+    /// - Throws: ``SystemError``
     func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
         defer { unsafe buffer.deallocate() }

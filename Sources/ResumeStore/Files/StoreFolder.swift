@@ -12,13 +12,18 @@ internal import Glibc
 struct StoreFolder: Sendable {
     static let databaseName = "store.sqlite"
     static let reserveName = "reserve"
+    /// What a rebuild makes before it takes the database's place.
+    static let rebuiltName = "rebuilt.sqlite"
+    /// What the names of folders begin with that a rebuild sets things aside in.
+    static let asidePrefix = "aside-"
     /// The files of a store beside its blobs.
     static let fileNames = [
         databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", "leases",
         "waiters", reserveName,
     ]
-    /// Given up when the file system is full, so that rows can be deleted; that needs a few pages of log.
-    static let reserveSize: Int64 = 256 * 1024
+    /// Given up when the file system is full, so that rows can be deleted: that needs a page of log for some 150 rows,
+    /// and an entry of 16 GiB has 8,000 checksums.
+    static let reserveSize: Int64 = 1 << 20
 
     let path: String
     let root: Folder
@@ -92,7 +97,17 @@ struct StoreFolder: Sendable {
                     advice: "Move it away, or name another folder for the store.")
             }
         }
+        guard try root.status(of: Self.rebuiltName) == nil else {
+            throw StoreError(
+                .damaged, "A rebuild of \(path) has not come to its end.",
+                advice: "Run 'resumectl doctor --rebuild' again; nothing was erased.")
+        }
         guard try root.status(of: Self.databaseName) == nil else { return false }
+        guard try !blobs.names().contains(where: { BlobName(fileName: $0) != nil }) else {
+            throw StoreError(
+                .damaged, "The database at \(path) is gone, but there are blobs.",
+                advice: "Nothing was erased. \(StoreError.rebuildAdvice)")
+        }
         guard creating else { throw StoreError(.noStore, "There is no store at \(path).") }
         do {
             // SQLite gives its log and index files the permissions of this one.

@@ -16,8 +16,12 @@ extension Connection {
     /// Gives an entry other parts, fewer bytes than before, under a new generation, so that nobody who knows the old
     /// one claims them again.
     ///
-    /// - Parameter change: What is left of the parts that are there.
+    /// - Parameters:
+    ///   - id: The entry's number.
+    ///   - generation: The one that it must have.
+    ///   - change: What is left of the parts that are there.
     /// - Returns: Whether the generation was the entry's.
+    /// - Throws: `SQLiteError`
     borrowing func reduceChunks(
         of id: Int64, generation: Int64, _ change: ([Entry.Chunk]) -> [Entry.Chunk]
     ) throws -> Bool {
@@ -45,27 +49,30 @@ extension Connection {
         }
         try run(
             """
-            DELETE FROM block WHERE download = ?1 AND NOT EXISTS (
-                SELECT 1 FROM chunk WHERE chunk.download = ?1 AND block.first_byte >= chunk.first_byte
-                    AND block.first_byte + block.length <= chunk.first_byte + chunk.received)
+            DELETE FROM block WHERE download = ?1 AND first_byte + length > ifnull((
+                SELECT first_byte + received FROM chunk WHERE download = ?1 AND chunk.first_byte <= block.first_byte
+                ORDER BY chunk.first_byte DESC LIMIT 1), -1)
             """, .integer(id))
         try run("UPDATE store SET received = received + ?", .integer(chunks.heldBytes &- before))
     }
 
-    /// The checksums of an entry in order of their offsets, those that end behind an offset.
-    borrowing func blocks(of id: Int64, endingAfter offset: Int64 = 0) throws -> [Block] {
-        try rows(
-            """
-            SELECT first_byte, length, crc32c FROM block WHERE download = ? AND first_byte + length > ?
-            ORDER BY first_byte
-            """, .integer(id), .integer(offset)
+    /// The checksums of an entry in order of their offsets, none over another: so that together they are not longer than
+    /// what is held, whatever rows somebody planted.
+    borrowing func blocks(of id: Int64) throws -> [Block] {
+        var end: Int64 = 0
+        return try rows(
+            "SELECT first_byte, length, crc32c FROM block WHERE download = ? ORDER BY first_byte", .integer(id)
         ) { row in
             guard let offset = row.integer(0), let length = row.integer(1), let checksum = row.integer(2),
                 (0...Self.largest).contains(offset), (1...Self.largest).contains(length),
                 let checksum = UInt32(exactly: checksum)
             else { return nil }
             return Block(offset: offset, length: length, checksum: checksum)
-        }.compactMap { $0 }
+        }.compactMap { $0 }.filter { block in
+            guard block.offset >= end else { return false }
+            end = block.end
+            return true
+        }
     }
 
     /// Puts an entry of another database into this one, under its number.

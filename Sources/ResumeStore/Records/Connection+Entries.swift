@@ -37,7 +37,7 @@ extension Connection {
         return try self.rows("SELECT \(Self.columns) FROM download ORDER BY used_at, id") { Self.entry($0) }
             .compactMap { entry in
                 guard var entry else { return nil }
-                entry.chunks = chunks[entry.id] ?? []
+                entry.chunks = (chunks[entry.id] ?? []).disjoint
                 return entry
             }
     }
@@ -49,7 +49,7 @@ extension Connection {
             SELECT path, first_byte, received, durable FROM chunk WHERE download = ? AND generation = ?
             ORDER BY first_byte
             """, .integer(entry.id), .integer(entry.generation)
-        ) { Self.chunk($0, from: 0) }.compactMap { $0 }
+        ) { Self.chunk($0, from: 0) }.compactMap { $0 }.disjoint
         return entry
     }
 

@@ -37,7 +37,7 @@ extension Connection {
     /// - Parameters:
     ///   - part: The part that was written.
     ///   - received: How many of its bytes survive the process.
-    ///   - durable: How many of its bytes survive a power loss; 0 leaves that as it is.
+    ///   - durable: How many of its bytes survive a power loss, with all parts before it; 0 leaves that as it is.
     ///   - blocks: The checksums of what has come since the last time.
     /// - Returns: Whether the generation still is the entry's.
     /// - Throws: `SQLiteError`
@@ -52,8 +52,14 @@ extension Connection {
         guard let before else { return false }
         let after = max(before, received)
         try run(
-            "UPDATE chunk SET received = ?, durable = max(durable, ?) WHERE download = ? AND first_byte = ?",
-            .integer(after), .integer(min(durable, after)), .integer(part.id), .integer(part.offset))
+            "UPDATE chunk SET received = ?1, durable = min(max(durable, ?2), ?1) WHERE download = ?3 AND first_byte = ?4",
+            .integer(after), .integer(durable), .integer(part.id), .integer(part.offset))
+        // What was synced has all parts before this one, which adjoin it and are full.
+        if durable > 0, part.offset > 0 {
+            try run(
+                "UPDATE chunk SET durable = received WHERE download = ? AND first_byte < ? AND generation = ?",
+                .integer(part.id), .integer(part.offset), .integer(part.generation))
+        }
         for block in blocks { try insert(block, of: part.id) }
         if after != before { try run("UPDATE store SET received = received + ?", .integer(after - before)) }
         return true
@@ -64,6 +70,11 @@ extension Connection {
         try run(
             "UPDATE download SET complete_length = ? WHERE id = ? AND generation = ?", .integer(length), .integer(id),
             .integer(generation))
+    }
+
+    /// Remembers that an entry is worked on.
+    borrowing func setUsed(id: Int64, now: Int64) throws {
+        try run("UPDATE download SET used_at = ? WHERE id = ?", .integer(now), .integer(id))
     }
 
     /// Remembers since when the server says that there is no such resource, or forgets it.

@@ -1,0 +1,74 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// How a body and a transfer end.
+extension Transfer {
+    /// Ends a body.
+    ///
+    /// Where it came whole and its `Content-Digest` is another one, call ``rewind(to:reason:)`` instead.
+    ///
+    /// - Parameter ending: How it ended.
+    /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
+    /// - Throws: ``StoreError``
+    public func endBody(_ ending: BodyEnding) async throws -> Bool {
+        try requireOpen()
+        recorder.holdBack(from: nil)
+        if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil,
+            !body.goesOn
+        {
+            if let length = body.learned {
+                try await learnLength(length)
+            } else if ending != .cut, body.end == nil {
+                try await learnLength(body.position)
+            }
+        }
+        try checkpoint()
+        if entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) { try await closeGap() }
+        return isComplete
+    }
+
+    /// Goes on at the end of a part that what was held has come up to.
+    private func closeGap() async throws {
+        // What was filled is made durable first, since from here on another part is written and synced.
+        try await synchronize()
+        try await reload()
+        begin(with: blob)
+    }
+
+    /// Ends the transfer and lets the next one work on the entry.
+    func release() {
+        isClosed = true
+        lease = nil
+        heldCheck = nil
+        // An open file keeps its blocks, also when the collector has removed its name.
+        writer.end()
+        recorder.stop()
+        synchronizer.reset(to: entry, blob: nil)
+        blob = nil
+    }
+
+    /// Lets go of the entry as it is recorded, without a word to the database.
+    ///
+    /// For where that cannot be had: then ``close()`` would only wait for it once more.
+    package func letGo() {
+        if !isClosed { release() }
+    }
+
+    /// Lets go of the entry: records what is held, and removes an entry of which nothing is.
+    ///
+    /// - Throws: ``StoreError``; the lease is given back all the same.
+    public func close() async throws {
+        guard !isClosed else { return }
+        defer { release() }
+        isClosed = true
+        // What these failed with shows in the checkpoint, or was told before.
+        try? await synchronizer.finish()
+        try checkpoint()
+        // A clean stop loses nothing to a later power cut.
+        if held > 0 { try? await synchronize() }
+        guard receivedBytes == 0, !isComplete, !entry.isPinned else { return }
+        let entry = entry
+        let blobs = try await store.write { connection in try connection.remove(entry) }
+        try store.removeBlobs(blobs)
+    }
+}

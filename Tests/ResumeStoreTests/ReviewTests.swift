@@ -1,0 +1,187 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeSQLite
+import ResumeStore
+import TestSupport
+import Testing
+
+/// What a review of gaps, checksums and rebuilding found.
+@Suite(.timeLimit(.minutes(2)))
+struct ReviewTests {
+    private static let server = HonestServer(sampleBytes(3_000_000))
+
+    /// A store that holds everything of a file, in parts as rows say it.
+    private static func withParts(
+        _ sql: String, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer)
+            try await transfer.close()
+            try TransferTests.sql(folder, sql)
+            try await body(store, folder)
+            await store.close()
+        }
+    }
+
+    private static func deliver(_ store: DownloadStore, to path: String) async throws {
+        let transfer = try await TransferTests.begin(store)
+        for _ in 0..<5 where await !transfer.isComplete { try await server.fill(transfer) }
+        try await transfer.deliver(to: Destination(checking: path))
+    }
+
+    @Test("A part before the last one that is not durable is synced before the whole is called so")
+    func durableParts() async throws {
+        let split = """
+            UPDATE download SET state = 'partial'; UPDATE chunk SET received = 1500000, durable = 1000000;
+            INSERT INTO chunk (download, first_byte, path, received, durable, generation)
+            SELECT download, 1500000, path, 1500000, 1500000, generation FROM chunk;
+            """
+        try await Self.withParts(split) { store, folder in
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.isComplete)
+            try await transfer.close()
+            let entry = try #require(try await store.entry(key: TransferTests.url))
+            #expect(entry.durableBytes == 3_000_000, "a clean stop loses nothing to a power cut")
+            // As a power cut leaves it, had that been a lie, is for the sweep to find; here only what is claimed.
+            #expect(entry.chunks.allSatisfy { $0.durable == $0.length })
+        }
+    }
+
+    @Test("Parts that lie over one another are not believed", arguments: [10, 2_999_999])
+    func overlappingParts(offset: Int) async throws {
+        let planted = """
+            INSERT INTO chunk (download, first_byte, path, received, durable, generation)
+            SELECT download, \(offset), path, 100, 100, generation FROM chunk;
+            """
+        try await Self.withParts(planted) { store, folder in
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try await Shell.run("truncate", "-s", "2000000", folder["store/blobs/\(name)"])
+            _ = try await store.verify(repairing: true)
+            try await Self.deliver(store, to: folder["out"])
+            let isRight = try Files.bytes(folder["out"]) == Self.server.content
+            #expect(isRight)
+        }
+    }
+
+    @Test("A delivered file that is still the store's blob is never written to, also after a repair")
+    func sharedFile() async throws {
+        try await Self.withParts("SELECT 1") { store, folder in
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            // As a death between rename and row leaves it; and its owner has edited it.
+            try await Shell.run("ln", folder["store/blobs/\(name)"], folder["delivered"])
+            try await Shell.run("dd", "if=/dev/zero", "of=\(folder["delivered"])", "bs=1000", "count=1", "conv=notrunc")
+            let edited = try Files.bytes(folder["delivered"])
+            _ = try await store.verify(repairing: true)
+            try await Self.deliver(store, to: folder["out"])
+            #expect(try Files.bytes(folder["delivered"]) == edited)
+            let isRight = try Files.bytes(folder["out"]) == Self.server.content
+            #expect(isRight)
+        }
+    }
+
+    @Test("A plan that is used twice writes nothing twice, and claims no byte that did not come")
+    func stalePlan() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(100_000, of: Self.server, in: store)
+            let transfer = try await TransferTests.begin(store)
+            let plan = await transfer.plan()
+            let (head, body) = Self.server.answer(plan.fields)
+            for end in [200_000, 150_000] {
+                _ = try await transfer.receive(head, to: plan)
+                try await transfer.write(Array(Self.server.content[body.lowerBound..<end]))
+                _ = try await transfer.endBody(.cut)
+                #expect(await transfer.partial.length == 200_000)
+            }
+            try await Self.server.fill(transfer)
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == Self.server.content
+            #expect(isRight)
+        }
+    }
+
+    @Test("A changed byte far before the end is found before delivery, and fetched again")
+    func farBack() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(12_000_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(11_000_000, of: server, in: store)
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try await Shell.run(
+                "dd", "if=/dev/zero", "of=\(folder["store/blobs/\(name)"])", "bs=1", "seek=3500000", "count=3",
+                "conv=notrunc")
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer)
+            #expect(await transfer.isComplete)
+            await #expect(throws: StoreError(.heldBytesDiffer, "")) {
+                try await transfer.deliver(to: Destination(checking: folder["out"]))
+            }
+            #expect(!Files.exists(folder["out"]))
+            #expect(await transfer.partial.nextHeld != nil)
+            for _ in 0..<3 where await !transfer.isComplete { try await server.fill(transfer) }
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == server.content
+            #expect(isRight)
+        }
+    }
+
+    @Test("A database that another program holds is not damaged: nothing is rebuilt")
+    func heldByAnother() async throws {
+        try await Self.withParts("SELECT 1") { store, folder in
+            await store.close()
+            let other = try Connection.open(path: folder["store/store.sqlite"])
+            try other.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+            await #expect(throws: StoreError(.busy, "")) { _ = try await DownloadStore.rebuild(at: folder["store"]) }
+            try other.execute("ROLLBACK")
+            #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
+        }
+    }
+
+    @Test("An index that is damaged stops no rebuild: of two rows with one key the better one is saved")
+    func damagedIndex() async throws {
+        try await Self.withParts("SELECT 1") { store, folder in
+            await store.close()
+            // The same key twice, as a lost entry of the index allows it.
+            try await Shell.run(
+                "sqlite3", folder["store/store.sqlite"],
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = replace(sql, 'TEXT NOT NULL UNIQUE', 'TEXT NOT NULL')
+                    WHERE name = 'download';
+                DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_download_1';
+                """)
+            try TransferTests.sql(
+                folder,
+                """
+                INSERT INTO download (key, url, created_at, used_at, boot_id) SELECT key, url, 1, 1, 'x' FROM download;
+                PRAGMA wal_checkpoint(TRUNCATE);
+                """)
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved == [TransferTests.url] && report.savedBytes == 3_000_000)
+            let again = try await DownloadStore.open(at: folder["store"])
+            try await Self.deliver(again, to: folder["out"])
+            await again.close()
+        }
+    }
+
+    @Test("A database that is gone beside blobs is damage, not a new store")
+    func databaseGone() async throws {
+        try await Self.withParts("SELECT 1") { store, folder in
+            await store.close()
+            for name in try Files.names(in: folder["store"]) where name.hasPrefix("store.sqlite") {
+                try FileManager.default.removeItem(atPath: folder["store/\(name)"])
+            }
+            for creates in [true, false] {
+                await #expect(throws: StoreError(.damaged, "")) {
+                    _ = try await DownloadStore.open(at: folder["store"], creating: creates)
+                }
+            }
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.asideBlobs == 1)
+            await (try DownloadStore.open(at: folder["store"])).close()
+        }
+    }
+}
