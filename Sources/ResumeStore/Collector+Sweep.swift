@@ -80,6 +80,9 @@ extension DownloadStore {
         return removed
     }
 
+    /// How much the log and the database grow, at most, while a download is written to a disk with nothing to spare.
+    private static let roomForRecords: Int64 = 1 << 20
+
     /// Makes room for a download before its first byte is written: on the disk, and in the budget.
     ///
     /// - Throws: ``StoreError`` with `noSpace` where the disk has none even without the idle entries. Being over
@@ -87,9 +90,10 @@ extension DownloadStore {
     func makeRoom(for length: Int64, except id: Int64) async throws {
         let free = try freeSpace()
         let total = try await totals().receivedBytes
-        let deficit = length > free ? length - free : 0
         // Nothing is given up for what does not fit all the same.
-        let canFit = deficit <= total
+        let canFit = length <= free.addingSaturating(total)
+        // What is recorded needs room beside the bytes.
+        let deficit = max(length.addingSaturating(Self.roomForRecords) - free, 0)
         // What is larger than the whole budget is an exception to it, not a reason to lose everything else.
         let share = length > configuration.maximumSize ? 0 : length
         let allowed = min(max(configuration.maximumSize - share, 0), max(total - deficit, 0))
