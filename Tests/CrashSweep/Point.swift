@@ -73,7 +73,7 @@ struct PointVisit {
     /// What is asked for again to be compared.
     private static let overlap: Int64 = 4096
     /// What is left free where the disk is to be full.
-    private static let freeSpace: Int64 = 3 << 19
+    private static let freeSpace: Int64 = 9 << 18
 
     init(_ worker: Worker, _ point: Point) {
         self.worker = worker
