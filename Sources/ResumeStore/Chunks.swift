@@ -1,13 +1,43 @@
+/// Bytes that lie together in a blob.
+protocol Extent {
+    /// Where they begin.
+    var offset: Int64 { get }
+    /// How many there are.
+    var length: Int64 { get }
+}
+
+extension Extent {
+    /// Where they end, excluded; the numbers of a planted row do not trap.
+    var end: Int64 { offset.addingSaturating(length) }
+
+    /// Where they lie.
+    var range: Range<Int64> { offset..<max(offset, end) }
+}
+
+extension Array where Element: Extent {
+    /// Those, in order of their offsets, that do not lie over an earlier one, which nobody but a planted row has.
+    var disjoint: [Element] {
+        var end: Int64 = 0
+        return filter { extent in
+            guard extent.offset >= end else { return false }
+            end = extent.range.upperBound
+            return true
+        }
+    }
+}
+
+extension Entry.Chunk: Extent {}
+
 /// What is held of one blob, as parts in order of their offsets.
 extension [Entry.Chunk] {
     /// Where the part ends that begins at the first byte, with what adjoins it.
-    var contiguousEnd: Int64 { current.map { $0.offset.addingSaturating($0.length) } ?? 0 }
+    var contiguousEnd: Int64 { current?.end ?? 0 }
 
     /// The part that is written next: the last one of those that follow one another from the first byte on.
     var current: Entry.Chunk? {
         var current: Entry.Chunk?
         for chunk in self {
-            guard chunk.offset == (current.map { $0.offset.addingSaturating($0.length) } ?? 0) else { break }
+            guard chunk.offset == (current?.end ?? 0) else { break }
             current = chunk
         }
         return current
@@ -16,16 +46,6 @@ extension [Entry.Chunk] {
     /// Where bytes are held again after the first gap that lies at or behind an offset; nil where none is.
     func nextHeld(after offset: Int64) -> Int64? {
         first { $0.offset > offset && $0.length > 0 }?.offset
-    }
-
-    /// Without parts that lie over another one, which nobody but a planted row has.
-    var disjoint: [Entry.Chunk] {
-        var end: Int64 = 0
-        return filter { chunk in
-            guard chunk.offset >= end else { return false }
-            end = chunk.range.upperBound
-            return true
-        }
     }
 
     /// How many bytes there are.
@@ -43,7 +63,7 @@ extension [Entry.Chunk] {
     /// What is left without a range: a part in which it lies becomes two.
     func removing(_ range: Range<Int64>) -> [Entry.Chunk] {
         flatMap { chunk -> [Entry.Chunk] in
-            let end = chunk.offset.addingSaturating(chunk.length)
+            let end = chunk.end
             let durableEnd = chunk.offset.addingSaturating(chunk.durable)
             guard range.lowerBound < end, range.upperBound > chunk.offset, !range.isEmpty else { return [chunk] }
             var before = chunk

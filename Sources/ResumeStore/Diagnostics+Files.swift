@@ -83,8 +83,9 @@ extension DownloadStore {
         let findings = try await verify(readsBytes: false)
         let damage = findings.filter { $0.kind == .database }
         let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
-        let readable = Int64(try await entries().count)
-        let rows = try await read { connection in try connection.integer("SELECT count(*) FROM download") ?? 0 }
+        let (readable, rows) = try await read { connection in
+            (Int64(try connection.entries().count), try connection.integer("SELECT count(*) FROM download") ?? 0)
+        }
         let unreadable = max(rows - readable, 0)
         return [
             .init(

@@ -63,7 +63,10 @@ extension DownloadStore {
     private func adopt(
         _ lease: Lease, key: String, url: DownloadURL, selection: RangeSelection?, policy: ResumePolicy
     ) async throws -> Transfer? {
-        guard let entry = try await read({ connection in try connection.entry(id: lease.id) }) else {
+        let (found, blocks) = try await read { connection in
+            (try connection.entry(id: lease.id), try connection.blocks(of: lease.id))
+        }
+        guard let entry = found else {
             // Gone; or there and unreadable, and then of no use to anyone.
             try await write { connection in _ = try connection.removeRow(lease.id) }
             return nil
@@ -77,7 +80,7 @@ extension DownloadStore {
         }
         // Whatever becomes of the entry now, its next destination may be another one.
         try await Blocking.run { Self.removeLeftovers(of: entry) }
-        let (folder, blocks) = (folder, try await read { connection in try connection.blocks(of: entry.id) })
+        let folder = folder
         let lastBlocks = Trusted.last(of: entry, among: blocks)
         let trusted: Trusted
         do {
@@ -106,9 +109,7 @@ extension DownloadStore {
         }
         guard let adopted else { return nil }
         let known = Set(lastBlocks)
-        let unread = blocks.filter { block in
-            !known.contains(block) && adopted.chunks.contains { $0.range.contains(block.range) }
-        }
+        let unread = blocks.within(adopted.chunks).filter { !known.contains($0) }
         // A folder of that name, which only somebody else can have made, is left: no row names it any more.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(

@@ -45,10 +45,7 @@ extension Database {
         let lock = try WriterLock(in: folder.root)
         try openGivingUpReserve(of: folder) {
             let connection = try Connection.open(path: folder.databasePath)
-            try Schema.prepare(connection, at: folder.path, lock: lock) {
-                // One that is made anew beside blobs was taken away on purpose; one that is empty was not.
-                try !isNew && folder.blobs.names().contains { BlobName(fileName: $0) != nil }
-            }
+            try Schema.prepare(connection, at: folder.path, lock: lock) { try folder.hasBlobs() }
             return connection
         }
         if isNew { try folder.root.file.synchronize() }

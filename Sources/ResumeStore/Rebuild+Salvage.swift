@@ -66,7 +66,7 @@ extension Rebuild {
             return nil
         }
         let held = entry.chunks
-        let covered = blocks.filter { block in held.contains { $0.range.contains(block.range) } }
+        let covered = blocks.within(held)
         let right = Set(covered).subtracting(try file.damaged(among: covered))
         var saved = entry
         saved.chunks = held

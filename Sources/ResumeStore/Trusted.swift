@@ -60,14 +60,11 @@ struct Trusted {
             reason = .unsyncedLost
         }
         let size = isForeign ? 0 : status.size
-        if let end = chunks.last.map({ $0.offset.addingSaturating($0.length) }), end > size {
+        if let end = chunks.last?.end, end > size {
             chunks = chunks.removing(size..<end)
             reason = .blobShort
         }
-        let held = chunks
-        let damaged = try file.damaged(
-            among: blocks.filter { block in held.contains { $0.range.contains(block.range) } })
-        for block in damaged {
+        for block in try file.damaged(among: blocks.within(chunks)) {
             chunks = isShared ? [] : chunks.removing(block.range)
             reason = .blockDamaged(block.range)
         }
@@ -78,11 +75,6 @@ struct Trusted {
             chunks = []
         }
     }
-}
-
-extension Entry.Chunk {
-    /// Where it lies in its file.
-    var range: Range<Int64> { offset..<Swift.max(offset, offset.addingSaturating(length)) }
 }
 
 extension Reason {

@@ -183,9 +183,7 @@ private struct BlobState {
                 found.append((.blobShort, "\(path) has \(size) bytes of \(end)"))
                 intact = intact.removing(size..<end)
             }
-            let held = intact
-            let there = blocks.filter { block in held.contains { $0.range.contains(block.range) } }
-            for block in try file.damaged(among: there, isCancelled: isCancelled) {
+            for block in try file.damaged(among: blocks.within(intact), isCancelled: isCancelled) {
                 found.append((.blockDamaged, "\(path), bytes \(block.offset) to \(block.end - 1)"))
                 // A file that is somebody else's as well (a crash between rename and row) is never written to again.
                 intact = status.links > 1 ? [] : intact.removing(block.range)

@@ -1,18 +1,20 @@
 internal import CResumeChecksum
 
-/// A part of a blob and its checksum: what one checkpoint recorded.
-struct Block: Sendable, Hashable {
+/// A part of a blob and its checksum: what one checkpoint recorded, or several one after the other.
+struct Block: Sendable, Hashable, Extent {
     /// Where it begins in the file.
     var offset: Int64
     /// How many bytes it has.
     var length: Int64
     /// Their CRC-32C.
     var checksum: UInt32
+}
 
-    /// Where it ends, excluded.
-    var end: Int64 { offset.addingSaturating(length) }
-
-    var range: Range<Int64> { offset..<max(offset, end) }
+extension [Block] {
+    /// Those that lie whole in one of the parts that are held.
+    func within(_ chunks: [Entry.Chunk]) -> [Block] {
+        filter { block in chunks.contains { $0.range.contains(block.range) } }
+    }
 }
 
 /// CRC-32C, which a processor computes many times faster than a network brings bytes.

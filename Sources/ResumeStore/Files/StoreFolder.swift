@@ -103,7 +103,7 @@ struct StoreFolder: Sendable {
                 advice: "Run 'resumectl doctor --rebuild' again; nothing was erased.")
         }
         guard try root.status(of: Self.databaseName) == nil else { return false }
-        guard try !blobs.names().contains(where: { BlobName(fileName: $0) != nil }) else {
+        guard try !hasBlobs() else {
             throw StoreError(
                 .damaged, "The database at \(path) is gone, but there are blobs.",
                 advice: "Nothing was erased. \(StoreError.rebuildAdvice)")
@@ -117,6 +117,11 @@ struct StoreFolder: Sendable {
             if error.number == EEXIST { return false }
             throw error
         }
+    }
+
+    /// Whether there is a blob: then a database that is empty or gone was lost.
+    func hasBlobs() throws(SystemError) -> Bool {
+        try blobs.names().contains { BlobName(fileName: $0) != nil }
     }
 
     /// How many bytes the write-ahead log has.

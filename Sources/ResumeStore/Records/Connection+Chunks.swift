@@ -59,8 +59,7 @@ extension Connection {
     /// The checksums of an entry in order of their offsets, none over another: so that together they are not longer than
     /// what is held, whatever rows somebody planted.
     borrowing func blocks(of id: Int64) throws -> [Block] {
-        var end: Int64 = 0
-        return try rows(
+        try rows(
             "SELECT first_byte, length, crc32c FROM block WHERE download = ? ORDER BY first_byte", .integer(id)
         ) { row in
             guard let offset = row.integer(0), let length = row.integer(1), let checksum = row.integer(2),
@@ -68,11 +67,7 @@ extension Connection {
                 let checksum = UInt32(exactly: checksum)
             else { return nil }
             return Block(offset: offset, length: length, checksum: checksum)
-        }.compactMap { $0 }.filter { block in
-            guard block.offset >= end else { return false }
-            end = block.end
-            return true
-        }
+        }.compactMap { $0 }.disjoint
     }
 
     /// Puts an entry of another database into this one, under its number.
