@@ -40,17 +40,19 @@ test: setup-test
 	$(SWIFT) build --build-tests
 	Scripts/test-modules.sh
 
-# Programs with a library preloaded do not go together with a sanitizer's own; nor does what counts memory.
+# Programs with a library preloaded do not go together with a sanitizer's own; nor does what counts memory. One test
+# after the other: side by side they would run out of their time limits.
+ONE_BY_ONE = --no-parallel
 SANITIZED = SKIP="CrashSweepTests CrowdTests FaultInjectionTests MemoryTests" Scripts/test-modules.sh
 
 tsan: setup-test
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
-		$(SANITIZED) --sanitize=thread --scratch-path .build/tsan
+		$(SANITIZED) $(ONE_BY_ONE) --sanitize=thread --scratch-path .build/tsan
 
 asan: setup-test
 	$(SWIFT) build --build-tests --sanitize=address --scratch-path .build/asan
-	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) --sanitize=address --scratch-path .build/asan
+	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) $(ONE_BY_ONE) --sanitize=address --scratch-path .build/asan
 
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz

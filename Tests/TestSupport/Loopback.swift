@@ -5,24 +5,34 @@ internal import Musl
 #else
 internal import Glibc
 #endif
+internal import Synchronization
 
 /// Ports of this machine, for servers that tests start.
 package enum Loopback {
-    /// A port that is free now.
+    /// Where the kernel looks for no ports of its own: one that is free there stays free until its server has started.
+    private static let ports = 10_240..<32_768
+    private static let given = Mutex<Set<Int>>([])
+
+    /// A port that is free now, and that no connection takes meanwhile.
     ///
     /// - Throws: Where there is none.
     package static func freePort() throws -> Int {
+        for _ in 0..<1000 {
+            let port = Int.random(in: ports)
+            if canBind(to: port), given.withLock({ $0.insert(port).inserted }) { return port }
+        }
+        throw Shell.Failure(description: "no free port")
+    }
+
+    private static func canBind(to port: Int) -> Bool {
         let descriptor = streamSocket()
         defer { close(descriptor) }
-        var address = address(of: 0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        var address = address(of: port)
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
+                bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw Shell.Failure(description: "no free port") }
-        return Int(in_port_t(bigEndian: address.sin_port))
     }
 
     /// Waits until a server listens.
