@@ -42,13 +42,12 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Found out before anything is fetched, and before a lease is waited for.
         let destination = try Destination(checking: request.destination)
-        let transfer = try await begin(request, onEvent: onEvent)
+        let transfer = try await begin(request, to: destination, onEvent: onEvent)
         do {
             if request.restarts, await !transfer.partial.isEmpty {
                 try await transfer.discard(reason: .restartRequested)
                 onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
             }
-            try await transfer.setDestination(destination)
             var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
             let result = try await run.run(to: destination)
             logger?.debug("delivered", metadata: ["key": "\(transfer.key)", "bytes": "\(result.totalBytes)"])
@@ -89,19 +88,20 @@ public struct Downloader: Sendable {
     }
 
     private func begin(
-        _ request: DownloadRequest, onEvent: @Sendable (DownloadEvent) -> Void
+        _ request: DownloadRequest, to destination: Destination, onEvent: @Sendable (DownloadEvent) -> Void
     ) async throws -> Transfer {
         do {
-            return try await begin(request, waits: false)
+            return try await begin(request, to: destination, waits: false)
         } catch let error as StoreError where error.code == .inUse && request.waits {
             onEvent(.waiting)
-            return try await begin(request, waits: true)
+            return try await begin(request, to: destination, waits: true)
         }
     }
 
-    private func begin(_ request: DownloadRequest, waits: Bool) async throws -> Transfer {
+    private func begin(_ request: DownloadRequest, to destination: Destination, waits: Bool) async throws -> Transfer {
         try await store.begin(
-            request.url, key: request.key, selection: request.selection, policy: request.policy, waits: waits)
+            request.url, key: request.key, selection: request.selection, policy: request.policy,
+            destination: destination, waits: waits)
     }
 
     private static func reason(_ error: any Error) -> Reason {

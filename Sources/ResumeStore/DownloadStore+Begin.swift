@@ -9,19 +9,22 @@ extension DownloadStore {
     ///   - key: What names the download; nil for the URL without user info and signature.
     ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
     ///   - policy: On which terms it is continued.
+    ///   - destination: The file that it is to become, where that is known; see ``Transfer/setDestination(_:)``.
     ///   - waits: Whether to wait for somebody who works on it already, in this process or another, or to fail.
     /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
     /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
     public func begin(
         _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
-        waits: Bool = true
+        destination: Destination? = nil, waits: Bool = true
     ) async throws -> Transfer {
         let key = Self.key(key ?? url.redacted, selection)
         let shown = url.redacted
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
-            let id = try await write { connection in
-                try connection.claim(key: key, url: shown, selection: selection, now: WallClock.milliseconds)
+            let (id, isNew) = try await write { connection in
+                try connection.claim(
+                    key: key, url: shown, selection: selection, destination: destination?.path,
+                    now: WallClock.milliseconds)
             }
             let lease: Lease
             do {
@@ -37,10 +40,17 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
+            // Made just now, and nobody came in between: there is nothing to look at.
+            if isNew, let entry = try await read({ connection in try connection.entry(id: id) }), entry.key == key,
+                entry.isUntouched
+            {
+                return Transfer(store: self, lease: lease, entry: entry, blob: nil, policy: policy)
+            }
             guard let transfer = try await adopt(lease, key: key, url: url, selection: selection, policy: policy)
             else {
                 continue
             }
+            if let destination { try await transfer.setDestination(destination) }
             // Coded bytes are no answer for who asks for the file itself, however complete they are.
             let isCoded = await transfer.partial.representation?.contentCoding != nil
             if isCoded, !policy.storesCoded { try await transfer.discard(reason: .codedHeld) }

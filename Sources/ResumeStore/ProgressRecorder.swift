@@ -20,7 +20,7 @@ final class ProgressRecorder: Sendable {
     }
 
     /// A commit is due when so many bytes are not recorded; one piece of 256 KiB may have come on top.
-    fileprivate static let unrecordedLimit: Int64 = 768 << 10
+    static let unrecordedLimit: Int64 = 768 << 10
     /// How often it is looked whether what waits is due by now.
     private static let lookInterval: Duration = .milliseconds(20)
     /// How soon a commit that failed is tried again if nothing comes any more.

@@ -136,12 +136,35 @@ final class Synchronizer: Sendable {
 
     /// Syncs now, and records it.
     func synchronize(upTo held: Int64) async throws {
-        let (subject, durable) = state.withLock { ($0.subject, $0.durable) }
-        guard let subject, held > durable else { return }
+        guard let subject = unsynchronized(upTo: held) else { return }
         try await synchronize(subject, upTo: held)
     }
 
-    private func synchronize(_ subject: Subject, upTo held: Int64) async throws {
+    /// Syncs now what has not been, and records nothing of it: for bytes that are about to leave the store.
+    func synchronizeData(upTo held: Int64) async throws {
+        guard let subject = unsynchronized(upTo: held) else { return }
+        try await synchronizeData(subject)
+    }
+
+    /// Syncs now what has not been, and records that with something else.
+    ///
+    /// - Returns: Whether the generation still is the entry's.
+    func synchronize(
+        upTo held: Int64, with change: @escaping @Sendable (borrowing Connection) throws -> Bool
+    ) async throws -> Bool {
+        let subject = unsynchronized(upTo: held)
+        if let subject { try await synchronizeData(subject) }
+        let isCurrent = try await store.write(durability: .power) { connection in try change(connection) }
+        if isCurrent, let subject { update(subject) { $0.durable = max($0.durable, held) } }
+        return isCurrent
+    }
+
+    private func unsynchronized(upTo held: Int64) -> Subject? {
+        state.withLock { held > $0.durable ? $0.subject : nil }
+    }
+
+    /// Brings the bytes to disk; where that fails, those since the last good time are given up.
+    private func synchronizeData(_ subject: Subject) async throws {
         let part = subject.part
         do {
             try await Blocking.run { try subject.blob.synchronizeData() }
@@ -160,6 +183,11 @@ final class Synchronizer: Sendable {
             throw failure
         }
         KillPoint.reached(.blobSynced)
+    }
+
+    private func synchronize(_ subject: Subject, upTo held: Int64) async throws {
+        let part = subject.part
+        try await synchronizeData(subject)
         let isCurrent = try await store.write(durability: .power) { connection in
             // It is in use, however long it takes: a kill must not leave it as the one that was used least recently.
             try connection.setUsed(id: part.id, now: WallClock.milliseconds)

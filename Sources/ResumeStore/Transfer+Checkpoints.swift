@@ -9,6 +9,14 @@ extension Transfer {
         }
     }
 
+    /// Does what ``checkpoint()`` does, now where that is due and else when it is.
+    nonisolated func recordIfDue() throws {
+        try telling {
+            let recorded = try recorder.recordIfDue { [weak self] in try await self?.checkpoint() != nil }
+            if let recorded, synchronizer.advance(to: recorded) { writer.sealTail(at: recorded) }
+        }
+    }
+
     /// Tells of a sync that failed, which ends the generation, rather than of somebody else.
     nonisolated func telling(_ body: () throws -> Void) throws {
         do {

@@ -15,16 +15,19 @@ extension Transfer {
         guard isComplete else {
             throw StoreError(.misuse, "Bytes of the download are still missing.")
         }
-        try checkpoint()
-        try await synchronize()
+        try await synchronizer.finish()
         let (id, generation) = (entry.id, entry.generation)
-        let isCurrent = try await store.write(durability: .power) { connection in
+        let isCurrent = try await synchronizer.synchronize(upTo: try recorder.record()) { connection in
             try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
         }
         guard isCurrent else { throw Self.superseded }
         entry.state = .complete
         KillPoint.reached(.sealed)
     }
+
+    /// Whether the whole is there and so short that the death of the process may cost it: then nothing is recorded of
+    /// it between its last byte and its delivery, with which its row goes.
+    var isBrief: Bool { isComplete && held <= ProgressRecorder.unrecordedLimit && entry.chunks.count == 1 }
 
     /// Hands a complete download over: the destination appears whole under its final name, or not at all.
     ///
@@ -38,17 +41,22 @@ extension Transfer {
     public func deliver(to destination: Destination) async throws {
         try requireOpen()
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
-        if entry.destination != destination.path { try await setDestination(destination) }
+        try await setDestination(destination)
         if try await !confirmHeld() {
             throw StoreError(
                 .heldBytesDiffer, damage?.text ?? "What was held is not what was recorded.",
                 advice: "What is damaged was dropped; ask for it again.")
         }
-        if entry.state != .complete || entry.held.length != held { try await seal() }
+        let isShared = lease?.isAwaited ?? false
+        if isBrief, !isShared {
+            try await synchronizer.finish()
+            try await synchronizer.synchronizeData(upTo: held)
+        } else if entry.state != .complete || entry.held.length != held {
+            try await seal()
+        }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
             throw StoreError(.misuse, "There is nothing to deliver.")
         }
-        let isShared = lease?.isAwaited ?? false
         let file: FileStatus
         do {
             file = try blob.status()
@@ -65,7 +73,9 @@ extension Transfer {
             blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination,
             copies: isShared || !isExact)
         do {
-            try await Blocking.run { try staging.run() }
+            let folder = try await Blocking.run { try staging.run() }
+            try await FolderSynchronizer.shared.synchronize(folder)
+            KillPoint.reached(.deliverySynced)
         } catch {
             _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
             var failure = StoreError(wrapping: error)
@@ -102,7 +112,10 @@ private struct Staging: Sendable {
     /// Whether the blob stays for somebody else, so that the destination must be a file of its own.
     let copies: Bool
 
-    func run() throws(SystemError) {
+    /// Gives the bytes their final name.
+    ///
+    /// - Returns: The folder, whose names are to be synced.
+    func run() throws(SystemError) -> Folder {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
@@ -118,8 +131,7 @@ private struct Staging: Sendable {
         KillPoint.reached(.deliveryRenamed)
         // Two names of one file are left alone by rename; so they are after a crash at this point.
         try folder.remove(staging)
-        try folder.file.synchronize()
-        KillPoint.reached(.deliverySynced)
+        return folder
     }
 
     /// A hard link where the file system allows one, since that costs nothing; else a copy.
@@ -136,7 +148,7 @@ private struct Staging: Sendable {
             return
         }
         // With locks that do not work the name may be gone, and with it what it meant: the open blob is what was filled.
-        guard try folder.status(of: staging)?.inode == blob.status().inode else {
+        guard try folder.status(of: staging)?.identity == blob.status().identity else {
             try folder.remove(staging)
             return try blob.copy(to: staging, in: folder, length: length)
         }

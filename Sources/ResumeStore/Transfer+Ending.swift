@@ -22,7 +22,12 @@ extension Transfer {
                 try await learnLength(body.position)
             }
         }
-        try checkpoint()
+        if isBrief {
+            // What follows is its delivery, with which its row goes.
+            try recordIfDue()
+        } else {
+            try checkpoint()
+        }
         if entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) { try await closeGap() }
         return isComplete
     }

@@ -116,6 +116,7 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``
     public func setDestination(_ destination: Destination) async throws {
+        guard entry.destination != destination.path else { return }
         let id = entry.id
         try await store.write { connection in
             _ = try connection.run(
@@ -193,6 +194,8 @@ extension DownloadStore {
         do {
             let folder = folder
             let creation = try await Blocking.run { try BlobCreation(in: folder) }
+            try await FolderSynchronizer.shared.synchronize(folder.blobs)
+            KillPoint.reached(.blobCreated)
             let result = try await commit(creation.name)
             return withExtendedLifetime(creation) { (creation.file, result) }
         } catch {

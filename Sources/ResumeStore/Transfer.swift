@@ -172,10 +172,7 @@ public actor Transfer {
             // A large part piece by piece, so that what a crash may cost does not grow with it.
             wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
-            try telling {
-                let recorded = try recorder.recordIfDue { [weak self] in try await self?.checkpoint() != nil }
-                if let recorded, synchronizer.advance(to: recorded) { writer.sealTail(at: recorded) }
-            }
+            try recordIfDue()
         }
         return try synchronizer.keepsUp(with: held) && wantsMore
     }

@@ -57,7 +57,7 @@ extension StoreFolder {
     }
 }
 
-/// An empty blob with a durable name that no row names yet.
+/// An empty blob that no row names yet.
 ///
 /// It holds the writer lock for as long as it lives, so that the sweep of orphans cannot come between the file and
 /// the commit of its row.
@@ -71,8 +71,6 @@ final class BlobCreation: Sendable {
         lock = try WriterLock(in: folder.root)
         try lock.holdShared()
         file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
-        try folder.blobs.file.synchronize()
-        KillPoint.reached(.blobCreated)
     }
 }
 

@@ -125,6 +125,12 @@ struct Folder: Sendable {
     }
 }
 
+/// What tells one file from all others of this machine.
+struct FileIdentity: Sendable, Hashable {
+    let device: UInt64
+    let inode: UInt64
+}
+
 /// What the system says about a file.
 struct FileStatus: Sendable {
     /// What kind of file it is.
@@ -137,8 +143,8 @@ struct FileStatus: Sendable {
     let size: Int64
     /// What its blocks take up.
     let bytesOnDisk: Int64
-    /// Its number on its file system: two names with the same one are one file.
-    let inode: UInt64
+    /// Two names with the same one are one file.
+    let identity: FileIdentity
     /// How many names it has.
     let links: Int
     /// The user it belongs to.
@@ -161,7 +167,7 @@ struct FileStatus: Sendable {
             }
         size = Int64(status.st_size)
         bytesOnDisk = Int64(status.st_blocks) * 512
-        inode = UInt64(status.st_ino)
+        identity = FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
         links = Int(status.st_nlink)
         owner = status.st_uid
         permissions = status.st_mode & 0o7777

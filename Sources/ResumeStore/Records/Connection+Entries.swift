@@ -87,19 +87,21 @@ extension Connection {
             isInUse: false)
     }
 
-    /// The number of the entry of a key, which is made where there is none.
-    borrowing func claim(key: String, url: String, selection: RangeSelection?, now: Int64) throws -> Int64 {
+    /// The number of the entry of a key, which is made where there is none; and whether it was.
+    borrowing func claim(
+        key: String, url: String, selection: RangeSelection?, destination: String?, now: Int64
+    ) throws -> (id: Int64, isNew: Bool) {
         let added = try run(
             """
-            INSERT INTO download (key, url, selection, created_at, used_at, boot_id) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key) DO NOTHING
-            """, .text(key), .text(url), .optional(selection?.description), .integer(now), .integer(now),
-            .text(BootIdentifier.current))
+            INSERT INTO download (key, url, selection, destination, created_at, used_at, boot_id)
+            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+            """, .text(key), .text(url), .optional(selection?.description), .optional(destination), .integer(now),
+            .integer(now), .text(BootIdentifier.current))
         if added > 0 {
             try run("UPDATE store SET entries = entries + 1")
-            return lastInsertRowID
+            return (lastInsertRowID, true)
         }
-        return try integer("SELECT id FROM download WHERE key = ?", .text(key)) ?? 0
+        return (try integer("SELECT id FROM download WHERE key = ?", .text(key)) ?? 0, false)
     }
 
     /// Takes a lease holder's entry into use under the present start of the machine.

@@ -1,0 +1,55 @@
+internal import Synchronization
+
+/// Brings the names in folders to disk.
+///
+/// Whoever asks while a sync runs shares the next one with all who ask meanwhile: for many names it takes hardly longer
+/// than for one, and many small downloads begin and end at the same time.
+final class FolderSynchronizer: Sendable {
+    /// That of this process: a folder is the same one whichever way it was opened.
+    static let shared = FolderSynchronizer()
+
+    private typealias Waiter = CheckedContinuation<Void, any Error>
+
+    /// Who waits for the next sync, for each folder of which one runs.
+    private let waiters = Mutex<[FileIdentity: [Waiter]]>([:])
+
+    /// Makes the names that are in a folder now survive a power loss.
+    ///
+    /// - Throws: ``SystemError``
+    func synchronize(_ folder: Folder) async throws {
+        let identity = try folder.file.status().identity
+        try await withCheckedThrowingContinuation { (waiter: Waiter) in
+            let isFirst = waiters.withLock { waiters in
+                let isFirst = waiters[identity] == nil
+                waiters[identity, default: []].append(waiter)
+                return isFirst
+            }
+            if isFirst { Task { await serve(folder, identity) } }
+        }
+    }
+
+    /// Syncs for as long as somebody waits.
+    private func serve(_ folder: Folder, _ identity: FileIdentity) async {
+        while let served = next(identity) {
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await Blocking.run { try folder.file.synchronize() })
+            } catch {
+                result = .failure(error)
+            }
+            for waiter in served { waiter.resume(with: result) }
+        }
+    }
+
+    /// Those whom the sync that begins now serves; nil where nobody waits any more.
+    private func next(_ identity: FileIdentity) -> [Waiter]? {
+        waiters.withLock { waiters in
+            guard let waiting = waiters[identity], !waiting.isEmpty else {
+                waiters[identity] = nil
+                return nil
+            }
+            waiters[identity] = []
+            return waiting
+        }
+    }
+}
