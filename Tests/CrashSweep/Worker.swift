@@ -76,12 +76,20 @@ struct Worker: Sendable {
         try await site.keep()
     }
 
+    /// Holds about so much of each file: what had come and was not read when a connection was cut is lost, which is
+    /// more on a machine that has much else to do.
     private func hold(_ length: Int64, of files: [ServedFile]) async throws {
         origin.serve(files, cutAfter: length)
-        let run = try await site.run(get(files, ["--retries", "0"]))
-        guard run.ending == .exited(75) else {
-            throw SweepFailure("what is to be held cannot be prepared: \(run.ending) \(run.errors)")
+        for _ in 0..<20 {
+            let run = try await site.run(get(files, ["--retries", "0"]))
+            guard run.ending == .exited(75) else {
+                throw SweepFailure("what is to be held cannot be prepared: \(run.ending) \(run.errors)")
+            }
+            let held = try await site.run(["list", "--json"]).objects.map { HeldEntry($0).received }
+            if held.count == files.count, held.allSatisfy({ $0 >= length / 2 }) { return }
+            try await site.clear()
         }
+        throw SweepFailure("too little of what was sent is held")
     }
 
     private func damage() async throws {
