@@ -44,12 +44,14 @@ public struct Downloader: Sendable {
         let destination = try Destination(checking: request.destination)
         let transfer = try await begin(request, to: destination, onEvent: onEvent)
         do {
-            if request.restarts, await !transfer.partial.isEmpty {
-                try await transfer.discard(reason: .restartRequested)
-                onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
+            let result = try await transfer.run { transfer in
+                if request.restarts, !transfer.partial.isEmpty {
+                    try await transfer.discard(reason: .restartRequested)
+                    onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
+                }
+                var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
+                return try await run.run(to: destination)
             }
-            var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
-            let result = try await run.run(to: destination)
             logger?.debug("delivered", metadata: ["key": "\(transfer.key)", "bytes": "\(result.totalBytes)"])
             onEvent(.finished(result))
             return result

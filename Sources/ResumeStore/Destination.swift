@@ -5,6 +5,7 @@ internal import Musl
 #else
 internal import Glibc
 #endif
+internal import Synchronization
 
 /// A file that a download is to become.
 public struct Destination: Sendable, Hashable {
@@ -73,10 +74,28 @@ public struct Destination: Sendable, Hashable {
 }
 
 extension Folder {
+    /// Finds out whether files can be made in it.
+    ///
+    /// Not again within a second: many downloads go to one folder, and what has changed meanwhile shows in the end.
+    fileprivate func probe() throws(SystemError) {
+        let identity = try file.status().identity
+        if let last = Self.probed.withLock({ $0 }), last.folder == identity, .now - last.time < .seconds(1) { return }
+        try makeFile()
+        Self.probed.withLock { $0 = Probed(folder: identity, time: .now) }
+    }
+
+    private struct Probed {
+        let folder: FileIdentity
+        let time: ContinuousClock.Instant
+    }
+
+    /// The last folder that could be written to.
+    private static let probed = Mutex<Probed?>(nil)
+
     /// Makes a file and removes it again.
     ///
     /// One without a name where the system has such files: nothing is left of it if the process dies in between.
-    fileprivate func probe() throws(SystemError) {
+    private func makeFile() throws(SystemError) {
         #if os(Linux)
         do {
             // O_TMPFILE, a macro that is not imported; it has this value on all processors that Swift knows.

@@ -21,10 +21,19 @@ extension DownloadStore {
         let shown = url.redacted
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
-            let (id, isNew) = try await write { connection in
-                try connection.claim(
+            let folder = folder
+            let (id, fresh): (Int64, Fresh?) = try await write { connection in
+                let (id, isNew) = try connection.claim(
                     key: key, url: shown, selection: selection, destination: destination?.path,
                     now: WallClock.milliseconds)
+                // Before the commit nobody else sees it, so that its lease is free.
+                guard isNew, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id) else {
+                    return (id, nil)
+                }
+                return (id, Fresh(entry: entry, lease: lease))
+            }
+            if let fresh {
+                return Transfer(store: self, lease: fresh.lease, entry: fresh.entry, blob: nil, policy: policy)
             }
             let lease: Lease
             do {
@@ -40,12 +49,6 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
-            // Made just now, and nobody came in between: there is nothing to look at.
-            if isNew, let entry = try await read({ connection in try connection.entry(id: id) }), entry.key == key,
-                entry.isUntouched
-            {
-                return Transfer(store: self, lease: lease, entry: entry, blob: nil, policy: policy)
-            }
             guard let transfer = try await adopt(lease, key: key, url: url, selection: selection, policy: policy)
             else {
                 continue
@@ -127,6 +130,12 @@ extension DownloadStore {
             policy: policy.moving(from: entry.url, to: url),
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
+}
+
+/// An entry that was made just now, so that there is nothing to look at.
+private struct Fresh: Sendable {
+    let entry: Entry
+    let lease: Lease
 }
 
 extension ResumePolicy {

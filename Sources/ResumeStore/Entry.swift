@@ -86,11 +86,6 @@ public struct Entry: Sendable, Hashable {
     /// Bytes from 0 on that survive a power loss.
     var durableEnd: Int64 { chunks.durable.contiguousEnd }
 
-    /// Whether it is as it was made: no response has come, and it was made under this start of the machine.
-    var isUntouched: Bool {
-        generation == 0 && chunks.isEmpty && goneAt == nil && state == .partial && bootID == BootIdentifier.current
-    }
-
     /// A generation that nobody else has.
     static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
 }

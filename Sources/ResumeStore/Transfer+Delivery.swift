@@ -73,8 +73,9 @@ extension Transfer {
             blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination,
             copies: isShared || !isExact)
         do {
-            let folder = try await Blocking.run { try staging.run() }
-            try await FolderSynchronizer.shared.synchronize(folder)
+            // A copy may take long.
+            let folder = isBrief ? try staging.run() : try await Blocking.run { try staging.run() }
+            try await FolderSynchronizer.shared.synchronize(folder, on: self)
             KillPoint.reached(.deliverySynced)
         } catch {
             _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
@@ -82,13 +83,13 @@ extension Transfer {
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
-        try await leaveStore(isShared: isShared, destination: destination)
+        try leaveStore(isShared: isShared, destination: destination)
     }
 
-    private func leaveStore(isShared: Bool, destination: Destination) async throws {
+    private func leaveStore(isShared: Bool, destination: Destination) throws {
         let (entry, length) = (entry, held)
         let isStillShared = isShared && (lease?.isAwaited ?? false)
-        let blobs = try await store.write { connection in
+        let blobs = try store.writeNow { connection in
             try connection.record(
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,

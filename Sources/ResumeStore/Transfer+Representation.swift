@@ -11,8 +11,8 @@ extension Transfer {
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let store = store
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
-        let (file, begun): (OpenFile, Rewritten?) = try await store.creating { name in
-            try await store.write { connection in
+        let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
+            try store.writeNow { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
                     id: id, generation: old, with: representation, length: length, blob: name, now: now)
@@ -186,23 +186,24 @@ package struct HeldBytes: Sendable {
     }
 }
 
-extension DownloadStore {
+extension Transfer {
     /// Makes a blob and commits the row that names it with the sweep of orphans shut out in between.
-    func creating<Result: Sendable>(
-        _ commit: @Sendable (BlobName) async throws -> Result
+    private func creatingBlob<Result: Sendable>(
+        _ commit: (BlobName) throws -> Result
     ) async throws -> (OpenFile, Result) {
         do {
-            let folder = folder
-            let creation = try await Blocking.run { try BlobCreation(in: folder) }
-            try await FolderSynchronizer.shared.synchronize(folder.blobs)
+            let creation = try BlobCreation(in: store.folder)
+            try await FolderSynchronizer.shared.synchronize(store.folder.blobs, on: self)
             KillPoint.reached(.blobCreated)
-            let result = try await commit(creation.name)
+            let result = try commit(creation.name)
             return withExtendedLifetime(creation) { (creation.file, result) }
         } catch {
             throw StoreError(wrapping: error)
         }
     }
+}
 
+extension DownloadStore {
     /// Removes blobs that no row names any more.
     func removeBlobs(_ names: [BlobName]) throws {
         do {

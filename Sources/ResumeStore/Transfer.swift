@@ -79,6 +79,13 @@ public actor Transfer {
         blob != nil && partial.isComplete
     }
 
+    /// Runs a body on the transfer's own queue, where what it asks of the transfer costs no change of thread.
+    package func run<Result: Sendable>(
+        _ body: @Sendable (isolated Transfer) async throws -> Result
+    ) async rethrows -> Result {
+        try await body(self)
+    }
+
     /// Decides what to ask for next.
     ///
     /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.

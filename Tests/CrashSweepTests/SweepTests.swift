@@ -64,7 +64,7 @@ struct SweepTests {
     func interruption(_ signal: Int32) async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["images"])
-            let arguments = ["--folder", folder["images"], "--file-system", "ext4", "--workflow", "deliver"]
+            let arguments = ["--folder", folder["images"], "--file-system", "ext4", "--workflow", "large"]
             let process = try Shell.start(Self.program, arguments, output: folder["output"])
             while process.isRunning, try Files.names(in: folder["images"]).isEmpty {
                 try await Task.sleep(for: .milliseconds(5))

@@ -15,16 +15,32 @@ final class FolderSynchronizer: Sendable {
 
     /// Makes the names that are in a folder now survive a power loss.
     ///
+    /// - Parameters:
+    ///   - folder: The folder.
+    ///   - transfer: Whose queue this may block.
     /// - Throws: ``SystemError``
-    func synchronize(_ folder: Folder) async throws {
+    func synchronize(_ folder: Folder, on transfer: isolated Transfer) async throws {
         let identity = try folder.file.status().identity
+        let isAlone = waiters.withLock { waiters in
+            guard waiters[identity] == nil else { return false }
+            waiters[identity] = []
+            return true
+        }
+        if isAlone {
+            // Those who come meanwhile are served elsewhere: there may be no end of them.
+            defer { Task { await serve(folder, identity) } }
+            return try folder.file.synchronize()
+        }
         try await withCheckedThrowingContinuation { (waiter: Waiter) in
-            let isFirst = waiters.withLock { waiters in
-                let isFirst = waiters[identity] == nil
-                waiters[identity, default: []].append(waiter)
-                return isFirst
+            let isServed = waiters.withLock { waiters in
+                guard waiters[identity] != nil else {
+                    waiters[identity] = [waiter]
+                    return false
+                }
+                waiters[identity]?.append(waiter)
+                return true
             }
-            if isFirst { Task { await serve(folder, identity) } }
+            if !isServed { Task { await serve(folder, identity) } }
         }
     }
 
