@@ -5,7 +5,7 @@ import Testing
 
 /// The real program on a disk without a free byte.
 @Suite(
-    .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"), .timeLimit(.minutes(1)))
+    .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"), .timeLimit(.minutes(5)))
 struct FullDiskTests {
     @Test("gc and purge work where not a byte is free", arguments: [["gc", "--max-size", "0"], ["purge", "--all"]])
     func removal(_ command: [String]) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// Each rule about the order of calls fires on a trace that was altered by hand.
 @Suite(
-    .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(1)))
+    .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct OrderCheckTests {
     private static let fresh = Task { try await CrashSweep.trace(of: "fresh", program: Resumectl.path) }
     private static let changed = Task { try await CrashSweep.trace(of: "changed", program: Resumectl.path) }

@@ -7,7 +7,7 @@ import Testing
 /// Short sweeps; `make sweep` does the long one.
 @Suite(
     .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .serialized,
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(20)))
 struct SweepTests {
     private static let program = URL(fileURLWithPath: Resumectl.path).deletingLastPathComponent().path + "/crash-sweep"
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A crowd for as long as a test may take; `make crowd` goes on for longer.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct CrowdTests {
     @Test("Killed, stopped, collected and purged under one another's hands: every file is right, and the store whole")
     func crowd() async throws {

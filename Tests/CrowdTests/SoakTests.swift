@@ -5,7 +5,7 @@ import Testing
 /// T39 as it happens: several processes, no moment chosen.
 ///
 /// `WALResetTests` has the one moment.
-@Suite(.timeLimit(.minutes(3)), .serialized)
+@Suite(.timeLimit(.minutes(10)), .serialized)
 struct SoakTests {
     @Test("T39: without the store's lock the write-ahead log is reset inside a checkpoint before long, and damages")
     func unguarded() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Processes that are stopped, not dead: what they hold is theirs for as long as that lasts, and everybody else is
 /// told.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoppedTests {
     @Test("T20: a stopped owner is waited for and never robbed; when it goes on, both have the file")
     func owner() async throws {

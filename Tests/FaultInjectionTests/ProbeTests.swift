@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Whether a destination can be written is found out in such a way that no death leaves a trace of it.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"))
 struct ProbeTests {
     @Test("No file with a name is made beside the destination before there is something to deliver")
     func unnamed() async throws {

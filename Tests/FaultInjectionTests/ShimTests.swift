@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Each action of the shim, on programs of the system and on the real one.
-@Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct ShimTests {
     /// Runs a line of shell with the shim in each program that it starts.
     private static func sh(_ line: String, in folder: TemporaryFolder, rules: String) async throws -> Shell.Outcome {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Databases that were cut, zeroed, overwritten, exchanged or altered.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DamagedDatabaseTests {
     /// Overwrites bytes of a file.
     private static func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {

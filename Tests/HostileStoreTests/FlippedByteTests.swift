@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Databases with random bytes changed: every command ends with a status of its own, and no blob outside is touched.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct FlippedByteTests {
     @Test("Three hundred databases with up to 32 bytes changed trap nothing", arguments: 0..<10)
     func flipped(group: Int) async throws {

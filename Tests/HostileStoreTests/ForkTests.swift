@@ -10,7 +10,7 @@ import Testing
 /// A store is of no use in a forked child, and the child does the parent no harm.
 ///
 /// Each test runs in a process of its own, so that no other test holds a lock at the moment of the fork.
-@Suite(.timeLimit(.minutes(1)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct ForkTests {
     /// How an asynchronous call ended that a forked child began.
     enum Ending: Int32 {

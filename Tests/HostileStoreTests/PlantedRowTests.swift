@@ -7,7 +7,7 @@ import Testing
 
 /// Rows of a readable database with anything in any column: every command ends by itself, prints what a terminal and
 /// a parser of JSON can bear, and the download comes right all the same.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PlantedRowTests {
     private static let numberColumns = [
         "download.complete_length", "download.accepts_ranges", "download.generation", "download.pinned",

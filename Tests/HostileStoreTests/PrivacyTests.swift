@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a store keeps is its owner's, and holds no secret.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PrivacyTests {
     /// Everything in a store with its permissions.
     private static func modes(_ store: String) throws -> [String: Int] {

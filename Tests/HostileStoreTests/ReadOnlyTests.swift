@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A store that this user may not write: each command says what to do, and nothing is changed.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: Shell.isRoot, "needs root"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Shell.isRoot, "needs root"))
 struct ReadOnlyTests {
     private static let commands = [
         ["list"], ["show", "a"], ["stats"], ["log"], ["verify"], ["pin", "a"], ["gc"], ["purge", "a"],

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// L07, T41: something else in place of each folder and file of a store: seventy stores, ten commands on each.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct WrongKindTests {
     private static let kinds = [
         "fifo", "link to a file", "link to a folder", "dangling link", "device", "folder", "socket",

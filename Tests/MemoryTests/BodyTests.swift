@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Bodies that never end, that nobody asked for, or that come faster than the disk takes them.
-@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: Bound.isMeasured, "needs /proc"))
+@Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc"))
 struct BodyTests {
     @Test("J06: a body in chunks that never ends stops at --max-size")
     func endlessUpToLimit() async throws {

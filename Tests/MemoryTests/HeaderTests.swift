@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Heads that are too long, never end, or never come.
-@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: Bound.isMeasured, "needs /proc"))
+@Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc"))
 struct HeaderTests {
     /// A head, as text.
     struct Head: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import OriginServer
 import Testing
 
 /// Connections, the log, and requests as they come.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
     /// Echoes what the request is about.
     private static let echo: @Sendable (OriginRequest) -> Response = { request in

@@ -2,7 +2,7 @@ import OriginServer
 import Testing
 
 /// Cuts, resets, stalls and slow bodies, as a client sees them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
     private static let content = Content(length: 1_000_000, seed: 5)
     private static let endless = Content(length: 5 << 30, seed: 1)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Each row of the table of HTTP cases stands at a test of each level that the table names for it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CaseTableTests {
     private static let pure = ["ResumeHTTPTests", "ResumeStoreTests"]
     private static let wire = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `docs/durability.md` names the tests that prove each promise: they must be there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DurabilityPageTests {
     @Test("Each test that the page names is a suite, and each promise names one")
     func named() throws {

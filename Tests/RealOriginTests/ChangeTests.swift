@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A file that is another one when the download goes on.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct ChangeTests {
     @Test(
         "A changed file comes new and whole; get, show and log say why in words", arguments: OriginKind.allCases)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A server that begins to compress while a download is under way.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct CompressionTests {
     /// Compresses well, so that coded bytes would be many times fewer.
     private static let bytes = Array(sampleBytes(64).map { [UInt8](repeating: $0, count: 128 << 10) }.joined())

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Each way to make a server compare, with servers that know some of them only.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct ConditionTests {
     @Test("An unchanged file goes on", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
     func unchanged(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {

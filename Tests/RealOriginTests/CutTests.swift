@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// A download that is killed midway and goes on, with the servers that people use.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct CutTests {
     @Test("Killed midway, it goes on where it was: right bytes, and a 206", arguments: OriginKind.allCases)
     func goesOn(with kind: OriginKind) async throws {

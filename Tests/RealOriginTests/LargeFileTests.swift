@@ -5,7 +5,7 @@ import Testing
 /// Offsets that do not fit into 32 bits.
 ///
 /// S3 is left out: moto would hold the file in memory.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct LargeFileTests {
     private static let zeros: Int64 = 4 << 30
     /// Zeros, which cost the origin no room, and then bytes that must be right.

@@ -2,7 +2,7 @@ import ResumeCommands
 import Testing
 
 /// Sizes, durations and patterns, as the commands that take them read them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ArgumentsTests {
     private let home: Home
 

@@ -5,7 +5,7 @@ import Testing
 /// L03: nothing that a server, a file name or a planted row holds reaches a terminal as more than text.
 ///
 /// Each run of a command is held against this; see `Outcome.check`.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ControlCharacterTests {
     private let home: Home
 

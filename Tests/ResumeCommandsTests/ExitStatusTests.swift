@@ -4,7 +4,7 @@ import ResumeCommands
 import Testing
 
 /// The statuses that `get` ends with, but for usage.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExitStatusTests {
     private let home: Home
 

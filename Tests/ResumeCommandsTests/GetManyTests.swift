@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `get` with several URLs, from the command line and from a file.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct GetManyTests {
     private let home: Home
 

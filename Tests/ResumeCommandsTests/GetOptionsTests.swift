@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Options of `get`: fields, digests and limits.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct GetOptionsTests {
     private let home: Home
 

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `get`: a fresh download, one that goes on, and one that starts over.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct GetTests {
     private let home: Home
 

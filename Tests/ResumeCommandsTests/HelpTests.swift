@@ -2,7 +2,7 @@ import ResumeCommands
 import Testing
 
 /// Help, version and completions.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct HelpTests {
     private let home: Home
 

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `list` and `show`.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ListTests {
     private let home: Home
 

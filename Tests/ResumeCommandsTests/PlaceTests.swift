@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Where the store is, and who makes it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PlaceTests {
     private let home: Home
 

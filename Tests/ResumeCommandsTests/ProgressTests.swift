@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// The bar on a terminal, and how much is said.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProgressTests {
     private let home: Home
 

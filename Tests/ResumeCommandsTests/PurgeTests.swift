@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `purge` and `gc`.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PurgeTests {
     private let home: Home
 

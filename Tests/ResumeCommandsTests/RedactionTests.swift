@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// L04: user info, signatures and secret fields are neither stored nor shown.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RedactionTests {
     private let home: Home
 

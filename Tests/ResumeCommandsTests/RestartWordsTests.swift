@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `show` and `log` say in words why a download started over.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RestartWordsTests {
     private let home: Home
 

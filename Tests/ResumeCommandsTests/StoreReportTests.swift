@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `log`, `stats`, `doctor`, `pin` and `unpin`.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreReportTests {
     private let home: Home
 

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Options of `get` that say what is wanted, and on which terms it is continued.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TermsTests {
     private let home: Home
 

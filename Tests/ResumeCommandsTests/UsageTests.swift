@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Command lines that are wrong end with 64, before anything is touched.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct UsageTests {
     private let home: Home
 

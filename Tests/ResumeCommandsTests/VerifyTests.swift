@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `verify`, and stores that are damaged or not ours.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct VerifyTests {
     private let home: Home
 
@@ -123,7 +123,7 @@ struct VerifyTests {
 }
 
 /// Stores that are damaged, of another release, or no stores at all: refused, and left as they are.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DamagedStoreTests {
     private let home: Home
 

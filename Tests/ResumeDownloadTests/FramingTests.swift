@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// How a body is framed, and what of it counts when that goes wrong.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FramingTests {
     private static func chunked(_ end: String) -> Response {
         let fields = [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")]

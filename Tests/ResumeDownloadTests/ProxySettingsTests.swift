@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// The variables that name proxies, and addresses that are not for strangers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxySettingsTests {
     private static func proxy(_ environment: [String: String], _ url: String) throws -> String {
         let settings = try ProxySettings(environment: environment)

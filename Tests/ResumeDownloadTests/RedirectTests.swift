@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Redirects, and who is told what on the way, on the wire.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RedirectTests {
     private static func redirect(_ status: Int = 302, to location: String, body: Int = 0) -> Response {
         .status(

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Refused for now and refused for good, on the wire.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RefusalTests {
     @Test("I01, I02, I13, T32: a new URL continues what an expired one began", arguments: [401, 403, 407, 451])
     func renewed(status: Int) async throws {

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// Random URLs and random answers: nothing traps, and what is decided obeys the promises.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DecisionRobustnessTests {
     private static let shards: [UInt64] = [1, 2, 3, 4]
     private static let count = 50_000

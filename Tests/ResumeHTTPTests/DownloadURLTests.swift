@@ -1,7 +1,7 @@
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadURLTests {
     @Test(
         "A18: URLs in their normal form, without fragment and default port",

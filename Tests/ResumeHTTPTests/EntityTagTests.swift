@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EntityTagTests {
     @Test(
         "A02, B15: a tag is kept byte for byte, opaque, its quotes included",

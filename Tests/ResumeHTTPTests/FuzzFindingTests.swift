@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// What `parser-fuzzer` found, a plain case each.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FuzzFindingTests {
     @Test(
         "Hours, minutes and seconds have two digits each, not eight characters together",

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// A gap in what is held: asked for alone, and read no further.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GapTests {
     private static func gap(_ length: Int64, _ next: Int64, selection: String? = nil) throws -> HeldPartial {
         HeldPartial(

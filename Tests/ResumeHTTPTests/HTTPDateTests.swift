@@ -1,7 +1,7 @@
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPDateTests {
     @Test(
         "The three forms of RFC 9110, 5.6.7, are one date",

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// Digests as callers and servers give them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPDigestTests {
     /// SHA-256 and SHA-512 of nothing.
     private static let sha256 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

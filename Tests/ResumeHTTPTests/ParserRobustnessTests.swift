@@ -5,7 +5,7 @@ import Testing
 /// Random inputs, the same in every run, made of what parsers look for.
 ///
 /// Nothing may trap, and what is accepted is sound. The tests yield now and then: a time limit counts waiting too.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ParserRobustnessTests {
     private static let shards: [UInt64] = [1, 2, 3, 4]
     private static let count = 50_000

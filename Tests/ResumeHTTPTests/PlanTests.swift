@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
     @Test("A01, G01, T12: with nothing held a plain GET for identity")
     func nothingHeld() {

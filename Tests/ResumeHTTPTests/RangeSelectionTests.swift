@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// Ranges of the caller's own.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RangeSelectionTests {
     @Test(
         "Ranges as the field has them",

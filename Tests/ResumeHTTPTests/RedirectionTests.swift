@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectionTests {
     private static let mine = headerFields([
         "Authorization: Bearer s", "Cookie: a=b", "Cookie: c=d", "Proxy-Authorization: Basic x", "X-Api-Key: k",

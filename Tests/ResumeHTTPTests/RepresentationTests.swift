@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RepresentationTests {
     private func representation(_ lines: String...) -> Representation {
         Representation(fields: headerFields(lines))

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// What is asked, and believed, on other terms than the default ones.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumePolicyTests {
     @Test("I10: If-Match carries the tag, If-Unmodified-Since the date; never beside an If-Range")
     func ifMatch() {

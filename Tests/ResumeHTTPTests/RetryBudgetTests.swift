@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryBudgetTests {
     private func waits(_ limits: RetryBudget.Limits, jitter: Double, retryAfter: Int64? = nil) -> [Double] {
         var budget = RetryBudget(limits)

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// What a 206 teaches, and parts that no request asked for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct VerdictLengthTests {
     private static let tag = "ETag: \"a\""
     private static let unknown = Fixture.held { $0.completeLength = nil }

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// Answers 206 to `bytes=95904-` with `If-Range`, 100 000 of 250 000 bytes held.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct VerdictRangeTests {
     static let resumed = "append 95904..<250000 at 100000: resumed"
     static let tag = "ETag: \"a\""

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// Answers that carry no byte of the file.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct VerdictStatusTests {
     private static let nothing = HeldPartial(representation: nil, length: 0)
 

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// Answers 200 and 203 while 100 000 of 250 000 bytes are held.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct VerdictWholeTests {
     static let kept = "append 0..<250000 at 100000: prefix-kept"
 

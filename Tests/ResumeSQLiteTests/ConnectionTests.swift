@@ -2,7 +2,7 @@ import ResumeSQLite
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
     /// An empty database in a folder of its own.
     @discardableResult

@@ -8,7 +8,7 @@ import Testing
 /// T19: what another process does to a row at the worst moment, where locks do not work.
 ///
 /// Each in a process of its own, since such a moment is of the whole process.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct BrokenLockTests {
     static let url = "http://127.0.0.1/file.bin"
     static let server = HonestServer(sampleBytes(1_000_000), etag: "\"v1\"")

@@ -4,7 +4,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CollectorTests {
     /// Puts a partial of a size into a store, used later than all before it.
     static func put(_ name: String, _ size: Int, into store: DownloadStore) async throws {

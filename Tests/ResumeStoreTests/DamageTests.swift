@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Bytes that change in the store: found by their checksums, dropped alone, and fetched alone.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DamageTests {
     private static let server = HonestServer(sampleBytes(6_000_000))
     private static let held = 5_000_000

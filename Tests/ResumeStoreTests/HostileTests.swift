@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a review in the role of an attacker found.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileTests {
     @Test("A23: a blob that is longer than what counts is delivered at its right length")
     func longBlob() async throws {

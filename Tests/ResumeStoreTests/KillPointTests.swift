@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The process dies by SIGKILL between any two steps; the parent opens the store again and goes on.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct KillPointTests {
     static let url = "http://127.0.0.1/file.bin"
     static let old = HonestServer(sampleBytes(2_000_000), etag: "\"v1\"")

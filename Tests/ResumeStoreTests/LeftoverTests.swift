@@ -6,7 +6,7 @@ import Testing
 
 /// A process that dies while it delivers leaves a second name of the blob beside its destination: whoever takes the
 /// entry from it removes that, wherever it goes with the entry itself.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LeftoverTests {
     static let url = "http://127.0.0.1/file.bin"
     static let server = HonestServer(sampleBytes(1_000_000), etag: "\"v1\"")

@@ -7,7 +7,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
     @Test("A store is private whatever the umask, and nothing makes one by looking")
     func permissions() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What is recorded while a body comes, seen from outside: that is what a process leaves behind when it is killed.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressTests {
     /// Writes parts and looks at what is recorded after each; nobody calls `checkpoint`, `endBody` or `close`.
     private static func recorded(

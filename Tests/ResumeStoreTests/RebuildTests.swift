@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A damaged database made anew: what can be proved is saved, everything else is set aside, and nothing is erased.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RebuildTests {
     private static let names = (1...6).map { "file\($0)" }
     private static let held = 300_000

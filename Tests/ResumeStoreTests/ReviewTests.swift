@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What a review of gaps, checksums and rebuilding found.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReviewTests {
     private static let server = HonestServer(sampleBytes(3_000_000))
 

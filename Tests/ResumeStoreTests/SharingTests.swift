@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Several downloads of one key, in one process; those of several processes are in the tests of resumectl.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharingTests {
     static let url = "http://127.0.0.1/file.bin"
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The door for programs with an HTTP client of their own, used as they use it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferTests {
     static let url = "http://127.0.0.1/file.bin"
 

@@ -9,7 +9,7 @@ import Testing
 
 /// T39: SQLite's WAL-reset bug, driven deterministically: a writer resets the log between the moment at which a
 /// checkpoint reads the log's header and the moment at which it copies frames.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct WALResetTests {
     /// What the hook runs, on a thread of its own, and how long the checkpoint waits for it.
     private final class Intruder: Sendable {

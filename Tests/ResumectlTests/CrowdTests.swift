@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Several processes on one store.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct CrowdTests {
     @Test("M08: four processes, one URL, four files: one fetch")
     func fourOfOne() async throws {

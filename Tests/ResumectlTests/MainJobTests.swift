@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The main job as its users run it: processes, signals, a real origin.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct MainJobTests {
     @Test(
         "nginx, 200 MiB, SIGKILL at twenty random moments: right, and at most 1.05 times the size is sent",

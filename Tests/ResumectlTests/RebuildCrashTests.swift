@@ -6,7 +6,7 @@ import Testing
 
 /// `doctor --rebuild` dies at each of its calls to the file system: at each of them the store has its old database or
 /// its new one, and no blob is gone.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct RebuildCrashTests {
     private static let content = Content(length: 3_000_000, seed: 1)
 

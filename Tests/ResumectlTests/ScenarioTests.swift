@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A cut, an odd answer, an honest answer, each to a process of its own: the first one dies by SIGKILL.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ScenarioTests {
     @Test("In processes, with SIGKILL", arguments: Scenario.all)
     func processes(_ scenario: Scenario) async throws {

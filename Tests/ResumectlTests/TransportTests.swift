@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Proxies, TLS and HTTP/2 with real peers: tinyproxy, nginx, and OpenSSL by way of Python.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransportTests {
     private static let content = sampleBytes(3_000_000)
 
