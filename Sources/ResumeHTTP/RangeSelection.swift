@@ -120,6 +120,6 @@ extension RangeSelection.Element {
 }
 
 extension RangeSelection: CustomStringConvertible {
-    /// The value of a `Range` field; what ``init(_:)`` takes.
+    /// The value of a `Range` field; what ``init(parsing:)`` takes.
     public var description: String { "bytes=" + elements.map(\.text).joined(separator: ",") }
 }

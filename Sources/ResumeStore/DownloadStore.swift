@@ -3,14 +3,14 @@ internal import ResumeSQLite
 
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.
 ///
-/// Any number of tasks and processes may use one store at a time. ``begin(_:key:waits:)`` is the door to one
-/// download; everything else looks after what is left.
+/// Any number of tasks and processes may use one store at a time. ``begin(_:key:selection:policy:destination:waits:)``
+/// is the door to one download; everything else looks after what is left.
 ///
 /// ```swift
 /// let store = try await DownloadStore.open(at: "/var/cache/example")
 /// let transfer = try await store.begin(url)
-/// var request = HTTPRequest(url)                       // your HTTP client's request
-/// request.headerFields = await transfer.plan().fields  // Range and If-Range, where they help
+/// let plan = await transfer.plan()
+/// request.headerFields = plan.fields  // of your HTTP client's request: Range and If-Range, where they help
 /// ```
 public final class DownloadStore: Sendable {
     /// What a store may be told.

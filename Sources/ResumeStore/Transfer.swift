@@ -99,7 +99,7 @@ public actor Transfer {
     /// - Parameters:
     ///   - response: Status and fields.
     ///   - plan: What was asked for.
-    /// - Returns: What to do. Where it says so (``Verdict/usesBody``) the body is to be written, else to be discarded.
+    /// - Returns: What to do. Where it says so (`Verdict.usesBody`) the body is to be written, else to be discarded.
     /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         try requireOpen()

@@ -1,7 +1,7 @@
 internal import ResumeHTTP
 internal import ResumeSQLite
 
-/// Something that is not as it should be, found by ``DownloadStore/verify(keys:repairing:)``.
+/// Something that is not as it should be, found by ``DownloadStore/verify(keys:readsBytes:repairing:)``.
 public struct Finding: Sendable, Hashable {
     /// What is wrong.
     public enum Kind: String, Sendable, Hashable {
