@@ -176,8 +176,16 @@ let package = Package(
         .target(
             name: "ReadmeExample", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
             path: "Tests/ReadmeExample", packageAccess: false),
+        .target(
+            name: "DocumentationExamples",
+            dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging],
+            path: "Tests/DocumentationExamples", packageAccess: false),
         .testTarget(
-            name: "ReadmeTests", dependencies: ["OriginServer", "ReadmeExample", "TestSupport"],
+            name: "ReadmeTests",
+            dependencies: [
+                "DocumentationExamples", "OriginServer", "ReadmeExample", "ResumeAsyncHTTP", "ResumeCommands",
+                "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", arguments, httpTypes,
+            ],
             swiftSettings: testSettings),
         .executableTarget(
             name: "store-benchmark", dependencies: ["ResumeHTTP", "ResumeSQLite", "ResumeStore"],

@@ -1,0 +1,107 @@
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+
+// SNIPPET
+/// What your HTTP client does: it follows redirects or not, decodes nothing, and throws where a body is cut.
+protocol Client: Sendable {
+    typealias Body = AsyncThrowingStream<[UInt8], any Error>
+
+    func send(_ request: HTTPRequest) async throws -> (head: HTTPResponse, body: Body)
+}
+
+/// Why a download was given up; what came is kept.
+struct GivenUp: Error {
+    var reason: Reason
+}
+// END
+
+// SNIPPET
+func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by client: some Client) async throws {
+    let destination = try Destination(checking: path)
+    let transfer = try await store.begin(url, destination: destination)
+    do {
+        var budget = RetryBudget()
+        repeat {
+            try await complete(transfer, from: url, by: client, &budget)
+            // What was held before is read again meanwhile: a block that the disk has changed is fetched anew.
+        } while try await !transfer.confirmHeld()
+        try await transfer.deliver(to: destination)
+    } catch {
+        try? await transfer.close()
+        throw error
+    }
+}
+// END
+
+// SNIPPET
+func complete(
+    _ transfer: Transfer, from url: DownloadURL, by client: some Client, _ budget: inout RetryBudget
+) async throws {
+    var avoidsRange: Reason?
+    while await !transfer.isComplete {
+        let plan = await transfer.plan(avoidsRange: avoidsRange)
+        var request = HTTPRequest(
+            method: .get, scheme: url.scheme, authority: url.authority, path: url.requestTarget)
+        request.headerFields = plan.fields
+        let response = try await client.send(request)
+
+        switch try await transfer.receive(response.head, to: plan) {
+        case .append, .startOver, .startRange:
+            avoidsRange = nil
+            let hasProgressed = try await take(response.body, into: transfer)
+            if await !transfer.isComplete {
+                try await wait(&budget, progressed: hasProgressed, because: .cut)
+            }
+        case .complete:
+            break  // The server agrees that nothing is missing.
+        case .askForWhole(let reason):
+            guard budget.restarted() else { throw GivenUp(reason: reason) }
+            avoidsRange = reason
+        case .retry(let reason, let seconds):
+            try await wait(&budget, progressed: false, retryAfter: seconds, because: reason)
+        case .refuse(let reason):
+            throw GivenUp(reason: reason)
+        }
+    }
+}
+// END
+
+// SNIPPET
+/// Moves a body into the store; returns whether bytes were gained.
+func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
+    let before = await transfer.receivedBytes
+    var ending = Transfer.BodyEnding.cut
+    do {
+        for try await part in body {
+            try await transfer.write(part)
+            if transfer.hasAllWanted { break }
+        }
+        if !transfer.hasAllWanted { ending = .whole }
+    } catch let error as StoreError where error.code == .heldBytesDiffer {
+        // The server has other bytes under the same validator.
+        let reason = Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
+        try await transfer.discard(reason: reason)
+        return false
+    } catch let error where !(error is StoreError || error is CancellationError) {
+        // The connection was cut: what came counts.
+    }
+    _ = try await transfer.endBody(ending)
+    return await transfer.receivedBytes > before
+}
+// END
+
+// SNIPPET
+func wait(
+    _ budget: inout RetryBudget, progressed: Bool, retryAfter: Int64? = nil, because reason: Reason
+) async throws {
+    let action = budget.failed(
+        progressed: progressed, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
+    guard case .wait(let seconds) = action else { throw GivenUp(reason: reason) }
+    try await Task.sleep(for: .seconds(seconds))
+}
+
+extension Reason {
+    static let cut = Reason(code: .init(rawValue: "cut"), text: "The connection ended before the body did.")
+}
+// END

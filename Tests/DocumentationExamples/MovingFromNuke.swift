@@ -1,0 +1,25 @@
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+
+func headers(for transfer: Transfer) async -> [String: String] {
+    // SNIPPET
+    let plan = await transfer.plan()
+    var headers: [String: String] = [:]
+    for field in plan.fields { headers[field.name.rawName] = field.value }
+    // END
+    return headers
+}
+
+// SNIPPET
+/// The head of a response as URLSession tells it: nil where it is none.
+func head(status: Int, headers: [String: String]) -> HTTPResponse? {
+    guard (100...999).contains(status) else { return nil }
+    var head = HTTPResponse(status: .init(code: status))
+    for (name, value) in headers {
+        guard let name = HTTPField.Name(name) else { continue }
+        head.headerFields.append(HTTPField(name: name, value: value))
+    }
+    return head
+}
+// END

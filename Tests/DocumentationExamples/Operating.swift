@@ -1,0 +1,35 @@
+import Logging
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+
+func lookAfter(_ store: DownloadStore) async throws {
+    // SNIPPET
+    for check in try await store.diagnose().checks {
+        print("\(check.name): \(check.value)\(check.problem.map { " <- \($0)" } ?? "")")
+    }
+    for finding in try await store.verify(repairing: true) {
+        print("\(finding.kind.rawValue), \(finding.key ?? "the store"): \(finding.detail)")
+    }
+    // END
+}
+
+func rebuild() async throws {
+    // SNIPPET
+    do {
+        _ = try await DownloadStore.open(at: "/var/cache/example", creating: false)
+    } catch let error as StoreError where error.code == .damaged {
+        let report = try await DownloadStore.rebuild(at: "/var/cache/example")
+        print("\(report.saved.count) saved, \(report.lost.count) lost; the rest: \(report.asideFolder ?? "none")")
+    }
+    // END
+}
+
+func logged(_ store: DownloadStore, by transport: some Transport) -> Downloader {
+    // SNIPPET
+    var logger = Logger(label: "org.example.downloads")
+    logger.logLevel = .debug
+    let downloader = Downloader(store: store, transport: transport, logger: logger)
+    // END
+    return downloader
+}

@@ -1,0 +1,123 @@
+@testable import DocumentationExamples
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// The article about clients of one's own does what it says.
+@Suite(.timeLimit(.minutes(1)))
+struct EmbeddingExampleTests {
+    /// A client as the article wants it.
+    private struct TransportClient: Client {
+        let transport = AsyncHTTPTransport()
+
+        func send(_ request: HTTPRequest) async throws -> (head: HTTPResponse, body: Client.Body) {
+            let response = try await transport.send(request)
+            let (parts, continuation) = Client.Body.makeStream()
+            let reading = Task {
+                do {
+                    while try await Self.read(response.body, into: continuation) {}
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in reading.cancel() }
+            return (response.head, parts)
+        }
+
+        private static func read(_ body: any ResponseBody, into parts: Client.Body.Continuation) async throws -> Bool {
+            try await body.read { part in
+                parts.yield(part.withUnsafeBytes { Array($0) })
+                return true
+            }
+        }
+    }
+
+    /// Fetches from an origin that answers as told, and compares.
+    private func run(
+        _ content: Content, store path: String, to destination: String,
+        handler: @escaping @Sendable (OriginRequest) -> Response
+    ) async throws -> [OriginRequest] {
+        let store = try await DownloadStore.open(at: path)
+        let client = TransportClient()
+        let requests = try await OriginServer.withServer(handler: handler) { server in
+            let url = try DownloadURL("\(server.baseURL)/image.iso")
+            try await fetch(url, to: destination, in: store, by: client)
+            return server.requests
+        }
+        let entries = try await store.entries()
+        #expect(entries.isEmpty)
+        try await client.transport.shutdown()
+        await store.close()
+        let bytes = try Files.bytes(destination)
+        #expect(bytes.count == Int(content.length) && content.matches(bytes))
+        return requests
+    }
+
+    @Test("A body that is cut goes on where it was")
+    func cut() async throws {
+        try await TemporaryFolder.with { folder in
+            let content = Content(length: 1_000_000, seed: 5)
+            let resource = Resource(content, etag: "\"v1\"")
+            let requests = try await run(content, store: folder["cache"], to: folder["image.iso"]) {
+                .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil)
+            }
+            #expect(requests.count == 2)
+            let second = requests.last?.fields.first { $0.name.lowercased() == "if-range" }
+            #expect(second?.value == "\"v1\"")
+        }
+    }
+
+    @Test("A file that is replaced in between starts over")
+    func replaced() async throws {
+        try await TemporaryFolder.with { folder in
+            let (old, new) = (Content(length: 1_000_000, seed: 6), Content(length: 1_200_000, seed: 7))
+            let (first, second) = (Resource(old, etag: "\"v1\""), Resource(new, etag: "\"v2\""))
+            let requests = try await run(new, store: folder["cache"], to: folder["image.iso"]) {
+                $0.number == 1 ? .file(first, for: $0, cutAfter: 600_000) : .file(second, for: $0)
+            }
+            #expect(requests.count == 2)
+        }
+    }
+
+    @Test("Other bytes under the same validator are dropped")
+    func otherBytes() async throws {
+        try await TemporaryFolder.with { folder in
+            let (old, new) = (Content(length: 1_000_000, seed: 8), Content(length: 1_000_000, seed: 9))
+            let (first, second) = (Resource(old, etag: "\"v1\""), Resource(new, etag: "\"v1\""))
+            let requests = try await run(new, store: folder["cache"], to: folder["image.iso"]) {
+                $0.number == 1 ? .file(first, for: $0, cutAfter: 600_000) : .file(second, for: $0)
+            }
+            #expect(requests.count == 3)
+        }
+    }
+
+    @Test("What is refused is given up, and what came is kept")
+    func refused() async throws {
+        try await TemporaryFolder.with { folder in
+            let resource = Resource(Content(length: 1_000_000, seed: 10), etag: "\"v1\"")
+            let store = try await DownloadStore.open(at: folder["cache"])
+            let client = TransportClient()
+            try await OriginServer.withServer(
+                handler: {
+                    $0.number == 1 ? .file(resource, for: $0, cutAfter: 600_000) : .status("403 Forbidden")
+                },
+                { server in
+                    let url = try DownloadURL("\(server.baseURL)/image.iso")
+                    await #expect(throws: GivenUp.self) {
+                        try await fetch(url, to: folder["image.iso"], in: store, by: client)
+                    }
+                })
+            let held = try await store.entries().first?.receivedBytes
+            #expect(held == 600_000)
+            #expect(!Files.exists(folder["image.iso"]))
+            try await client.transport.shutdown()
+            await store.close()
+        }
+    }
+}
