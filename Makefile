@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan asan lint format demo bench fuzz libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build release test tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -12,6 +12,7 @@ help:
 	@echo "make bench    measure against curl, wget and aria2c (speed, memory, a store of 100,000 entries)"
 	@echo "make lint     check the format"
 	@echo "make format   mend the format"
+	@echo "make docs     build the documentation with DocC into .build/docs; a warning is an error"
 	@echo "make release  build resumectl for use"
 	@echo "make tsan     run the tests under ThreadSanitizer; make asan under AddressSanitizer"
 	@echo "make fuzz     ten million odd answers for the parsers (about three minutes); SEED=7 for others"
@@ -59,6 +60,10 @@ lint:
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz
+
+# From the debug build, which is made where it is missing.
+docs: setup
+	Scripts/build-docs.sh
 
 demo: setup
 	$(SWIFT) build $(RELEASE) --product resumectl
