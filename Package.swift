@@ -170,7 +170,10 @@ let package = Package(
             name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         .testTarget(
-            name: "RealOriginTests", dependencies: ["ResumeHTTP", "TestSupport", "resumectl"],
+            name: "RealOriginTests",
+            dependencies: [
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl",
+            ],
             swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(

@@ -54,7 +54,7 @@ struct CommandFailure: Error {
             let status: ExitStatus =
                 switch error.code {
                 case .refused, .digestMismatch, .tooLarge: .refused
-                case .unreachable, .unstable: .tryAgain
+                case .unreachable, .unstable, .representationChanged: .tryAgain
                 }
             self.init(status, error.description)
         case is CancellationError:

@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import ResumeHTTP
+public import ResumeStore
 
 /// What to download, to where, and how patiently.
 public struct DownloadRequest: Sendable {
@@ -9,6 +10,8 @@ public struct DownloadRequest: Sendable {
     public var destination: String
     /// What names the download in the store; nil for the URL without user info and signature.
     public var key: String?
+    /// What it goes on with, where it was made from that: if the store holds it no more, an event says so.
+    public internal(set) var resumeData: ResumeData?
     /// The caller's own fields.
     ///
     /// Those that the plan decides on (`Range` and so on) are left out.
@@ -76,6 +79,23 @@ public struct DownloadRequest: Sendable {
     public init(_ url: DownloadURL, to destination: String) {
         self.url = url
         self.destination = destination
+    }
+
+    /// Makes a request that goes on with what was interrupted, with the defaults for all that is not in the data.
+    ///
+    /// Set what the first request had beside URL, key and selection anew: fields, digest, condition and so on. Where the
+    /// store holds nothing of it any more, ``DownloadEvent/restarted(reason:totalBytes:)`` says why, and it begins anew.
+    ///
+    /// - Parameters:
+    ///   - resumeData: What to go on with.
+    ///   - destination: The file that the download becomes.
+    ///   - url: A fresh URL, where the first one was signed, had credentials, or is not to be asked any more; nil for that
+    ///     of the data. Without one a server may refuse (401, 403): then ``renewal`` is asked, and what is held stays.
+    public init(resuming resumeData: ResumeData, to destination: String, at url: DownloadURL? = nil) {
+        self.init(url ?? resumeData.url, to: destination)
+        self.resumeData = resumeData
+        key = resumeData.key ?? resumeData.url.redacted
+        selection = resumeData.selection
     }
 }
 

@@ -1,4 +1,5 @@
 public import ResumeHTTP
+public import ResumeStore
 
 /// A download that was delivered.
 public struct DownloadResult: Sendable, Hashable {
@@ -36,6 +37,8 @@ public struct DownloadError: Error, Sendable, Equatable {
         case unstable
         /// The whole is longer than what was allowed.
         case tooLarge = "too-large"
+        /// The file was replaced after a reader of a ``DownloadStream`` had been given bytes of the old one.
+        case representationChanged = "representation-changed"
     }
 
     /// The kind of failure.
@@ -44,6 +47,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     public var reason: Reason
     /// The last HTTP status, where there was one.
     public var status: Int?
+    /// What names what is held, to go on with it; nil where nothing is, or where it cannot be gone on with.
+    public internal(set) var resumeData: ResumeData?
     /// What caused it.
     public var cause: (any Error)?
 
@@ -54,8 +59,8 @@ public struct DownloadError: Error, Sendable, Equatable {
         self.cause = cause
     }
 
-    /// Whether running the same again may go on from what is held.
-    public var isResumable: Bool { code == .unreachable || code == .unstable }
+    /// Whether it can be gone on with what is held: with a fresh URL or other credentials where ``status`` says so.
+    public var isResumable: Bool { resumeData != nil }
 
     /// Equality on code and status.
     public static func == (left: DownloadError, right: DownloadError) -> Bool {

@@ -36,9 +36,18 @@ public struct Downloader: Sendable {
     ///   - request: What, to where, how.
     ///   - onEvent: Told what happens, in order; the download waits for it to return.
     /// - Returns: Where the file is, and how much of it was held before.
-    /// - Throws: ``DownloadError``, `StoreError`, `CancellationError`.
+    /// - Throws: ``DownloadError``, which has the resume data where there is any; `StoreError`, `CancellationError`:
+    ///   ``resumeData(for:)`` has it then.
     public func download(
         _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        try await download(request, onTransfer: { _ in }, onEvent: onEvent)
+    }
+
+    /// Does what ``download(_:onEvent:)`` does, and hands out the transfer before the first request.
+    func download(
+        _ request: DownloadRequest, onTransfer: @Sendable (Transfer) -> Void,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
         // Found out before anything is fetched, and before a lease is waited for.
         let destination = try Destination(checking: request.destination)
@@ -48,7 +57,11 @@ public struct Downloader: Sendable {
                 if request.restarts, !transfer.partial.isEmpty {
                     try await transfer.discard(reason: .restartRequested)
                     onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
+                } else if let reason = request.resumeData?.mismatch(with: transfer.partial) {
+                    try await store.record(.restarted, key: transfer.key, reason: reason)
+                    onEvent(.restarted(reason: reason, totalBytes: nil))
                 }
+                onTransfer(transfer)
                 var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
                 return try await run.run(to: destination)
             }
@@ -63,7 +76,9 @@ public struct Downloader: Sendable {
             } else {
                 try await keep(transfer, because: reason)
             }
-            throw error
+            guard var failure = error as? DownloadError else { throw error }
+            failure.resumeData = await transfer.resumeData
+            throw failure
         }
     }
 

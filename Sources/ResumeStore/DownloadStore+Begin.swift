@@ -68,7 +68,7 @@ extension DownloadStore {
     private static let mostAttempts = 1000
 
     /// A URL has no fragment here, so that no other download has this key.
-    private static func key(_ key: String, _ selection: RangeSelection?) -> String {
+    package static func key(_ key: String, _ selection: RangeSelection?) -> String {
         selection.map { "\(key)#\($0)" } ?? key
     }
 

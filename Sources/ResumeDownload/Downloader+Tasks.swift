@@ -1,0 +1,45 @@
+public import ResumeHTTP
+public import ResumeStore
+
+/// The other ways to run a download.
+extension Downloader {
+    /// Makes a download that can be paused; it begins with ``DownloadTask/resume()``.
+    ///
+    /// - Parameter request: What, to where, how.
+    /// - Returns: The task, suspended.
+    public func task(_ request: DownloadRequest) -> DownloadTask {
+        DownloadTask(request, downloader: self)
+    }
+
+    /// Makes a download that goes on with what was interrupted; it begins with ``DownloadTask/resume()``.
+    ///
+    /// Where more than the defaults is wanted, make a `DownloadRequest(resuming:to:at:)` and set it there.
+    ///
+    /// - Parameters:
+    ///   - resumeData: What to go on with.
+    ///   - destination: The file that the download becomes.
+    ///   - url: A fresh URL, where the first one was signed; nil for that of the data.
+    /// - Returns: The task, suspended.
+    public func task(
+        resuming resumeData: ResumeData, to destination: String, at url: DownloadURL? = nil
+    ) -> DownloadTask {
+        task(DownloadRequest(resuming: resumeData, to: destination, at: url))
+    }
+
+    /// What names what is held of a download, to go on with it later, also in another process.
+    ///
+    /// For what ended with another error than a ``DownloadError``, which has it, such as `CancellationError`.
+    ///
+    /// - Parameter request: The download.
+    /// - Returns: nil where nothing is held, or where it cannot be gone on with.
+    /// - Throws: `StoreError`
+    public func resumeData(for request: DownloadRequest) async throws -> ResumeData? {
+        try await store.resumeData(
+            for: request.key ?? request.url.redacted, selection: request.selection, policy: request.policy)
+    }
+}
+
+extension DownloadRequest {
+    /// What names it in the store.
+    var storeKey: String { DownloadStore.key(key ?? url.redacted, selection) }
+}

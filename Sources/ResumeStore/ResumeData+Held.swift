@@ -1,0 +1,78 @@
+public import ResumeHTTP
+internal import ResumeSQLite
+
+extension ResumeData {
+    /// Names what is held of an entry; nil where the next request could not ask for the rest only.
+    init?(of entry: Entry, held: HeldPartial, receivedBytes: Int64, policy: ResumePolicy) {
+        switch Plan(for: held, policy: policy) {
+        case .whole, .first: return nil
+        case .range, .complete: break
+        }
+        // Coded bytes are dropped by whoever asks for the file itself.
+        guard held.representation?.contentCoding == nil || policy.storesCoded else { return nil }
+        self.init(
+            url: entry.url, key: DownloadStore.callersKey(of: entry), selection: entry.selection,
+            validator: held.representation?.validator, receivedBytes: receivedBytes, totalBytes: held.totalLength)
+    }
+
+    /// Why what is held is not what this was made of; nil where it is, or may be.
+    package func mismatch(with held: HeldPartial) -> Reason? {
+        if held.isEmpty, !held.isComplete { return .partialGone }
+        guard let validator, held.representation?.validator != validator else { return nil }
+        return .otherRepresentationHeld
+    }
+}
+
+extension Reason {
+    static let partialGone = Reason(
+        code: .init(rawValue: "partial-gone"),
+        text:
+            "What the resume data names is not in the store any more: it was delivered or removed, or this is another "
+            + "store.")
+    static let otherRepresentationHeld = Reason(
+        code: .init(rawValue: "other-representation-held"),
+        text: "The store holds another version of the file by now than the one that the resume data names.")
+}
+
+extension DownloadStore {
+    /// What names a download, to go on with it later, whether somebody works on it now or not.
+    ///
+    /// - Parameters:
+    ///   - key: What names the download; by default its URL without user info and signature.
+    ///   - selection: What of it is wanted; nil for all of it.
+    ///   - policy: On which terms it will be continued.
+    /// - Returns: nil where nothing is held, or where what is held cannot be gone on with, for want of a validator or
+    ///   since the server serves no ranges.
+    /// - Throws: ``StoreError``
+    public func resumeData(
+        for key: String, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy()
+    ) async throws -> ResumeData? {
+        let key = Self.key(key, selection)
+        try StoreError.refuseForkedChild()
+        let entry: Entry?
+        do {
+            // To its end also where the task is cancelled: that is when this is asked for.
+            entry = try await database.withConnection { connection in
+                try connection.transaction(.deferred) { try connection.entry(key: key) }
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        return entry.flatMap {
+            ResumeData(of: $0, held: $0.held, receivedBytes: $0.receivedBytes, policy: policy)
+        }
+    }
+
+    /// The key as it was given to ``begin(_:key:selection:policy:waits:)``.
+    fileprivate static func callersKey(of entry: Entry) -> String {
+        let suffix = key("", entry.selection)
+        return entry.key.hasSuffix(suffix) ? String(entry.key.dropLast(suffix.count)) : entry.key
+    }
+}
+
+extension Transfer {
+    /// What names what is held, to go on with it later; nil where nothing is, or where it cannot be gone on with.
+    public var resumeData: ResumeData? {
+        ResumeData(of: entry, held: partial, receivedBytes: receivedBytes, policy: policy)
+    }
+}

@@ -1,0 +1,49 @@
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Pausing and resuming an object of S3 (moto), as an embedder does it, with a presigned URL for each time.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct ObjectStoreTests {
+    @Test("A checkpoint goes on by another presigned URL, with If-Match: 206, or 412 and the new object whole")
+    func checkpoint() async throws {
+        for isReplaced in [false, true] {
+            let statuses = try await Visit.with(.s3, serving: PublishedFile(bytes: Visit.bytes)) { visit in
+                try await Self.goOn(visit, isReplaced: isReplaced)
+            }
+            #expect(statuses == (isReplaced ? [200, 412, 200] : [200, 206]))
+        }
+    }
+
+    private static func goOn(_ visit: Visit, isReplaced: Bool) async throws {
+        let store = try await DownloadStore.open(at: visit.folder["store"])
+        let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+        let downloader = Downloader(store: store, transport: transport)
+        var request = DownloadRequest(try DownloadURL(try visit.origin.url()), to: visit.output)
+        request.rateLimit = 2 << 20
+        let task = downloader.task(request)
+        task.resume()
+        for await event in task.events {
+            if case .progress(let received, _) = event, received >= Visit.part { break }
+        }
+        let checkpoint = try #require(await task.cancelProducingResumeData())
+        #expect(checkpoint.entityTag != nil && checkpoint.totalBytes == Int64(Visit.bytes.count))
+
+        let bytes = isReplaced ? Visit.otherBytes : Visit.bytes
+        if isReplaced { try await visit.origin.publish(PublishedFile(bytes: bytes)) }
+        var rest = DownloadRequest(
+            resuming: checkpoint, to: visit.output, at: try DownloadURL(try visit.origin.url()))
+        rest.condition = .ifMatch
+        let again = downloader.task(rest)
+        again.resume()
+        let result = try await again.value
+        #expect(result.reusedBytes == (isReplaced ? 0 : checkpoint.receivedBytes))
+        let isRight = try Files.bytes(visit.output) == bytes
+        #expect(isRight)
+        try await transport.shutdown()
+        await store.close()
+    }
+}

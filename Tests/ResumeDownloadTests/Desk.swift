@@ -1,0 +1,146 @@
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import Synchronization
+import TestSupport
+import Testing
+
+/// A downloader as an embedder has it, and what its tests wait for.
+struct Desk {
+    let downloader: Downloader
+    let origin: Origin
+
+    /// Runs a test with a downloader over an origin's store.
+    static func with(_ handler: @escaping Origin.Handler, _ body: (Desk) async throws -> Void) async throws {
+        try await Origin.with(handler) { try await with($0, body) }
+    }
+
+    /// Runs a test with a downloader over an origin that is there.
+    ///
+    /// - Parameters:
+    ///   - origin: The origin.
+    ///   - flag: Whether the end of a body may be told, all of which has come; nil for always.
+    ///   - body: The test.
+    /// - Throws: What the test throws.
+    static func with(
+        _ origin: Origin, holdingEndsUntil flag: Flag? = nil, _ body: (Desk) async throws -> Void
+    ) async throws {
+        let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+        let held = HeldEnds(transport: transport, flag: flag)
+        do {
+            try await body(Desk(downloader: Downloader(store: origin.store, transport: held), origin: origin))
+            try await transport.shutdown()
+        } catch {
+            try? await transport.shutdown()
+            throw error
+        }
+    }
+
+    var output: String { origin.folder["out"] }
+
+    /// The request for the origin's file.
+    func request(_ configure: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
+        var request = DownloadRequest(try DownloadURL(origin.url), to: output)
+        request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        configure(&request)
+        return request
+    }
+
+    /// Waits until nobody has the lease of the only entry.
+    ///
+    /// - Returns: The entry, nil where there is none.
+    func idleEntry() async throws -> Entry? {
+        while true {
+            let entry = try await origin.store.entries().first
+            if entry?.isInUse != true { return entry }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+
+extension DownloadTask {
+    /// Starts it and waits until so many bytes have come.
+    ///
+    /// - Returns: The events until then.
+    @discardableResult
+    func resume(untilReceived count: Int64) async -> [DownloadEvent] {
+        resume()
+        var told: [DownloadEvent] = []
+        for await event in events {
+            told.append(event)
+            if case .progress(let received, _) = event, received >= count { break }
+        }
+        return told
+    }
+
+    /// Waits until it is in a state.
+    func reaches(_ wanted: State) async throws {
+        while state != wanted { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// The events to the end.
+    func rest() async -> [DownloadEvent] {
+        var told: [DownloadEvent] = []
+        for await event in events { told.append(event) }
+        return told
+    }
+}
+
+extension [DownloadEvent] {
+    /// Where it went on, each time.
+    var offsets: [Int64] {
+        compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
+    }
+
+    /// Why it began anew, each time.
+    var restarts: [String] {
+        compactMap { if case .restarted(let reason, _) = $0 { reason.code.rawValue } else { nil } }
+    }
+}
+
+extension Resource {
+    /// Sends a part of the file that is answered with, then nothing more, until the client leaves.
+    func stalling(at length: Int64) -> Origin.Handler {
+        { .file(self, for: $0, cutAfter: length, stall: true) }
+    }
+}
+
+/// A yes or no that handlers and tests share.
+final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock(\.self) }
+
+    func set() { state.withLock { $0 = true } }
+}
+
+/// A transport that tells the end of a body only when a flag is set.
+private struct HeldEnds: Transport {
+    let transport: AsyncHTTPTransport
+    let flag: Flag?
+
+    private final class Body: ResponseBody {
+        let body: any ResponseBody
+        let flag: Flag
+
+        init(_ body: any ResponseBody, _ flag: Flag) { (self.body, self.flag) = (body, flag) }
+
+        func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+            if try await body.read(reader) { return true }
+            while !flag.isSet { try await Task.sleep(for: .milliseconds(5)) }
+            return false
+        }
+
+        func cancel(with error: any Error) { body.cancel(with: error) }
+    }
+
+    func send(_ request: HTTPRequest) async throws -> TransportResponse {
+        var response = try await transport.send(request)
+        if let flag { response.body = Body(response.body, flag) }
+        return response
+    }
+}

@@ -1,0 +1,180 @@
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import Synchronization
+import TestSupport
+import Testing
+
+/// Alibaba Cloud's article on resumable download from its object store, step by step, with this package's means.
+@Suite(.timeLimit(.minutes(2)))
+struct ObjectStoreDownloadTests {
+    private static let held: Int64 = 60_000
+
+    /// A download that was paused when a part of the object had come.
+    private static func paused(_ desk: Desk) async throws -> ResumeData {
+        let task = desk.downloader.task(try desk.request())
+        await task.resume(untilReceived: held)
+        return try #require(await task.cancelProducingResumeData())
+    }
+
+    /// Downloads what a checkpoint left.
+    private static func resumed(
+        _ checkpoint: ResumeData, _ desk: Desk, _ configure: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        var request = DownloadRequest(resuming: checkpoint, to: desk.output)
+        request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        configure(&request)
+        let task = desk.downloader.task(request)
+        task.resume()
+        return try await task.value
+    }
+
+    @Test("The checkpoint, handed out and in: the entity tag and the expected length")
+    func checkpoint() async throws {
+        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+            let checkpoint = try await Self.paused(desk)
+            #expect(checkpoint.entityTag == "\"a\"" && checkpoint.totalBytes == 100_000)
+            desk.origin.server.setHandler { .file(.old, for: $0) }
+            #expect(try await Self.resumed(checkpoint, desk).reusedBytes == Self.held)
+            #expect(try desk.origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("getFileInfo: a HEAD to its own URL, whose tag is compared with the checkpoint's")
+    func fileInfo() async throws {
+        for (served, reused) in [(Resource.old, Self.held), (.new, 0)] {
+            try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+                let checkpoint = try await Self.paused(desk)
+                desk.origin.server.setHandler { .file(served, for: $0) }
+                let head = try DownloadURL(desk.origin.url + "?signed=for-head")
+                let result = try await Self.resumed(checkpoint, desk) {
+                    $0.condition = .head
+                    $0.headURL = head
+                }
+                #expect(result.reusedBytes == reused)
+                #expect(try desk.origin.hasDelivered(served))
+                let requests = desk.origin.requests(after: 1)
+                #expect(requests.map { "\($0.method) \($0.target)" } == ["HEAD /file?signed=for-head", "GET /file"])
+                #expect(requests.last?.field("Range") == (reused > 0 ? "bytes=55904-" : nil))
+            }
+        }
+    }
+
+    @Test("If-Match: 206 for the same object, 412 for another, which then comes new and whole, with the reason")
+    func ifMatch() async throws {
+        for (served, reused) in [(Resource.old, Self.held), (.new, 0)] {
+            try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+                let checkpoint = try await Self.paused(desk)
+                desk.origin.server.setHandler { .file(served, for: $0) }
+                let result = try await Self.resumed(checkpoint, desk) { $0.condition = .ifMatch }
+                #expect(result.reusedBytes == reused)
+                #expect(try desk.origin.hasDelivered(served))
+                #expect(desk.origin.requests(after: 1).first?.field("If-Match") == "\"a\"")
+                #expect(try await desk.origin.reasons().contains("entity-tag-changed") == (reused == 0))
+            }
+        }
+    }
+
+    @Test("Progress: how much came since the last time, how much is there, how much is expected")
+    func progress() async throws {
+        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+            let checkpoint = try await Self.paused(desk)
+            // Cut once more on the way, so that what came in both answers is one sum.
+            desk.origin.server.setHandler { .file(.old, for: $0, cutAfter: $0.number == 2 ? 20_000 : nil) }
+            let task = desk.downloader.task(DownloadRequest(resuming: checkpoint, to: desk.output))
+            task.resume()
+            var meter = ProgressMeter()
+            let steps = await task.rest().compactMap { meter.step(for: $0) }
+            #expect(steps.reduce(0) { $0 + $1.bytes } == 100_000 - Self.held)
+            #expect(steps.allSatisfy { $0.bytes >= 0 && $0.expectedBytes == 100_000 })
+            #expect(steps.last?.receivedBytes == 100_000)
+        }
+    }
+
+    @Test("Progress of events as they may come")
+    func meter() {
+        let reason = Reason.firstRequest
+        let told: [(DownloadEvent, Int64?)] = [
+            (.waiting, nil), (.started(totalBytes: 100), nil), (.progress(receivedBytes: 0, totalBytes: 100), 0),
+            (.progress(receivedBytes: 30, totalBytes: 100), 30), (.retrying(reason: reason, afterSeconds: 1), nil),
+            // More had come by the end of the answer than was told.
+            (.resumed(offset: 40, totalBytes: 100), nil), (.progress(receivedBytes: 45, totalBytes: 100), 15),
+            // A part was found to be wrong.
+            (.resumed(offset: 20, totalBytes: 100), nil), (.progress(receivedBytes: 25, totalBytes: 100), 5),
+            (.progress(receivedBytes: 10, totalBytes: 100), 0),
+            (.restarted(reason: reason, totalBytes: nil), nil), (.progress(receivedBytes: 7, totalBytes: nil), 7),
+            (.progress(receivedBytes: .min, totalBytes: nil), 0), (.progress(receivedBytes: .max, totalBytes: nil), 0),
+        ]
+        var meter = ProgressMeter()
+        for (event, bytes) in told { #expect(meter.step(for: event)?.bytes == bytes, "\(event)") }
+        var complete = ProgressMeter()
+        #expect(complete.step(for: .progress(receivedBytes: 100, totalBytes: 100))?.bytes == 0, "it was held before")
+    }
+
+    @Test("pause keeps the part of the object, cancel removes it")
+    func pauseAndCancel() async throws {
+        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+            let task = desk.downloader.task(try desk.request())
+            await task.resume(untilReceived: Self.held)
+            task.suspend()
+            try await task.reaches(.suspended)
+            #expect(try await desk.origin.store.entries().first?.receivedBytes == Self.held)
+            try await task.cancelDiscarding()
+            #expect(try await desk.origin.store.entries().isEmpty)
+            let running = desk.downloader.task(try desk.request())
+            await running.resume(untilReceived: Self.held)
+            try await running.cancelDiscarding()
+            #expect(try await desk.origin.store.entries().isEmpty)
+            #expect(try Files.names(in: desk.origin.folder["store/blobs"]).isEmpty)
+            #expect(running.state == .completed && !Files.exists(desk.output))
+        }
+    }
+
+    @Test("cancel of what was delivered leaves the file, and others' parts")
+    func cancelAfterDelivery() async throws {
+        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+            _ = try await Self.paused(desk)
+            desk.origin.server.setHandler { .file(.old, for: $0) }
+            let task = desk.downloader.task(try desk.request { $0.key = "another" })
+            task.resume()
+            _ = try await task.value
+            try await task.cancelDiscarding()
+            #expect(try desk.origin.hasDelivered(.old))
+            #expect(try await desk.origin.store.entries().count == 1)
+        }
+    }
+
+    @Test("A presigned URL that expires midway is renewed by a hook, for GET and HEAD, and the object goes on")
+    func presigned() async throws {
+        let handler: Origin.Handler = { request in
+            // Each signature is good for one GET, and each answer is cut.
+            let isFresh = request.target.hasSuffix("?OSSAccessKeyId=k&Expires=\(request.number)&Signature=s")
+            return isFresh ? .file(.old, for: request, cutAfter: 30_000) : .status("403 Forbidden")
+        }
+        try await Desk.with(handler) { desk in
+            let server = desk.origin.server
+            let asked = Mutex<[Int]>([])
+            let task = desk.downloader.task(
+                try desk.request { request in
+                    request.condition = .ifMatch
+                    request.renewal = { refusal in
+                        asked.withLock { $0.append(refusal.status) }
+                        let number = server.requests.count + 1
+                        let signed = "\(server.baseURL)/file?OSSAccessKeyId=k&Expires=\(number)&Signature=s"
+                        return Renewal(url: try DownloadURL(signed))
+                    }
+                })
+            task.resume()
+            let result = try await task.value
+            #expect(asked.withLock { $0 }.allSatisfy { $0 == 403 } && asked.withLock(\.count) >= 4)
+            #expect(try desk.origin.hasDelivered(.old))
+            let events = await task.rest()
+            #expect(events.restarts.isEmpty)
+            // What was fetched twice is the overlaps alone.
+            #expect(result.fetchedBytes <= 100_000 + 4096 * 4)
+        }
+    }
+}
