@@ -37,6 +37,20 @@ extension Downloader {
         try await store.resumeData(
             for: request.key ?? request.url.redacted, selection: request.selection, policy: request.policy)
     }
+
+    /// Downloads one file, and hands its bytes out while they come.
+    ///
+    /// It begins at once, and does not wait for the reader: what he has not read yet lies on the disk.
+    ///
+    /// - Parameters:
+    ///   - request: What, to where, how.
+    ///   - onEvent: Told what happens, in order; the download waits for it to return.
+    /// - Returns: The bytes, and random access to those that are held.
+    public func stream(
+        _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) -> DownloadStream {
+        DownloadStream(request, downloader: self, onEvent: onEvent)
+    }
 }
 
 extension DownloadRequest {

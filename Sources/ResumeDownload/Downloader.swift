@@ -57,7 +57,7 @@ public struct Downloader: Sendable {
                 if request.restarts, !transfer.partial.isEmpty {
                     try await transfer.discard(reason: .restartRequested)
                     onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
-                } else if let reason = request.resumeData?.mismatch(with: transfer.partial) {
+                } else if !request.restarts, let reason = request.resumeData?.mismatch(with: transfer.partial) {
                     try await store.record(.restarted, key: transfer.key, reason: reason)
                     onEvent(.restarted(reason: reason, totalBytes: nil))
                 }

@@ -43,7 +43,10 @@ extension Transfer {
             throw StoreError(wrapping: error)
         }
         heldCheck = nil
-        guard let first = damaged.first else { return true }
+        guard let first = damaged.first else {
+            readable.confirm(givesUp: false)
+            return true
+        }
         try? await synchronizer.finish()
         try checkpoint()
         let entry = entry
@@ -61,6 +64,7 @@ extension Transfer {
         }
         try take(reduced)
         begin(with: isShared ? nil : blob)
+        readable.confirm(givesUp: true)
         damage = .blockDamaged(first.range)
         return false
     }

@@ -45,6 +45,8 @@ public struct StoreError: Error, Sendable, Equatable {
         public static let heldBytesDiffer = Code("held-bytes-differ")
         /// The body is longer than its Content-Range or length allows.
         public static let surplusBytes = Code("surplus-bytes")
+        /// The bytes that were to be read are not held.
+        public static let notHeld = Code("not-held")
         /// The process was forked from one that had opened a store.
         ///
         /// The calls of a ``Transfer``, an actor, cannot throw it: they stop such a process with a message.

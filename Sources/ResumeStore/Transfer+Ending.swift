@@ -56,7 +56,9 @@ extension Transfer {
     ///
     /// For where that cannot be had: then ``close()`` would only wait for it once more.
     package func letGo() {
-        if !isClosed { release() }
+        guard !isClosed else { return }
+        readable.close()
+        release()
     }
 
     /// Lets go of the entry: records what is held, and removes an entry of which nothing is.
@@ -66,6 +68,7 @@ extension Transfer {
         guard !isClosed else { return }
         defer { release() }
         isClosed = true
+        readable.close()
         // What these failed with shows in the checkpoint, or was told before.
         try? await synchronizer.finish()
         try checkpoint()

@@ -41,6 +41,7 @@ extension Transfer {
             try connection.learnLength(id: id, generation: generation, length: length)
         }
         entry.representation?.completeLength = length
+        readable.learn(totalLength: entry.totalBytes)
     }
 
     /// Drops all that is held, since it is wrong, and records why.
@@ -107,7 +108,9 @@ extension Transfer {
         if self.blob !== blob { heldCheck = nil }
         self.blob = blob
         let held = entry.held.length
+        let givesUp = held < self.held
         writer.reset(to: held)
+        readable.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
         recorder.reset(to: entry, held: held)
         synchronizer.reset(to: entry, blob: blob)
     }

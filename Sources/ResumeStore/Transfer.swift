@@ -23,6 +23,8 @@ public actor Transfer {
     nonisolated let writer: BodyWriter
     nonisolated let recorder: ProgressRecorder
     nonisolated let synchronizer: Synchronizer
+    /// What of the blob can be read meanwhile.
+    nonisolated let readable: ReadableBlob
     var isClosed = false
     /// Compares what was held before; nil where that has ended, or nothing was.
     var heldCheck: HeldCheck?
@@ -54,6 +56,7 @@ public actor Transfer {
         writer = BodyWriter(held: entry.held.length)
         recorder = ProgressRecorder(store: store, writer: writer, entry: entry)
         synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
+        readable = ReadableBlob(blob, totalLength: entry.totalBytes, unread: unread)
         executor = QueueExecutor(label: "resume-store.transfer")
     }
 
@@ -179,6 +182,7 @@ public actor Transfer {
             // A large part piece by piece, so that what a crash may cost does not grow with it.
             wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
+            readable.changed()
             try recordIfDue()
         }
         return try synchronizer.keepsUp(with: held) && wantsMore

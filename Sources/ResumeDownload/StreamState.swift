@@ -1,0 +1,152 @@
+internal import ResumeHTTP
+internal import ResumeStore
+internal import Synchronization
+
+/// What the readers of a ``DownloadStream`` and its download know of each other.
+final class StreamState: Sendable {
+    private struct Mutable {
+        var transfer: Transfer?
+        /// Where the first answer went on; nil before it.
+        var start: Int64?
+        var outcome: Result<DownloadResult, any Error>?
+        var readers: [Int: AsyncStream<Void>.Continuation] = [:]
+        var nextReader = 0
+    }
+
+    private let mutable = Mutex(Mutable())
+
+    /// The download has its lease, and tells from now on when more can be read.
+    func begin(_ transfer: Transfer) {
+        mutable.withLock { $0.transfer = transfer }
+        transfer.onHeldChange { [weak self] in self?.changed() }
+    }
+
+    /// Takes an event of the download.
+    func take(_ event: DownloadEvent) {
+        mutable.withLock { mutable in
+            switch event {
+            case .resumed(let offset, _): mutable.start = mutable.start ?? offset
+            case .started, .progress: mutable.start = mutable.start ?? 0
+            // After an answer: what comes now is all of the server's file.
+            case .restarted where mutable.start != nil: mutable.start = 0
+            case .waiting, .damaged, .restarted, .retrying, .finished: break
+            }
+        }
+        changed()
+    }
+
+    /// The download has ended.
+    func finish(with outcome: Result<DownloadResult, any Error>) {
+        mutable.withLock { $0.outcome = outcome }
+        changed()
+    }
+
+    /// The transfer, once there is one.
+    var transfer: Transfer? { mutable.withLock(\.transfer) }
+
+    /// Something for each time that there may be more to read; what comes while nobody looks counts once.
+    func changes() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let id = mutable.withLock { mutable in
+            mutable.nextReader += 1
+            mutable.readers[mutable.nextReader] = continuation
+            return mutable.nextReader
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.mutable.withLock { _ = $0.readers.removeValue(forKey: id) }
+        }
+        return stream
+    }
+
+    private func changed() {
+        let readers = mutable.withLock { Array($0.readers.values) }
+        for reader in readers { reader.yield() }
+    }
+
+    /// What comes of one attempt to read on.
+    enum Step {
+        case bytes([UInt8])
+        case nothingYet
+        case end
+    }
+
+    /// Reads on, if that can be done at this moment.
+    ///
+    /// - Throws: What the download failed with; ``DownloadError``, `StoreError`.
+    func step(_ cursor: inout StreamCursor) async throws -> Step {
+        let (transfer, start, outcome) = mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
+        // After a failure the lease is gone, and somebody else may write.
+        let result = try outcome?.get()
+        guard let transfer else { return .nothingYet }
+        let view = transfer.heldView
+        // What was held before is of the server's file once what it sent was compared with its end.
+        let isConfirmed = start.map { view.held > $0 } ?? false
+        switch cursor.action(for: view, isConfirmed: isConfirmed || cursor.offset > 0, isVerified: result != nil) {
+        case .wait:
+            return .nothingYet
+        case .end:
+            return .end
+        case .fail:
+            throw DownloadError(.representationChanged, .changedWhileRead)
+        case .compare:
+            try await compare(&cursor, with: transfer, in: view.epoch)
+            return try await step(&cursor)
+        case .read(let range):
+            guard let bytes = try await read(range, of: transfer, in: view.epoch, &cursor) else {
+                // What is damaged is fetched again before the whole is verified, not after.
+                guard result == nil else {
+                    throw StoreError(.heldBytesDiffer, "What was held has changed on the disk.")
+                }
+                return .nothingYet
+            }
+            if let result, cursor.offset == view.held, !cursor.agrees(with: result.digest) {
+                throw DownloadError(.digestMismatch, .readDigestMismatch)
+            }
+            return .bytes(bytes)
+        }
+    }
+
+    /// Reads and hashes a range beside the pool.
+    ///
+    /// - Returns: nil where it has been given up, or must be fetched again.
+    private func read(
+        _ range: Range<Int64>, of transfer: Transfer, in epoch: Int, _ cursor: inout StreamCursor
+    ) async throws -> [UInt8]? {
+        let before = cursor.hash
+        let read = try await Blocking.run { () throws -> ([UInt8], RunningHash)? in
+            guard let bytes = try transfer.readNow(range, in: epoch) else { return nil }
+            var hash = before
+            unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
+            return (bytes, hash)
+        }
+        guard let (bytes, hash) = read else { return nil }
+        cursor.advance(over: bytes, hash: hash, in: epoch)
+        return bytes
+    }
+
+    /// Compares the bytes that were handed out with the beginning of what is held now.
+    private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws {
+        guard let held = transfer.heldBytes(in: epoch) else { return }
+        let (algorithm, length) = (cursor.algorithm, cursor.offset)
+        let digest = try await Blocking.run { () throws -> HTTPDigest? in
+            var hash = RunningHash(algorithm)
+            try unsafe held.forEachBuffer(in: 0..<length) { unsafe hash.update($0) }
+            return hash.digest(algorithm)
+        }
+        // Given up meanwhile: it is looked at again.
+        guard transfer.heldView.epoch == epoch else { return }
+        guard cursor.hash.digest(algorithm) == digest else {
+            throw DownloadError(.representationChanged, .changedWhileRead)
+        }
+        cursor.follow(epoch)
+    }
+}
+
+extension Reason {
+    static let changedWhileRead = Reason(
+        code: .init(rawValue: "changed-while-read"),
+        text: "The file was replaced after a part of it had been handed out, and does not begin with the same bytes.")
+    static let readDigestMismatch = Reason(
+        code: .init(rawValue: "digest-mismatch"),
+        text: "The bytes that were read do not have the digest of the file that was delivered.")
+}
