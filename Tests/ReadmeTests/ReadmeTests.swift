@@ -1,6 +1,10 @@
 import Foundation
 import OriginServer
 @testable import ReadmeExample
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
 import TestSupport
 import Testing
 
@@ -12,9 +16,10 @@ struct ReadmeTests {
         String(decoding: try Files.bytes(root.appendingPathComponent(name).standardizedFileURL.path), as: UTF8.self)
     }
 
-    @Test("The README's example is the one that is compiled here")
-    func sameText() throws {
-        let file = try Self.text("Tests/ReadmeExample/ReadmeExample.swift")
+    @Test(
+        "The README's examples are those that are compiled here", arguments: ["ReadmeExample", "Pausing", "Streaming"])
+    func sameText(name: String) throws {
+        let file = try Self.text("Tests/ReadmeExample/\(name).swift")
         let example = file.components(separatedBy: "// README\n")[1]
         #expect(try Self.text("README.md").contains("```swift\n\(example)```"))
     }
@@ -33,6 +38,30 @@ struct ReadmeTests {
                 })
             let bytes = try Files.bytes(folder["model.bin"])
             #expect(bytes.count == 1_000_000 && content.matches(bytes))
+        }
+    }
+
+    @Test("The examples of pausing and reading do what they say")
+    func pausingAndReading() async throws {
+        try await TemporaryFolder.with { folder in
+            let resource = Resource(Content(length: 1_000_000, seed: 4), etag: "\"v1\"")
+            try await OriginServer.withServer(
+                handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil, stall: true) },
+                { server in
+                    let store = try await DownloadStore.open(at: folder["cache"])
+                    let transport = AsyncHTTPTransport()
+                    let downloader = Downloader(store: store, transport: transport)
+                    let url = try DownloadURL("\(server.baseURL)/model.bin")
+                    let request = DownloadRequest(url, to: folder["model.bin"])
+                    try await pauseAndGoOn(request, with: downloader)
+                    #expect(resource.content.matches(try Files.bytes(folder["model.bin"])))
+                    #expect(server.requests.map { $0.field("Range") == nil } == [true, false])
+                    var fed: [UInt8] = []
+                    try await play(request, with: downloader) { fed += $0 }
+                    #expect(fed.count == 1_000_064 && resource.content.matches(fed.dropLast(64)))
+                    try await transport.shutdown()
+                    await store.close()
+                })
         }
     }
 
