@@ -73,6 +73,7 @@ demo: setup
 bench: setup-test release
 	@Scripts/install.sh aria2 wget curl openssl time
 	Benchmarks/compare.sh .build/release/resumectl
+	Benchmarks/segments.sh .build/release/resumectl
 	$(SWIFT) build $(RELEASE) --product store-benchmark
 	.build/release/store-benchmark
 

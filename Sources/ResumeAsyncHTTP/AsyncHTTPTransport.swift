@@ -38,6 +38,11 @@ public final class AsyncHTTPTransport: Transport {
         /// Downloads share them: one whose disk stalls holds up those on the same thread.
         public var threads: Int
 
+        /// The most connections to one host at a time; a request beyond them waits for one to be free.
+        ///
+        /// A download with several connections needs as many, each download its own; with HTTP/2 there is one.
+        public var connectionsPerHost: Int
+
         /// Which proxies to go through.
         public var proxies: ProxySettings
 
@@ -59,12 +64,13 @@ public final class AsyncHTTPTransport: Transport {
         /// no proxy.
         public init(
             connectTimeout: Double = 30, trustedCertificates: String? = nil, threads: Int = 8,
-            proxies: ProxySettings = ProxySettings(), usesHTTP2: Bool = false,
+            connectionsPerHost: Int = 64, proxies: ProxySettings = ProxySettings(), usesHTTP2: Bool = false,
             permitsAddress: (@Sendable (String) -> Bool)? = nil
         ) {
             self.connectTimeout = connectTimeout
             self.trustedCertificates = trustedCertificates
             self.threads = threads
+            self.connectionsPerHost = connectionsPerHost
             self.proxies = proxies
             self.usesHTTP2 = usesHTTP2
             self.permitsAddress = permitsAddress

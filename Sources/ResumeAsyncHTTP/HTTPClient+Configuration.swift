@@ -26,6 +26,7 @@ extension HTTPClient.Configuration {
         timeout = .init(connect: .milliseconds(milliseconds), read: nil)
         // The engine decides on retries; a refused connection is told at once.
         connectionPool.retryConnectionEstablishment = false
+        connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(configuration.connectionsPerHost, 1)
         let permits = configuration.permitsAddress
         // Fewer, larger reads: a quarter of the system calls of the default at full speed. NIO makes up to four of them in
         // a turn of the loop, which stay within a processor's cache until they are written.

@@ -30,10 +30,12 @@ extension GetCommand {
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
+        let downloads = min(maxConcurrent, requests.count)
         let transport = AsyncHTTPTransport(
             .init(
                 connectTimeout: connectTimeout, trustedCertificates: cacert,
-                threads: min(maxConcurrent, requests.count), proxies: proxies, usesHTTP2: usesHTTP2))
+                threads: max(downloads, min(downloads * connections, Self.mostThreadsForSegments)),
+                connectionsPerHost: downloads * connections, proxies: proxies, usesHTTP2: usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await download(requests, with: Downloader(store: store, transport: transport), context)
@@ -44,6 +46,9 @@ extension GetCommand {
         }
         try await transport.shutdown()
     }
+
+    /// Connections of one download share threads beyond this many.
+    private static let mostThreadsForSegments = 4
 
     /// All downloads, with their destinations.
     private func requests() throws -> [DownloadRequest] {

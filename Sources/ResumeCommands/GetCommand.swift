@@ -77,6 +77,11 @@ struct GetCommand: ContextCommand {
             valueName: "name: value"))
     var headers: [String] = []
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Over how many connections each file is fetched, if its server likes that.", valueName: "n"))
+    var connections: Int = 1
+
     @Option(name: [.customShort("j"), .long], help: ArgumentHelp("How many downloads run at a time.", valueName: "n"))
     var maxConcurrent: Int = 4
 
@@ -161,6 +166,9 @@ struct GetCommand: ContextCommand {
                 throw ValidationError("--header cannot set \(name): the store decides on it.\(instead)")
             }
         }
+        guard (1...DownloadRequest.mostConnections).contains(connections) else {
+            throw ValidationError("--connections goes from 1 to \(DownloadRequest.mostConnections).")
+        }
         guard (1...64).contains(maxConcurrent) else { throw ValidationError("--max-concurrent goes from 1 to 64.") }
         guard (0...1000).contains(retries) else { throw ValidationError("--retries goes from 0 to 1000.") }
         guard stallTimeout >= 0.1, stallTimeout <= 86_400, connectTimeout >= 0.1, connectTimeout <= 86_400 else {
@@ -217,6 +225,7 @@ struct GetCommand: ContextCommand {
                 request.secretFields.insert(field.name)
             }
         }
+        request.connections = connections
         request.limits.retries = retries
         request.stallTimeout = stallTimeout
         request.rateLimit = limitRate?.bytes

@@ -2,15 +2,16 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
-/// Moves a body from the network into a transfer, with progress, a rate limit and a watch for stalls.
+/// Moves a body from the network into a segment, with a rate limit and a watch for stalls.
 struct BodyPump {
     let body: any ResponseBody
     let request: DownloadRequest
+    /// The limit of the download's rate; nil where there is none.
+    let rate: RateLimit?
     /// The digest of the whole, which follows; nil where none is wanted.
     let digest: RunningDigest?
     /// The digest that the server announced for this body.
     let contentDigest: HTTPDigest?
-    let onEvent: @Sendable (DownloadEvent) -> Void
 
     /// How a body ended.
     struct Outcome {
@@ -23,29 +24,23 @@ struct BodyPump {
         var hasContentDigest = true
     }
 
-    /// How often progress is told.
-    private static let progressInterval: Duration = .milliseconds(100)
-
     /// Reads to the end.
-    func run(into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
-        let flow = BodyFlow(into: transfer, request: request, digest: digest, contentDigest: contentDigest)
+    func run(into segment: Segment, isCloseDelimited: Bool = false) async -> Outcome {
+        let flow = BodyFlow(
+            into: segment, request: request, rate: rate, digest: digest, contentDigest: contentDigest)
         let watch = Task { [body] in await flow.monitor.watch(body) }
-        let progress = Task { await tellProgress(of: transfer) }
-        let outcome = await move(flow, into: transfer, isCloseDelimited: isCloseDelimited)
+        let outcome = await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         watch.cancel()
-        progress.cancel()
-        // Nothing is told after the end.
-        await progress.value
         return outcome
     }
 
-    private func move(_ flow: BodyFlow, into transfer: Transfer, isCloseDelimited: Bool) async -> Outcome {
+    private func move(_ flow: BodyFlow, into segment: Segment, isCloseDelimited: Bool) async -> Outcome {
         var isAtEnd = false
         do {
             try await withTaskCancellationHandler {
                 while try await flow.read(body) {
-                    try await transfer.catchUp()
-                    if transfer.hasAllWanted { return body.cancel(with: CancellationError()) }
+                    try await segment.catchUp()
+                    if segment.hasAllWanted { return body.cancel(with: CancellationError()) }
                     try await flow.waitForRate()
                 }
                 isAtEnd = true
@@ -62,36 +57,30 @@ struct BodyPump {
         }
     }
 
-    /// Tells on the transfer's queue, since whoever is told may block.
-    private func tellProgress(of transfer: isolated Transfer) async {
-        var told: Int64 = -1
-        repeat {
-            let received = transfer.receivedBytes
-            guard received != told else { continue }
-            told = received
-            onEvent(.progress(receivedBytes: received, totalBytes: transfer.partial.totalLength))
-        } while (try? await Task.sleep(for: Self.progressInterval)) != nil
-    }
 }
 
 /// What happens to each part of a body on the thread where it came.
 private final class BodyFlow: Sendable {
     let monitor: StallMonitor
-    private let transfer: Transfer
+    private let segment: Segment
     private let request: DownloadRequest
+    private let rate: RateLimit?
     private let digest: RunningDigest?
     /// Over the body as it comes; nil where nothing was announced to compare it with.
     private let hash: Mutex<RunningHash?>
     /// What was announced.
     private let contentDigest: HTTPDigest?
-    private let started = ContinuousClock.now
 
-    init(into transfer: Transfer, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?) {
+    init(
+        into segment: Segment, request: DownloadRequest, rate: RateLimit?, digest: RunningDigest?,
+        contentDigest: HTTPDigest?
+    ) {
+        self.rate = rate
         self.digest = digest
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
         self.contentDigest = contentDigest
         monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
-        self.transfer = transfer
+        self.segment = segment
         self.request = request
     }
 
@@ -105,20 +94,21 @@ private final class BodyFlow: Sendable {
         monitor.resume()
         defer { monitor.pause() }
         return try await body.read { bytes in
-            let received = self.monitor.pause(receiving: bytes.byteCount)
+            self.monitor.pause(receiving: bytes.byteCount)
             defer { self.monitor.resume() }
-            return try self.take(bytes, received: received)
+            return try self.take(bytes)
         }
     }
 
-    private func take(_ bytes: RawSpan, received: Int64) throws -> Bool {
-        let mayGoOn = try transfer.append(bytes)
-        digest?.advance(to: transfer.held)
+    private func take(_ bytes: RawSpan) throws -> Bool {
+        let mayGoOn = try segment.append(bytes)
+        digest?.advance(to: segment.held)
         if contentDigest != nil { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
-        if let limit = request.maximumLength, transfer.held > limit {
-            throw DownloadError(.tooLarge, .tooLarge(transfer.held, limit: limit))
+        if let limit = request.maximumLength, segment.held > limit {
+            throw DownloadError(.tooLarge, .tooLarge(segment.held, limit: limit))
         }
-        return mayGoOn && (due(for: received).map { $0 <= .now } ?? true)
+        rate?.take(bytes.byteCount)
+        return mayGoOn && (rate.map { $0.due <= .now } ?? true)
     }
 
     /// Whether what came is what was announced.
@@ -129,12 +119,28 @@ private final class BodyFlow: Sendable {
 
     /// Waits until as many bytes may have come as came.
     func waitForRate() async throws {
-        guard let due = due(for: received), due > .now else { return }
+        guard let due = rate?.due, due > .now else { return }
         try await Task.sleep(until: due, clock: .continuous)
     }
+}
 
-    private func due(for received: Int64) -> ContinuousClock.Instant? {
-        guard let rate = request.rateLimit, rate > 0 else { return nil }
-        return started + .seconds(Double(received) / Double(rate))
+/// How fast bytes may come, over however many connections.
+final class RateLimit: Sendable {
+    private let rate: Double
+    private let started = ContinuousClock.now
+    private let received = Atomic<Int64>(0)
+
+    /// Begins now; nil where there is no limit.
+    init?(bytesPerSecond: Int64?) {
+        guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
+        rate = Double(bytesPerSecond)
+    }
+
+    /// Takes note of bytes that came.
+    func take(_ count: Int) { received.add(Int64(count), ordering: .relaxed) }
+
+    /// When as many bytes may have come as came.
+    var due: ContinuousClock.Instant {
+        started + .seconds(Double(received.load(ordering: .relaxed)) / rate)
     }
 }

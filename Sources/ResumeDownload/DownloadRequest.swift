@@ -46,6 +46,15 @@ public struct DownloadRequest: Sendable {
     /// It sees names, which may stand for any address: `AsyncHTTPTransport` can be asked to look at those. What it
     /// forbids, nobody connects to.
     public var permits: (@Sendable (DownloadURL) -> Bool)?
+    /// Over how many connections the file is fetched at a time, at most, each for a part of its own; up to
+    /// ``mostConnections``.
+    ///
+    /// For servers that limit what one connection gets. More than one are opened only for a file with a strong entity tag
+    /// and a known length, of which enough is missing, and kept only while they help: a server that refuses one, or
+    /// answers it with the whole file, gets no more. With HTTP/2 they are streams of one connection.
+    public var connections = 1
+    /// The most connections for one download.
+    public static let mostConnections = 16
     /// Drop what is held and begin anew.
     public var restarts = false
     /// Wait for somebody else who works on the same download, then take a copy; false to fail at once.

@@ -12,11 +12,13 @@ struct DownloadRun {
     let transfer: Transfer
     let onEvent: @Sendable (DownloadEvent) -> Void
 
-    private var budget: RetryBudget
+    var budget: RetryBudget
     private var avoidsRange: Reason?
     private var rangeFailures = 0
     var reused: Int64 = 0
-    private var fetched: Int64 = 0
+    var fetched: Int64 = 0
+    /// How many connections the server may be asked for by now.
+    var connections: Int
     private var isLengthVerified = true
     var hasRetriedDigest = false
     var digest: RunningDigest?
@@ -34,6 +36,7 @@ struct DownloadRun {
         self.transfer = transfer
         self.onEvent = onEvent
         budget = RetryBudget(request.limits)
+        connections = min(max(request.connections, 1), DownloadRequest.mostConnections)
     }
 
     /// How one request ended, as far as the next step depends on it.
@@ -74,7 +77,7 @@ struct DownloadRun {
     private mutating func turn() async throws {
         let plan = await transfer.plan(avoidsRange: avoidsRange)
         switch try await exchange(plan) {
-        case .renewed: return
+        case .renewed: connections = min(max(request.connections, 1), DownloadRequest.mostConnections)
         case .ended(let progressed, let failure):
             if progressed {
                 rangeFailures = 0
@@ -179,8 +182,22 @@ struct DownloadRun {
         }
         let contentDigest = HTTPDigest(contentDigestIn: response.head.headerFields)
         let pump = BodyPump(
-            body: response.body, request: request, digest: digest, contentDigest: contentDigest, onEvent: onEvent)
-        let outcome = await pump.run(into: transfer, isCloseDelimited: response.isCloseDelimited)
+            body: response.body, request: request, rate: RateLimit(bytesPerSecond: request.rateLimit), digest: digest,
+            contentDigest: contentDigest)
+        let progress = Task { [self] in await tellProgress(of: transfer) }
+        // A part that is found to be wrong at its end is given up alone: that is for a single stream.
+        if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
+            let before = await transfer.receivedBytes
+            let body = SegmentedBody(run: self, terms: terms, rate: pump.rate)
+            let outcome = await body.run(with: pump)
+            progress.cancel()
+            await progress.value
+            return try await finish(outcome, before: before)
+        }
+        let outcome = await pump.run(into: transfer.main, isCloseDelimited: response.isCloseDelimited)
+        progress.cancel()
+        // Nothing is told after the end.
+        await progress.value
         fetched += outcome.bytes
         if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
             isLengthVerified = false
@@ -203,13 +220,8 @@ struct DownloadRun {
         _ = try await transfer.endBody(outcome.ending)
         if outcome.failure is CancellationError { throw CancellationError() }
         let progressed = await transfer.partial.length > start
-        let failure: Reason? =
-            switch outcome.failure {
-            case let error as TransportError: .transport(error)
-            case let error?: Reason(code: .init(rawValue: "failed"), text: "\(error)")
-            case nil: progressed ? nil : .endedEarly
-            }
-        return .ended(progressed: progressed, failure: failure)
+        return .ended(
+            progressed: progressed, failure: outcome.failure.map(Reason.ended) ?? (progressed ? nil : .endedEarly))
     }
 
     private mutating func countRestart(_ reason: Reason) throws {

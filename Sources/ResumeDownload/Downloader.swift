@@ -176,6 +176,12 @@ extension Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
     }
 
+    /// Why a body ended before its end.
+    static func ended(_ error: any Error) -> Reason {
+        if let error = error as? TransportError { return .transport(error) }
+        return Reason(code: .init(rawValue: "failed"), text: "\(error)")
+    }
+
     static func redirect(_ problem: Redirection.Problem) -> Reason {
         Reason(code: .init(rawValue: "redirect"), text: problem.description)
     }

@@ -41,13 +41,10 @@ final class StallMonitor: Sendable {
     var received: Int64 { state.withLock { $0.received } }
 
     /// Takes note of bytes that came; the network is not waited for any more.
-    ///
-    /// - Returns: How many came in all.
-    func pause(receiving count: Int) -> Int64 {
+    func pause(receiving count: Int) {
         state.withLock { state in
             state.pause()
             state.received += Int64(count)
-            return state.received
         }
     }
 

@@ -8,16 +8,20 @@ public struct HeldPartial: Sendable, Hashable {
     public var length: Int64
     /// Where bytes are held again after a gap; nil where none are.
     public var nextHeld: Int64?
+    /// How many bytes are held from there on.
+    public var nextHeldLength: Int64
     /// What is wanted of the representation; nil for all of it.
     public var selection: RangeSelection?
 
     /// Makes a value from what a store holds.
     public init(
-        representation: Representation?, length: Int64, nextHeld: Int64? = nil, selection: RangeSelection? = nil
+        representation: Representation?, length: Int64, nextHeld: Int64? = nil, nextHeldLength: Int64 = 0,
+        selection: RangeSelection? = nil
     ) {
         self.representation = representation
         self.length = length
         self.nextHeld = nextHeld
+        self.nextHeldLength = nextHeld == nil ? 0 : max(nextHeldLength, 0)
         self.selection = selection
     }
 
@@ -54,8 +58,10 @@ public enum Plan: Sendable, Hashable {
         public var start: Int64
         /// The first byte that is missing.
         public var offset: Int64
-        /// The end of what is asked for, excluded; nil for the end of the representation.
+        /// The end of what is missing, excluded; nil for the end of the representation.
         public var end: Int64?
+        /// How many bytes after that are asked for as well, to be compared with what is held there.
+        public var tail: Int64 = 0
         /// How the server is asked to compare.
         public var condition: ResumePolicy.Condition
         /// What the server is asked to compare, and what its answer must carry; nil only where the caller allows that.
@@ -94,11 +100,11 @@ public enum Plan: Sendable, Hashable {
             self = .anew(held, .tooLittleHeld)
         } else {
             // A gap at the very beginning has nothing before it to compare: there the validator is all the evidence.
-            let start = max(held.length - max(policy.overlap(for: validator), 0), 0)
+            let overlap = max(policy.overlap(for: validator), 0)
             self = .range(
                 RangeRequest(
-                    start: start, offset: held.length, end: held.nextHeld, condition: policy.condition,
-                    validator: validator))
+                    start: max(held.length - overlap, 0), offset: held.length, end: held.nextHeld,
+                    tail: min(overlap, held.nextHeldLength), condition: policy.condition, validator: validator))
         }
     }
 
@@ -122,15 +128,17 @@ public enum Plan: Sendable, Hashable {
         }
         let shift = part.first - part.position
         let offset = held.length + shift
-        let overlap = min(max(policy.overlap(for: representation.validator), 0), offset - part.first)
+        let wanted = max(policy.overlap(for: representation.validator), 0)
+        let overlap = min(wanted, offset - part.first)
         // Without a validator nothing but the overlap shows that the file is the same.
         guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
             return .anew(held, .tooLittleHeld)
         }
-        let gapEnd = held.nextHeld.map { min($0 + shift, part.end) }
+        let end = held.nextHeld.map { min($0 + shift, part.end) } ?? part.end
         return .range(
             RangeRequest(
-                start: offset - overlap, offset: offset, end: gapEnd ?? part.end, condition: policy.condition,
+                start: offset - overlap, offset: offset, end: end,
+                tail: min(wanted, held.nextHeldLength, part.end - end), condition: policy.condition,
                 validator: representation.validator, first: part.first, shift: shift))
     }
 
@@ -156,7 +164,7 @@ public enum Plan: Sendable, Hashable {
         case .whole, .complete: break
         case .first(let element, _): fields[.range] = "bytes=\(element.text)"
         case .range(let range):
-            fields[.range] = "bytes=\(range.start)-\(range.end.map { "\($0 - 1)" } ?? "")"
+            fields[.range] = "bytes=\(range.start)-\(range.askedEnd.map { "\($0 - 1)" } ?? "")"
             if let condition = range.conditionField { fields.append(condition) }
         }
         return fields
@@ -169,6 +177,9 @@ public enum Plan: Sendable, Hashable {
 }
 
 extension Plan.RangeRequest {
+    /// The end of what is asked for, excluded.
+    var askedEnd: Int64? { end.map { $0.addingReportingOverflow(tail).overflow ? $0 : $0 + tail } }
+
     /// The field that makes the server compare; nil where it is not asked to.
     fileprivate var conditionField: HTTPField? {
         guard let validator else { return nil }

@@ -127,6 +127,11 @@ extension Reason {
             "The server's bytes differ from the held ones at byte \(offset): the file is another one.")
     }
 
+    static let wholeForSegment = Reason(
+        "whole-for-segment", "The server sent the whole file in place of a segment; one connection goes on.")
+    static let contentDigestOfPart = Reason(
+        "segment-digest", "The server sends a digest of each part (Content-Digest); one connection goes on.")
+
     static let preconditionFailed = Reason("precondition-failed", "The file changed on the server (412).")
     static let rangeNotSatisfiable = Reason(
         "range-not-satisfiable", "The server has no such bytes (416): the file is shorter now, or another one.")

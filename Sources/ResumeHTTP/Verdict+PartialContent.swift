@@ -114,8 +114,10 @@ extension Verdict.Continuation {
     ) {
         let start = max(first, range.first)
         let end = [range.end, bodyEnd].compactMap { $0 }.min()
+        let comparedEnd = [range.askedEnd, bodyEnd].compactMap { $0 }.min()
         self.init(
             bodyStart: start - range.shift, offset: range.offset - range.shift, bodyEnd: end.map { $0 - range.shift },
-            skipped: start - first, goesOn: end != bodyEnd, representation: representation, reason: reason)
+            comparedEnd: comparedEnd.map { $0 - range.shift }, skipped: start - first, goesOn: end != bodyEnd,
+            representation: representation, reason: reason)
     }
 }

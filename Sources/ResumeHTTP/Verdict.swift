@@ -27,6 +27,8 @@ public enum Verdict: Sendable, Hashable {
         ///
         /// Surplus bytes are refused, unless ``goesOn``.
         public var bodyEnd: Int64?
+        /// How far the body is compared with what is held after ``bodyEnd``; nil where it is not.
+        public var comparedEnd: Int64?
         /// How many bytes at the beginning of the body are not wanted.
         public var skipped: Int64 = 0
         /// Whether the body goes on after what is wanted of it.
@@ -44,12 +46,13 @@ public enum Verdict: Sendable, Hashable {
         }
 
         init(
-            bodyStart: Int64, offset: Int64, bodyEnd: Int64?, skipped: Int64 = 0, goesOn: Bool = false,
-            representation: Representation, reason: Reason
+            bodyStart: Int64, offset: Int64, bodyEnd: Int64?, comparedEnd: Int64? = nil, skipped: Int64 = 0,
+            goesOn: Bool = false, representation: Representation, reason: Reason
         ) {
             self.bodyStart = bodyStart
             self.offset = offset
             self.bodyEnd = bodyEnd
+            self.comparedEnd = comparedEnd
             self.skipped = skipped
             self.goesOn = goesOn
             self.representation = representation
@@ -143,9 +146,12 @@ public enum Verdict: Sendable, Hashable {
         {
             var same = fresh
             same.completeLength = length
+            let end = min(held.nextHeld ?? length, length)
             return .append(
                 Continuation(
-                    bodyStart: 0, offset: held.length, bodyEnd: min(held.nextHeld ?? length, length),
+                    bodyStart: 0, offset: held.length, bodyEnd: end,
+                    comparedEnd: end
+                        + min(max(policy.overlap(for: stored.validator), 0), held.nextHeldLength, length - end),
                     goesOn: held.nextHeld != nil, representation: same, reason: .prefixKept))
         }
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,

@@ -13,21 +13,30 @@ final class BodyWriter: Sendable {
         /// What lies before this is compared, not written.
         var compareUntil: Int64
         /// The end that the response announced, or of what is wanted of it.
-        let end: Int64?
+        var end: Int64?
+        /// How far the body is compared with what is held behind that end; nil where ``successor`` says it.
+        var comparedEnd: Int64?
+        /// Who writes from the end on, where the end was brought forward while the body came, and how many of his bytes
+        /// are compared at most.
+        var successor: (writer: BodyWriter, overlap: Int64)?
         /// The complete length that the answer told, believed once what is held was compared.
         let learned: Int64?
         /// How many of the next bytes are not wanted.
         var skip: Int64
         /// Whether the body may have more than is wanted of it.
-        let goesOn: Bool
+        var goesOn: Bool
 
-        var hasAllWanted: Bool { goesOn && end == position }
+        var hasAllWanted: Bool {
+            guard goesOn, let end, position >= end else { return false }
+            return position >= comparedEnd ?? end
+        }
 
         init(_ continuation: Verdict.Continuation, of blob: OpenFile) {
             self.blob = blob
             position = continuation.bodyStart
             compareUntil = continuation.offset
             end = continuation.bodyEnd
+            comparedEnd = continuation.comparedEnd
             learned = continuation.representation.completeLength
             skip = continuation.skipped
             goesOn = continuation.goesOn
@@ -45,7 +54,7 @@ final class BodyWriter: Sendable {
         tail = Mutex(Block(offset: held, length: 0, checksum: 0))
     }
 
-    /// Bytes from 0 on that lie in the blob, recorded or not.
+    /// Where the bytes end that lie in the blob, recorded or not: those from 0 on, or from where this one began.
     var held: Int64 { length.load(ordering: .acquiring) }
 
     /// Begins with another blob, of which so much is held.
@@ -98,6 +107,22 @@ final class BodyWriter: Sendable {
         self.body.withLock { $0 = body }
     }
 
+    /// Brings the end of what is wanted of the body forward, since another one writes from there on; waits for a write
+    /// that is under way.
+    ///
+    /// - Returns: Whether the body had not come so far.
+    func shorten(to end: Int64, before successor: BodyWriter, overlap: Int64) -> Bool {
+        body.withLock { body in
+            guard let current = body, max(current.position, current.compareUntil) < end, end < current.end ?? .max
+            else { return false }
+            body?.end = end
+            body?.comparedEnd = nil
+            body?.successor = (successor, max(overlap, 0))
+            body?.goesOn = true
+            return true
+        }
+    }
+
     /// Ends the body, if one has begun; waits for a write that is under way.
     @discardableResult
     func end() -> Body? {
@@ -145,9 +170,24 @@ final class BodyWriter: Sendable {
                 length.store(tail.end, ordering: .releasing)
             }
         }
-        if wanted.byteCount < rest.byteCount, !body.goesOn {
+        let surplus = rest.extracting(droppingFirst: wanted.byteCount)
+        if body.position >= body.end ?? .max { try Self.compareTail(surplus, of: &body) }
+        if !surplus.isEmpty, !body.goesOn {
             throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
         }
+    }
+
+    /// Compares what comes after the end with what is held there.
+    private static func compareTail(_ bytes: RawSpan, of body: inout Body) throws {
+        guard let end = body.end else { return }
+        if body.comparedEnd == nil, let successor = body.successor {
+            // As much as is there by now.
+            body.comparedEnd = min(successor.writer.held, end.addingSaturating(successor.overlap))
+        }
+        let compared = min(Int64(bytes.byteCount), (body.comparedEnd ?? end) - body.position)
+        guard compared > 0 else { return }
+        try compare(bytes.extracting(first: Int(compared)), with: body.blob, at: body.position)
+        body.position += compared
     }
 
     private static func compare(_ bytes: RawSpan, with blob: OpenFile, at offset: Int64) throws {

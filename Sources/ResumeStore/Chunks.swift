@@ -43,9 +43,36 @@ extension [Entry.Chunk] {
         return current
     }
 
-    /// Where bytes are held again after the first gap that lies at or behind an offset; nil where none is.
-    func nextHeld(after offset: Int64) -> Int64? {
-        first { $0.offset > offset && $0.length > 0 }?.offset
+    /// The bytes that are held after the first gap that lies at or behind an offset; nil where none are.
+    func nextHeld(after offset: Int64) -> Entry.Chunk? {
+        first { $0.offset > offset && $0.length > 0 }
+    }
+
+    /// The bytes that are held, without the borders between parts that adjoin.
+    var extents: [Range<Int64>] {
+        reduce(into: []) { extents, chunk in
+            guard chunk.length > 0 else { return }
+            if let last = extents.last, last.upperBound == chunk.offset {
+                extents[extents.count - 1] = last.lowerBound..<chunk.range.upperBound
+            } else {
+                extents.append(chunk.range)
+            }
+        }
+    }
+
+    /// The same bytes in fewer parts: one that adjoins another goes into it where no claim is lost by that.
+    var joined: [Entry.Chunk] {
+        reduce(into: []) { chunks, chunk in
+            guard let last = chunks.last else { return chunks.append(chunk) }
+            if chunk.length == 0 { return }
+            guard last.end == chunk.offset, last.durable == last.length || chunk.durable == 0 else {
+                return chunks.append(chunk)
+            }
+            if last.durable == last.length {
+                chunks[chunks.count - 1].durable = last.durable.addingSaturating(chunk.durable)
+            }
+            chunks[chunks.count - 1].length = last.length.addingSaturating(chunk.length)
+        }
     }
 
     /// How many bytes there are.

@@ -105,8 +105,10 @@ extension DownloadStore {
             // With locks that do not work somebody may have started it over meanwhile.
             guard try connection.entry(id: entry.id) == entry else { return nil }
             try connection.adopt(entry, url: url.redacted, now: WallClock.milliseconds)
-            if trusted.chunks != entry.chunks {
-                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in trusted.chunks }
+            // Parts that several streams left beside one another become one.
+            let chunks = trusted.chunks.joined
+            if chunks != entry.chunks {
+                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
             }
             if entry.state == .complete, trusted.chunks.contiguousEnd != entry.totalBytes {
                 try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))

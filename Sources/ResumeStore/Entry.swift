@@ -72,19 +72,20 @@ public struct Entry: Sendable, Hashable {
     }
 
     /// What the next request depends on.
-    public var held: HeldPartial {
-        let end = chunks.contiguousEnd
+    public var held: HeldPartial { held(upTo: chunks.contiguousEnd) }
+
+    /// The same, where so many bytes are held from the first one on by now.
+    func held(upTo end: Int64) -> HeldPartial {
+        let next = chunks.nextHeld(after: end)
         return HeldPartial(
-            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection)
+            representation: representation, length: end, nextHeld: next?.offset, nextHeldLength: next?.length ?? 0,
+            selection: selection)
     }
 
     /// The part that is written next.
     var part: PartReference {
         PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
     }
-
-    /// Bytes from 0 on that survive a power loss.
-    var durableEnd: Int64 { chunks.durable.contiguousEnd }
 
     /// A generation that nobody else has.
     static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }

@@ -17,6 +17,8 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     case blobCreated = 1
     /// A row names a new blob; the old one is still there.
     case startedOver
+    /// There is a row for a further stream, of which nothing has come.
+    case segmentOpened
     /// A checkpoint's bytes are in the file; its row is not committed.
     case bytesWritten
     /// A checkpoint was committed.

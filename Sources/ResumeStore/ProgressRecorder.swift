@@ -30,18 +30,25 @@ final class ProgressRecorder: Sendable {
     private let writer: BodyWriter
     /// Locked during a commit: tasks try the lock only.
     private let state: Mutex<State>
+    /// The same as in the state, for those who must not wait for a commit.
+    private let committed: Atomic<Int64>
 
-    init(store: DownloadStore, writer: BodyWriter, entry: Entry) {
+    init(store: DownloadStore, writer: BodyWriter, part: PartReference) {
         self.store = store
         self.writer = writer
-        state = Mutex(State(part: entry.part, committed: writer.held))
+        state = Mutex(State(part: part, committed: writer.held))
+        committed = Atomic(writer.held)
     }
 
-    /// Begins with another blob, of which so much is held and recorded.
-    func reset(to entry: Entry, held: Int64) {
+    /// How many bytes no commit has recorded yet.
+    var unrecorded: Int64 { max(writer.held - committed.load(ordering: .relaxed), 0) }
+
+    /// Begins with another part, of which so much is held and recorded.
+    func reset(to part: PartReference, held: Int64) {
         state.withLock { state in
             state.look?.cancel()
-            state = State(part: entry.part, committed: held)
+            state = State(part: part, committed: held)
+            committed.store(held, ordering: .relaxed)
         }
     }
 
@@ -59,9 +66,9 @@ final class ProgressRecorder: Sendable {
     ///
     /// - Parameter later: Records it, when it has become due and nothing has come since. Returns false where there is
     ///   nothing to record any more.
-    /// - Returns: How many bytes were recorded; nil where it was not due.
+    /// - Returns: What is recorded; nil where it was not due.
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
-    func recordIfDue(later: @escaping @Sendable () async throws -> Bool) throws -> Int64? {
+    func recordIfDue(later: @escaping @Sendable () async throws -> Bool) throws -> Claim? {
         try state.withLock { state in
             let held = state.recordable(writer.held)
             if state.isDue(held) { return try commit(&state) }
@@ -72,12 +79,13 @@ final class ProgressRecorder: Sendable {
 
     /// Records what is held; blocks meanwhile.
     ///
-    /// - Returns: How many bytes are recorded.
+    /// - Returns: What is recorded.
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
-    func record() throws -> Int64 {
+    @discardableResult
+    func record() throws -> Claim {
         try state.withLock { state in
             let held = state.recordable(writer.held)
-            return held > state.committed ? try commit(&state) : state.committed
+            return held > state.committed ? try commit(&state) : Claim(part: state.part, end: state.committed)
         }
     }
 
@@ -114,7 +122,7 @@ final class ProgressRecorder: Sendable {
         }
     }
 
-    private func commit(_ state: inout State) throws -> Int64 {
+    private func commit(_ state: inout State) throws -> Claim {
         KillPoint.reached(.bytesWritten)
         if let tail = writer.recordableTail(upTo: state.heldBack ?? .max) {
             state.pending.removeAll { $0.offset == tail.offset }
@@ -131,8 +139,16 @@ final class ProgressRecorder: Sendable {
         KillPoint.reached(.checkpointCommitted)
         state.pending = []
         state.committed = held
-        return held
+        committed.store(held, ordering: .relaxed)
+        return Claim(part: part, end: held)
     }
+}
+
+/// What a commit has recorded of a part.
+struct Claim: Sendable, Hashable {
+    let part: PartReference
+    /// Where the bytes end that survive the process.
+    let end: Int64
 }
 
 extension ProgressRecorder.State {

@@ -12,30 +12,52 @@ internal import Synchronization
 /// have dropped it while it says that all is well.
 final class Synchronizer: Sendable {
     /// What is brought to disk.
-    private struct Subject {
-        let part: PartReference
+    fileprivate struct Subject {
+        let id: Int64
+        let generation: Int64
         let blob: OpenFile
         let name: BlobName
 
         /// The first blob of an entry.
         init?(_ entry: Entry, blob: OpenFile?) {
             guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
-            (part, self.blob, self.name) = (entry.part, blob, name)
+            (id, generation, self.blob, self.name) = (entry.id, entry.generation, blob, name)
+        }
+
+        func part(at offset: Int64) -> PartReference {
+            PartReference(id: id, generation: generation, offset: offset)
         }
     }
 
-    private struct State {
-        var subject: Subject?
-        /// Bytes from 0 on that survive the process.
+    /// How many bytes of a part survive what.
+    fileprivate struct Progress {
+        /// The process.
         var recorded: Int64
-        /// Bytes from 0 on that survive a power loss.
+        /// A power loss.
         var durable: Int64
+    }
+
+    fileprivate struct State {
+        var subject: Subject?
+        /// The parts, by where they begin.
+        var parts: [Int64: Progress]
+        /// How many bytes of them survive the process only.
+        var unsynced: Int64
         var lastStart = ContinuousClock.now
         var phase = Phase.idle
         var failure: StoreError?
+
+        init(_ entry: Entry, blob: OpenFile?) {
+            subject = Subject(entry, blob: blob)
+            let parts = entry.chunks.map {
+                ($0.offset, Progress(recorded: $0.length, durable: Swift.min($0.durable, $0.length)))
+            }
+            self.parts = Dictionary(parts) { first, _ in first }
+            unsynced = self.parts.values.reduce(0) { $0.addingSaturating($1.recorded - $1.durable) }
+        }
     }
 
-    private enum Phase {
+    fileprivate enum Phase {
         case idle
         /// Until so little is due as well.
         case waiting(Task<Void, Never>)
@@ -51,46 +73,52 @@ final class Synchronizer: Sendable {
     init(store: DownloadStore, entry: Entry, blob: OpenFile?) {
         self.store = store
         interval = store.configuration.durableInterval
-        let subject = Subject(entry, blob: blob)
-        state = Mutex(State(subject: subject, recorded: entry.chunks.contiguousEnd, durable: entry.durableEnd))
+        state = Mutex(State(entry, blob: blob))
     }
 
     /// Begins with another blob, or with none: then it lets go of the old one.
     func reset(to entry: Entry, blob: OpenFile?) {
         state.withLock { state in
             if case .waiting(let task) = state.phase { task.cancel() }
-            state = State(
-                subject: Subject(entry, blob: blob), recorded: entry.chunks.contiguousEnd, durable: entry.durableEnd)
+            state = State(entry, blob: blob)
         }
     }
 
     /// Whether more may come before a sync has ended: a disk that is slower than the network is waited for.
     ///
+    /// - Parameter unrecorded: How many bytes have come that no commit has recorded.
+    /// - Returns: False where a sync is to be waited for.
     /// - Throws: What a sync in the background failed with.
-    func keepsUp(with held: Int64) throws(StoreError) -> Bool {
-        let (failure, durable) = state.withLock { ($0.failure, $0.durable) }
+    func keepsUp(with unrecorded: Int64) throws(StoreError) -> Bool {
+        let (failure, unsynced) = state.withLock { ($0.failure, $0.unsynced) }
         if let failure { throw failure }
-        return held - durable < interval
+        return unsynced.addingSaturating(unrecorded) < interval
     }
 
     /// Takes note of a commit; syncs in the background when enough was written or time has passed since the last one.
     ///
     /// - Returns: Whether a sync of just that begins.
-    func advance(to recorded: Int64) -> Bool {
+    func advance(to claim: Claim) -> Bool {
         state.withLock { state in
-            state.recorded = max(state.recorded, recorded)
+            guard let subject = state.subject, subject.part(at: claim.part.offset) == claim.part else { return false }
+            let known = state.parts[claim.part.offset] ?? Progress(recorded: 0, durable: 0)
+            let recorded = claim.end - claim.part.offset
+            if recorded > known.recorded {
+                state.unsynced = state.unsynced.addingSaturating(recorded - known.recorded)
+                state.parts[claim.part.offset] = Progress(recorded: recorded, durable: known.durable)
+            }
             if case .syncing = state.phase { return false }
             proceed(&state)
-            if case .syncing = state.phase { return state.recorded == recorded }
+            if case .syncing = state.phase { return recorded >= known.recorded }
             return false
         }
     }
 
     private func proceed(_ state: inout State) {
-        guard let subject = state.subject, state.failure == nil, state.recorded > state.durable else { return }
+        guard let subject = state.subject, state.failure == nil, state.unsynced > 0 else { return }
         // Half of what may be lost, so that it is on disk before the rest has come, and nobody waits.
         let isDue =
-            state.recorded - state.durable >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
+            state.unsynced >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
         switch state.phase {
         case .syncing: return
         case .waiting(let task):
@@ -106,7 +134,7 @@ final class Synchronizer: Sendable {
                 })
             return
         }
-        let recorded = state.recorded
+        let recorded = state.recordedOnly
         state.lastStart = .now
         state.phase = .syncing(
             Task {
@@ -134,38 +162,32 @@ final class Synchronizer: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Syncs now, and records it.
-    func synchronize(upTo held: Int64) async throws {
-        guard let subject = unsynchronized(upTo: held) else { return }
-        try await synchronize(subject, upTo: held)
+    /// Syncs now what ``advance(to:)`` was told of, and records it.
+    func synchronize() async throws {
+        let (subject, recorded) = state.withLock { ($0.subject, $0.recordedOnly) }
+        guard let subject, !recorded.isEmpty else { return }
+        try await synchronize(subject, upTo: recorded)
     }
 
-    /// Syncs now what has not been, and records nothing of it: for bytes that are about to leave the store.
-    func synchronizeData(upTo held: Int64) async throws {
-        guard let subject = unsynchronized(upTo: held) else { return }
-        try await synchronizeData(subject)
-    }
-
-    /// Syncs now what has not been, and records that with something else.
+    /// Syncs now what ``advance(to:)`` was told of, and records with something else that everything is on disk.
     ///
     /// - Returns: Whether the generation still is the entry's.
-    func synchronize(
-        upTo held: Int64, with change: @escaping @Sendable (borrowing Connection) throws -> Bool
-    ) async throws -> Bool {
-        let subject = unsynchronized(upTo: held)
-        if let subject { try await synchronizeData(subject) }
+    func synchronize(with change: @escaping @Sendable (borrowing Connection) throws -> Bool) async throws -> Bool {
+        let (subject, recorded) = state.withLock { ($0.subject, $0.recordedOnly) }
+        if let subject, !recorded.isEmpty { try await synchronizeData(subject) }
         let isCurrent = try await store.write(durability: .power) { connection in try change(connection) }
-        if isCurrent, let subject { update(subject) { $0.durable = max($0.durable, held) } }
+        if isCurrent, let subject { setDurable(recorded, of: subject) }
         return isCurrent
     }
 
-    private func unsynchronized(upTo held: Int64) -> Subject? {
-        state.withLock { held > $0.durable ? $0.subject : nil }
+    /// Syncs the blob and records nothing of it: for bytes that are about to leave the store.
+    func synchronizeData() async throws {
+        guard let subject = state.withLock({ $0.subject }) else { return }
+        try await synchronizeData(subject)
     }
 
-    /// Brings the bytes to disk; where that fails, those since the last good time are given up.
+    /// Brings a blob to disk; where that fails, what came since the last good time is given up.
     private func synchronizeData(_ subject: Subject) async throws {
-        let part = subject.part
         do {
             try await Blocking.run { try subject.blob.synchronizeData() }
         } catch {
@@ -174,7 +196,7 @@ final class Synchronizer: Sendable {
             update(subject) { $0.failure = failure }
             do {
                 try await store.write { connection in
-                    _ = try connection.reduceChunks(of: part.id, generation: part.generation) { $0.durable }
+                    _ = try connection.reduceChunks(of: subject.id, generation: subject.generation) { $0.durable }
                 }
             } catch {
                 // The row still claims them: then the blob must not be there to be believed.
@@ -185,24 +207,44 @@ final class Synchronizer: Sendable {
         KillPoint.reached(.blobSynced)
     }
 
-    private func synchronize(_ subject: Subject, upTo held: Int64) async throws {
-        let part = subject.part
+    /// Syncs a blob, of whose parts so much was written before, by where they begin.
+    private func synchronize(_ subject: Subject, upTo recorded: [Int64: Int64]) async throws {
         try await synchronizeData(subject)
         let isCurrent = try await store.write(durability: .power) { connection in
             // It is in use, however long it takes: a kill must not leave it as the one that was used least recently.
-            try connection.setUsed(id: part.id, now: WallClock.milliseconds)
-            return try connection.checkpoint(part, received: held - part.offset, durable: held - part.offset)
+            try connection.setUsed(id: subject.id, now: WallClock.milliseconds)
+            return try recorded.allSatisfy { offset, length in
+                try connection.checkpoint(subject.part(at: offset), received: length, durable: length)
+            }
         }
         guard isCurrent else { throw Transfer.superseded }
         KillPoint.reached(.durableCommitted)
-        update(subject) { $0.durable = max($0.durable, held) }
+        setDurable(recorded, of: subject)
+    }
+
+    private func setDurable(_ recorded: [Int64: Int64], of subject: Subject) {
+        update(subject) { state in
+            for (offset, length) in recorded {
+                let gained = length - (state.parts[offset]?.durable ?? length)
+                guard gained > 0 else { continue }
+                state.parts[offset]?.durable = length
+                state.unsynced -= gained
+            }
+        }
     }
 
     /// Changes the state unless another blob has taken the subject's place meanwhile.
     private func update(_ subject: Subject, _ change: (inout State) -> Void) {
         state.withLock { state in
-            if state.subject?.part == subject.part { change(&state) }
+            if state.subject?.part(at: 0) == subject.part(at: 0) { change(&state) }
         }
+    }
+}
+
+extension Synchronizer.State {
+    /// How much of each part survives the process only, by where the parts begin.
+    fileprivate var recordedOnly: [Int64: Int64] {
+        parts.filter { $0.value.recorded > $0.value.durable }.mapValues(\.recorded)
     }
 }
 

@@ -15,9 +15,10 @@ extension Transfer {
         guard isComplete else {
             throw StoreError(.misuse, "Bytes of the download are still missing.")
         }
+        try checkpoint()
         try await synchronizer.finish()
         let (id, generation) = (entry.id, entry.generation)
-        let isCurrent = try await synchronizer.synchronize(upTo: try recorder.record()) { connection in
+        let isCurrent = try await synchronizer.synchronize { connection in
             try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
         }
         guard isCurrent else { throw Self.superseded }
@@ -27,7 +28,9 @@ extension Transfer {
 
     /// Whether the whole is there and so short that the death of the process may cost it: then nothing is recorded of
     /// it between its last byte and its delivery, with which its row goes.
-    var isBrief: Bool { isComplete && held <= ProgressRecorder.unrecordedLimit && entry.chunks.count == 1 }
+    var isBrief: Bool {
+        isComplete && held <= ProgressRecorder.unrecordedLimit && entry.chunks.count == 1 && segments.isEmpty
+    }
 
     /// Hands a complete download over: the destination appears whole under its final name, or not at all.
     ///
@@ -50,7 +53,7 @@ extension Transfer {
         let isShared = lease?.isAwaited ?? false
         if isBrief, !isShared {
             try await synchronizer.finish()
-            try await synchronizer.synchronizeData(upTo: held)
+            try await synchronizer.synchronizeData()
         } else if entry.state != .complete || entry.held.length != held {
             try await seal()
         }

@@ -12,8 +12,9 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
-        recorder.holdBack(from: nil)
-        if let body = writer.end(), entry.representation?.completeLength == nil, body.position >= body.compareUntil,
+        main.recorder.holdBack(from: nil)
+        if let body = main.writer.end(), entry.representation?.completeLength == nil,
+            body.position >= body.compareUntil,
             !body.goesOn
         {
             if let length = body.learned {
@@ -24,17 +25,19 @@ extension Transfer {
         }
         if isBrief {
             // What follows is its delivery, with which its row goes.
-            try recordIfDue()
+            try main.recordIfDue()
         } else {
             try checkpoint()
         }
-        if entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) { try await closeGap() }
+        if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
+            try await goOnAtEnd()
+        }
         return isComplete
     }
 
-    /// Goes on at the end of a part that what was held has come up to.
-    private func closeGap() async throws {
-        // What was filled is made durable first, since from here on another part is written and synced.
+    /// Goes on at the end of a part that what was held has come up to, or of what several streams brought.
+    private func goOnAtEnd() async throws {
+        // A sync that runs is that of the parts as they are now.
         try await synchronize()
         try await reload()
         begin(with: blob)
@@ -46,8 +49,8 @@ extension Transfer {
         lease = nil
         heldCheck = nil
         // An open file keeps its blocks, also when the collector has removed its name.
-        writer.end()
-        recorder.stop()
+        main.stop()
+        for segment in segments { segment.stop() }
         synchronizer.reset(to: entry, blob: nil)
         blob = nil
     }
@@ -73,7 +76,7 @@ extension Transfer {
         try? await synchronizer.finish()
         try checkpoint()
         // A clean stop loses nothing to a later power cut.
-        if held > 0 { try? await synchronize() }
+        if receivedBytes > 0 { try? await synchronize() }
         guard receivedBytes == 0, !isComplete, !entry.isPinned else { return }
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }

@@ -4,15 +4,7 @@ internal import ResumeHTTP
 extension Transfer {
     /// Where bytes are held, as offsets in the file that will be delivered, in order and apart from one another.
     public var heldRanges: [Range<Int64>] {
-        guard !readable.status.isClosed else { return [] }
-        let held = held
-        return entry.chunks.filter { $0.offset >= held }.map(\.range).reduce(into: [0..<held]) { ranges, next in
-            if let last = ranges.last, last.upperBound == next.lowerBound {
-                ranges[ranges.count - 1] = last.lowerBound..<next.upperBound
-            } else {
-                ranges.append(next)
-            }
-        }.filter { !$0.isEmpty }
+        readable.status.isClosed ? [] : parts.disjoint.extents
     }
 
     /// Reads bytes that are held, now; nobody is asked for others.

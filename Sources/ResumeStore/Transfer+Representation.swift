@@ -78,7 +78,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
-        writer.end()
+        main.writer.end()
         guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
         try? await synchronizer.finish()
         let (entry, end) = (entry, max(length, held))
@@ -107,11 +107,12 @@ extension Transfer {
     func begin(with blob: OpenFile?) {
         if self.blob !== blob { heldCheck = nil }
         self.blob = blob
+        for segment in segments { segment.stop() }
+        segments = []
         let held = entry.held.length
         let givesUp = held < self.held
-        writer.reset(to: held)
+        main.reset(to: entry.part, held: held)
         readable.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
-        recorder.reset(to: entry, held: held)
         synchronizer.reset(to: entry, blob: blob)
     }
 

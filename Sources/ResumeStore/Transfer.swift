@@ -20,8 +20,10 @@ public actor Transfer {
 
     var entry: Entry
     var blob: OpenFile?
-    nonisolated let writer: BodyWriter
-    nonisolated let recorder: ProgressRecorder
+    /// The stream from the first missing byte on.
+    package nonisolated let main: Segment
+    /// Streams that were opened beside it.
+    var segments: [Segment] = []
     nonisolated let synchronizer: Synchronizer
     /// What of the blob can be read meanwhile.
     nonisolated let readable: ReadableBlob
@@ -32,9 +34,6 @@ public actor Transfer {
     public internal(set) var damage: Reason?
     /// On which terms it is continued.
     public private(set) var policy: ResumePolicy
-
-    /// How many bytes are written at once, at most.
-    private static let pieceSize = 256 << 10
 
     /// The executor of this transfer's queue.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -53,29 +52,21 @@ public actor Transfer {
         self.lease = lease
         self.entry = entry
         self.blob = blob
-        writer = BodyWriter(held: entry.held.length)
-        recorder = ProgressRecorder(store: store, writer: writer, entry: entry)
         synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
         readable = ReadableBlob(blob, totalLength: entry.totalBytes, unread: unread)
+        main = Segment(
+            store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
         executor = QueueExecutor(label: "resume-store.transfer")
     }
 
     /// Bytes from 0 on that lie in the blob, recorded or not.
-    package nonisolated var held: Int64 { writer.held }
+    package nonisolated var held: Int64 { main.held }
 
     /// What is held so far.
-    public var partial: HeldPartial {
-        let held = held
-        return HeldPartial(
-            representation: entry.representation, length: held, nextHeld: entry.chunks.nextHeld(after: held),
-            selection: entry.selection)
-    }
+    public var partial: HeldPartial { entry.held(upTo: held) }
 
     /// How many bytes are held, also behind a gap.
-    public var receivedBytes: Int64 {
-        let held = held
-        return entry.chunks.filter { $0.offset >= held }.heldBytes.addingSaturating(held)
-    }
+    public var receivedBytes: Int64 { parts.heldBytes }
 
     /// Whether every byte is there, so that it can be delivered without a request.
     public var isComplete: Bool {
@@ -106,7 +97,7 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         try requireOpen()
-        writer.end()
+        main.writer.end()
         let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
         try await noteAbsence(response)
         switch verdict {
@@ -140,11 +131,11 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        try writer.begin(BodyWriter.Body(continuation, of: blob))
+        try main.begin(continuation, of: blob, upTo: entry.representation?.completeLength)
         // A body that its Content-Digest is still to be compared with must not make the whole complete: the process may
         // die in between.
         let hasDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
-        recorder.holdBack(from: hasDigest ? continuation.bodyEnd.map { $0 - 1 } : nil)
+        main.recorder.holdBack(from: hasDigest ? continuation.bodyEnd.map { $0 - 1 } : nil)
     }
 
     /// Remembers since when the server says that there is no such resource: what is held is of use for a while yet,
@@ -163,8 +154,8 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
-        for start in stride(from: 0, to: bytes.count, by: Self.pieceSize) {
-            let piece = unsafe bytes.span.bytes.extracting(start..<min(start + Self.pieceSize, bytes.count))
+        for start in stride(from: 0, to: bytes.count, by: Segment.pieceSize) {
+            let piece = unsafe bytes.span.bytes.extracting(start..<min(start + Segment.pieceSize, bytes.count))
             if try !append(piece) { try await catchUp() }
         }
     }
@@ -174,24 +165,12 @@ public actor Transfer {
     /// One part at a time, in order.
     ///
     /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``.
-    package nonisolated func append(_ bytes: RawSpan) throws -> Bool {
-        try StoreError.refuseForkedChild()
-        var rest = bytes
-        var wantsMore = true
-        while !rest.isEmpty, wantsMore {
-            // A large part piece by piece, so that what a crash may cost does not grow with it.
-            wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
-            rest = rest.extracting(droppingFirst: Self.pieceSize)
-            readable.changed()
-            try recordIfDue()
-        }
-        return try synchronizer.keepsUp(with: held) && wantsMore
-    }
+    package nonisolated func append(_ bytes: RawSpan) throws -> Bool { try main.append(bytes) }
 
     /// Whether the body goes on, but nothing more of it is wanted.
     ///
     /// Then the rest need not be read.
-    public nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
+    public nonisolated var hasAllWanted: Bool { main.hasAllWanted }
 
     /// How the body of a response ended.
     public enum BodyEnding: Sendable, Hashable {

@@ -60,7 +60,8 @@ struct Trusted {
             reason = .unsyncedLost
         }
         let size = isForeign ? 0 : status.size
-        if let end = chunks.last?.end, end > size {
+        // A part that was opened and brought nothing may lie beyond.
+        if let end = chunks.last(where: { $0.length > 0 })?.end, end > size {
             chunks = chunks.removing(size..<end)
             reason = .blobShort
         }

@@ -178,7 +178,7 @@ private struct BlobState {
             }
             let status = try file.status()
             let size = status.size
-            let end = entry.chunks.filter { $0.path == path }.map(\.range.upperBound).max() ?? 0
+            let end = entry.chunks.filter { $0.path == path && $0.length > 0 }.map(\.range.upperBound).max() ?? 0
             if size < end {
                 found.append((.blobShort, "\(path) has \(size) bytes of \(end)"))
                 intact = intact.removing(size..<end)

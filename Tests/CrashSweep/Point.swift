@@ -68,10 +68,10 @@ struct PointVisit {
     var site: Site { worker.site }
     var workflow: Workflow { worker.workflow }
 
-    /// What may be fetched again after the death of a process: a mebibyte and one piece.
-    private static let bound: Int64 = (1 << 20) + (256 << 10)
-    /// What is asked for again to be compared.
-    private static let overlap: Int64 = 4096
+    /// What may be fetched again after the death of a process: a mebibyte and one piece of each stream.
+    private var bound: Int64 { ((1 << 20) + (256 << 10)) * Int64(workflow.connections) }
+    /// What is asked for again to be compared: several streams leave gaps, which have two ends.
+    private var overlap: Int64 { workflow.connections > 1 ? 16 * 4096 : 4096 }
     /// What is left free where the disk is to be full.
     private static let freeSpace: Int64 = 9 << 18
 
@@ -197,7 +197,7 @@ struct PointVisit {
         _ = try checkDestinations(atCrash: false)
         for file in workflow.files {
             let length = Int64(workflow.expected(file).count)
-            let kept = asked[file.path].map { max(length - $0 + Self.overlap, 0) } ?? length
+            let kept = asked[file.path].map { max(length - $0 + overlap, 0) } ?? length
             if let entry = entries.first(where: { $0.url == worker.origin.url(file) && $0.etag == file.etag }) {
                 let isMissing =
                     entry.blobs.contains { size("\(site.store)/\($0.path)") == 0 } && asked[file.path] == nil
@@ -229,7 +229,7 @@ struct PointVisit {
             result.violations.append("all \(length) bytes were safe, and only \(kept) were kept")
         }
         let safe = point.isPowerCut ? durable : written
-        result.expect(safe - kept <= Self.bound, "\(safe) bytes were safe, and only \(kept) were kept")
+        result.expect(safe - kept <= bound, "\(safe) bytes were safe, and only \(kept) were kept")
     }
 
     /// Nothing is left of what was delivered: no row, no blob, no other name beside a destination.

@@ -20,7 +20,8 @@ struct Worker: Sendable {
     /// The command that is swept over.
     var command: [String] {
         switch workflow.command {
-        case .get: get(workflow.wanted)
+        // Whoever recovers does so over one connection, so that what he asks for can be counted.
+        case .get: get(workflow.wanted, workflow.connections > 1 ? ["--connections", "\(workflow.connections)"] : [])
         case .collect: ["gc", "--max-size", "0", "--json"]
         case .purge(let count): ["purge", "--json"] + workflow.files.prefix(count).map(origin.url)
         case .repair: ["verify", "--repair", "--json"]

@@ -51,6 +51,8 @@ struct Workflow: Sendable {
     var replacesFile = false
     /// Whether the disk has room for the first file only if the others, which are idle, are given up.
     var fillsDisk = false
+    /// Over how many connections each file is fetched.
+    var connections = 1
     /// Where in the file the wanted bytes begin and end, with `--range`.
     var selection: Range<Int64>?
 
@@ -82,6 +84,7 @@ extension Workflow {
                 name: "range", files: [file("range", 3 * mebibyte, 7)], options: ["--range"],
                 selection: 100_000..<2_100_000),
             Workflow(name: "several", files: three),
+            Workflow(name: "segments", files: [file("segments", 8 * mebibyte, 13)], connections: 3),
             Workflow(name: "deliver", files: [file("deliver", 2 * mebibyte, 8)], preparation: .undelivered),
             Workflow(
                 name: "elsewhere", files: [file("elsewhere", 2 * mebibyte, 9)], deliversElsewhere: true),

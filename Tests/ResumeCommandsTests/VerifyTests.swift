@@ -93,7 +93,7 @@ struct VerifyTests {
                 #expect(outcome.status == .success)
                 #expect(try outcome.json.last?["reusedBytes"]?.integer == kept)
                 #expect(server.requests.count == 3)
-                #expect(server.bodyBytesSent - sent == 6_000_000 - kept + 2 * 4096)
+                #expect(server.bodyBytesSent - sent == 6_000_000 - kept + 3 * 4096)
                 #expect(content.matches(try home.bytes("out.bin")))
             })
     }

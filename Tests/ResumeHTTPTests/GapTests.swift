@@ -5,9 +5,11 @@ import Testing
 /// A gap in what is held: asked for alone, and read no further.
 @Suite(.timeLimit(.minutes(5)))
 struct GapTests {
-    private static func gap(_ length: Int64, _ next: Int64, selection: String? = nil) throws -> HeldPartial {
+    private static func gap(
+        _ length: Int64, _ next: Int64, held: Int64 = 0, selection: String? = nil
+    ) throws -> HeldPartial {
         HeldPartial(
-            representation: Fixture.tagged.representation, length: length, nextHeld: next,
+            representation: Fixture.tagged.representation, length: length, nextHeld: next, nextHeldLength: held,
             selection: try selection.map { try RangeSelection(parsing: $0) })
     }
 
@@ -21,6 +23,33 @@ struct GapTests {
         let fields = Plan(for: try Self.gap(length, next)).fields
         #expect(fields[.range] == "bytes=\(expected)")
         #expect(fields[.ifRange] == "\"a\"")
+    }
+
+    @Test("As much as is held behind the gap, up to the overlap, is asked for as well")
+    func farEnd() throws {
+        #expect(Plan(for: try Self.gap(100_000, 200_000, held: 10)).fields[.range] == "bytes=95904-200009")
+        #expect(Plan(for: try Self.gap(100_000, 200_000, held: 50_000)).fields[.range] == "bytes=95904-204095")
+        let off = Plan(for: try Self.gap(100_000, 200_000, held: 50_000), policy: ResumePolicy(overlap: 0))
+        #expect(off.fields[.range] == "bytes=100000-199999")
+        let selected = try Self.gap(6000, 6900, held: 5000, selection: "10000-16999,50000-59999")
+        #expect(Plan(for: selected).fields[.range] == "bytes=11904-16999", "no further than the range")
+        #expect(Plan(for: try Self.gap(1, 2, held: .max)).fields[.range] == "bytes=0-4097")
+    }
+
+    @Test("What comes after the gap is compared as far as it was asked for and comes", arguments: [200, 206])
+    func comparedEnd(status: Int) throws {
+        let held = try Self.gap(100_000, 150_000, held: 50_000)
+        var response = HTTPResponse(status: .init(code: status))
+        response.headerFields[.eTag] = "\"a\""
+        response.headerFields[.contentLength] = "\(Fixture.total)"
+        if status == 206 { response.headerFields[.contentRange] = "bytes 95904-152999/250000" }
+        guard case .append(let continuation) = Verdict(for: response, to: Plan(for: held), held: held) else {
+            Issue.record("not used")
+            return
+        }
+        #expect(continuation.bodyEnd == 150_000)
+        #expect(continuation.comparedEnd == (status == 206 ? 153_000 : 154_096))
+        #expect(continuation.goesOn)
     }
 
     @Test("Within ranges of the caller's own the gap ends where the range does")

@@ -73,9 +73,9 @@ struct DamageTests {
             #expect(entry.receivedBytes > Self.held - 5_000_000 / 2 - 1_100_000 && entry.receivedBytes < Self.held)
             #expect(try await store.totals().receivedBytes == entry.receivedBytes)
             let asked = try await Self.finish(store, folder)
-            // Each with 4 KiB before it that are compared.
+            // Each with 4 KiB before it that are compared, and the gaps with as many after them.
             let fetched = asked.reduce(0) { $0 + Self.count($1) }
-            let overlaps = asked.count * 4096
+            let overlaps = (asked.count * 2 - 1) * 4096
             #expect(fetched - overlaps == Self.server.content.count - Int(entry.receivedBytes))
         }
     }
@@ -88,7 +88,7 @@ struct DamageTests {
             #expect(await transfer.partial.length == 0)
             let next = try #require(await transfer.partial.nextHeld)
             let plan = await transfer.plan()
-            #expect(plan.fields[.range] == "bytes=0-\(next - 1)" && plan.fields[.ifRange] == Self.server.etag)
+            #expect(plan.fields[.range] == "bytes=0-\(next + 4095)" && plan.fields[.ifRange] == Self.server.etag)
             #expect(await transfer.receivedBytes == Int64(Self.held) - next)
             try await transfer.close()
             #expect(try await Self.finish(store, folder).count == 2)
@@ -141,11 +141,26 @@ struct DamageTests {
             let (head, _) = Self.server.answer([:])
             _ = try await transfer.receive(head, to: plan)
             try await transfer.write(Array(Self.server.content[..<(Int(end) + 1000)]))
+            #expect(!transfer.hasAllWanted, "what comes after the gap is compared")
+            try await transfer.write(Array(Self.server.content[(Int(end) + 1000)..<(Int(end) + 9000)]))
             #expect(transfer.hasAllWanted)
             #expect(try await transfer.endBody(.cut) == false)
             #expect(await transfer.partial.length == Int64(Self.held))
             try await transfer.close()
             #expect(try await Self.finish(store, folder).count == 1)
+        }
+    }
+
+    @Test("A gap is compared at its far end too: other bytes under the same tag are not mixed in")
+    func farEnd() async throws {
+        try await Self.withDamage(at: [0]) { store, folder in
+            _ = try await store.verify(repairing: true)
+            let transfer = try await TransferTests.begin(store)
+            let end = Int(try #require(await transfer.partial.nextHeld))
+            // Nothing before the gap shows the difference.
+            let other = HonestServer(sampleBytes(Self.server.content.count, seed: 9))
+            await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await other.fill(transfer, upTo: end + 4096) }
+            try await transfer.close()
         }
     }
 

@@ -37,7 +37,7 @@ extension Connection {
     /// - Parameters:
     ///   - part: The part that was written.
     ///   - received: How many of its bytes survive the process.
-    ///   - durable: How many of its bytes survive a power loss, with all parts before it; 0 leaves that as it is.
+    ///   - durable: How many of its bytes survive a power loss; 0 leaves that as it is.
     ///   - blocks: The checksums of what has come since the last time.
     /// - Returns: Whether the generation still is the entry's.
     /// - Throws: `SQLiteError`
@@ -54,15 +54,32 @@ extension Connection {
         try run(
             "UPDATE chunk SET received = ?1, durable = min(max(durable, ?2), ?1) WHERE download = ?3 AND first_byte = ?4",
             .integer(after), .integer(durable), .integer(part.id), .integer(part.offset))
-        // What was synced has all parts before this one, which adjoin it and are full.
-        if durable > 0, part.offset > 0 {
-            try run(
-                "UPDATE chunk SET durable = received WHERE download = ? AND first_byte < ? AND generation = ?",
-                .integer(part.id), .integer(part.offset), .integer(part.generation))
-        }
         for block in blocks { try insert(block, of: part.id) }
         if after != before { try run("UPDATE store SET received = received + ?", .integer(after - before)) }
         return true
+    }
+
+    /// Makes the row of a further part, of which nothing is held.
+    ///
+    /// - Parameters:
+    ///   - part: Where it begins, and under which generation.
+    ///   - path: The blob.
+    ///   - end: Where it is to end.
+    /// - Returns: Whether there is such a row now: the generation is the entry's, and none of another kind lies there.
+    /// - Throws: `SQLiteError`
+    borrowing func insertPart(_ part: PartReference, path: String, end: Int64) throws -> Bool {
+        try run(
+            """
+            INSERT INTO chunk (download, first_byte, planned_end, path, generation)
+            SELECT id, ?1, ?2, ?3, generation FROM download WHERE id = ?4 AND generation = ?5
+            ON CONFLICT (download, first_byte) DO NOTHING
+            """, .integer(part.offset), .integer(end), .text(path), .integer(part.id), .integer(part.generation))
+        return try integer(
+            """
+            SELECT 1 FROM chunk JOIN download ON download.id = chunk.download
+            WHERE download = ?1 AND first_byte = ?2 AND chunk.generation = ?3 AND download.generation = ?3
+                AND received = 0 AND path = ?4
+            """, .integer(part.id), .integer(part.offset), .integer(part.generation), .text(path)) != nil
     }
 
     /// Records the complete length, once it is learned.

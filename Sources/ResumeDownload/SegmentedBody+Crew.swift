@@ -1,0 +1,176 @@
+internal import ResumeHTTP
+internal import ResumeStore
+
+extension SegmentedBody {
+    /// The streams, and what is to become of them.
+    struct Crew {
+        let work: SegmentedBody
+        var outcome: Outcome
+        private var plan: SegmentPlan
+        private var running: [Int: Running] = [:]
+        private var asked: [Int: Asked] = [:]
+        /// Those that the plan had ended.
+        private var closed: Set<Int> = []
+        private var lastID = 0
+        /// How many answers in a row were of no use, since others had come so far meanwhile.
+        private var tooLate = 0
+        private static let mostTooLate = 8
+        private var isStopping = false
+        private let started = ContinuousClock.now
+
+        init(_ work: SegmentedBody) {
+            self.work = work
+            plan = SegmentPlan(length: work.terms.length, connections: work.run.connections)
+            outcome = Outcome(connections: work.run.connections, budget: work.run.budget)
+        }
+
+        var isBusy: Bool { !running.isEmpty || !asked.isEmpty }
+
+        private var transfer: Transfer { work.run.transfer }
+
+        private var now: Double { (ContinuousClock.now - started) / .seconds(1) }
+
+        mutating func begin(_ pump: BodyPump, into segment: Segment, as id: Int, in group: inout TaskGroup<Report>) {
+            running[id] = Running(segment: segment, body: pump.body, start: segment.held)
+            group.addTask { .ended(id, await pump.run(into: segment)) }
+        }
+
+        /// Does what the plan says.
+        mutating func act(in group: inout TaskGroup<Report>) async {
+            guard !isStopping, !Task.isCancelled else { return }
+            let streams = running.map { id, stream in
+                SegmentPlan.Stream(id: id, position: stream.segment.held, end: stream.segment.end)
+            }
+            // After that, so that nothing seems to be missing between what is held and what is on its way.
+            let held = await transfer.heldRanges
+            work.run.digest?.advance(to: await transfer.contiguousLength)
+            let state = SegmentPlan.State(held: held, running: streams, asked: asked.values.map(\.range), now: now)
+            let actions = plan.actions(state)
+            outcome.connections = plan.limit
+            for action in actions {
+                switch action {
+                case .close(let id):
+                    closed.insert(id)
+                    running[id]?.body.cancel(
+                        with: TransportError(.stalled, "Less came over this connection than over the others."))
+                case .open(let range, let splitting):
+                    lastID += 1
+                    asked[lastID] = Asked(range: range, splitting: splitting)
+                    group.addTask { [work, id = lastID] in
+                        do {
+                            return .answered(id, .success(try await work.ask(range, held: held)))
+                        } catch {
+                            return .answered(id, .failure(error))
+                        }
+                    }
+                }
+            }
+        }
+
+        mutating func take(_ report: Report, in group: inout TaskGroup<Report>) async {
+            switch report {
+            case .tick:
+                group.addTask { await SegmentedBody.tick() }
+            case .ended(let id, let ended):
+                outcome.bytes += ended.bytes
+                guard let stream = running.removeValue(forKey: id) else { return }
+                if id == 0 { outcome.first = ended.ending }
+                if let error = ended.failure {
+                    bodyFailed(with: error, progressed: stream.segment.held > stream.start, as: id, in: &group)
+                } else {
+                    outcome.interruption = nil
+                }
+            case .answered(let id, let result):
+                guard let question = asked.removeValue(forKey: id) else { return }
+                await answered(question, result, as: id, in: &group)
+            }
+        }
+
+        private mutating func answered(
+            _ question: Asked, _ result: Result<(TransportResponse, SegmentVerdict), any Error>, as id: Int,
+            in group: inout TaskGroup<Report>
+        ) async {
+            let response: TransportResponse
+            let verdict: SegmentVerdict
+            switch result {
+            case .success(let answer): (response, verdict) = answer
+            case .failure(let error):
+                // What is wrong for good is told to the single stream that follows.
+                if let error = error as? TransportError, error.isTransient, error.code != .notConnected {
+                    failed(because: .transport(error), progressed: false, in: &group)
+                } else {
+                    await refused(because: .ended(error))
+                }
+                return
+            }
+            do {
+                switch verdict {
+                case .use(let continuation):
+                    let splitting = question.splitting.flatMap { running[$0]?.segment }
+                    guard !isStopping, let segment = try await transfer.open(continuation, splitting: splitting) else {
+                        tooLate += 1
+                        if tooLate > Self.mostTooLate { plan.refused(running: running.count + asked.count) }
+                        break
+                    }
+                    tooLate = 0
+                    let pump = BodyPump(
+                        body: response.body, request: work.run.request, rate: work.rate, digest: nil,
+                        contentDigest: nil)
+                    return begin(pump, into: segment, as: id, in: &group)
+                case .noMore(let reason):
+                    await refused(because: reason)
+                case .stop(let reason):
+                    outcome.connections = 1
+                    try await transfer.note(reason)
+                    stop(&group)
+                }
+            } catch {
+                outcome.failure = outcome.failure ?? error
+                stop(&group)
+            }
+            response.body.cancel(with: CancellationError())
+        }
+
+        /// The server wants no more connections than there are.
+        private mutating func refused(because reason: Reason) async {
+            guard !isStopping, !Task.isCancelled else { return }
+            plan.refused(running: running.count + asked.count)
+            outcome.connections = plan.limit
+            if !isBusy { outcome.interruption = reason }
+            try? await transfer.note(reason)
+        }
+
+        /// A body ended before its end.
+        private mutating func bodyFailed(
+            with error: any Error, progressed: Bool, as id: Int, in group: inout TaskGroup<Report>
+        ) {
+            if let error = error as? StoreError, error.code != .surplusBytes {
+                outcome.failure = outcome.failure ?? error
+                return stop(&group)
+            }
+            if error is DownloadError || error is CancellationError, !isStopping {
+                outcome.failure = outcome.failure ?? error
+                return stop(&group)
+            }
+            if !isStopping, !closed.contains(id) { failed(because: .ended(error), progressed: progressed, in: &group) }
+        }
+
+        /// A stream failed, for now.
+        private mutating func failed(because reason: Reason, progressed: Bool, in group: inout TaskGroup<Report>) {
+            outcome.interruption = reason
+            // Where nothing runs any more, the single stream that follows counts it.
+            guard isBusy else { return stop(&group) }
+            let action = outcome.budget.failed(
+                progressed: progressed, retryAfter: nil, jitter: Double.random(in: 0...1))
+            switch action {
+            case .wait(let seconds): plan.wait(until: now + seconds)
+            case .giveUp: plan.refused(running: running.count + asked.count)
+            }
+        }
+
+        private mutating func stop(_ group: inout TaskGroup<Report>) {
+            isStopping = true
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,151 @@
+/// Which bytes of a representation are fetched over which connections: decided here, done by the engine.
+///
+/// A value without I/O and without a clock. It is asked whenever something has happened, and from time to time; what it
+/// says is done before it is asked again. The ranges that it names never overlap what is held, asked for, or on its way.
+package struct SegmentPlan: Sendable {
+    /// One stream that is running.
+    package struct Stream: Sendable, Hashable {
+        /// What names it.
+        package var id: Int
+        /// The next byte that it brings.
+        package var position: Int64
+        /// Where it ends, excluded.
+        package var end: Int64
+
+        /// Makes a stream.
+        package init(id: Int, position: Int64, end: Int64) {
+            self.id = id
+            self.position = position
+            self.end = end
+        }
+
+        fileprivate var remaining: Int64 { max(end - position, 0) }
+    }
+
+    /// How things stand.
+    package struct State: Sendable {
+        /// What is held, in order and apart from one another.
+        package var held: [Range<Int64>]
+        /// The streams.
+        package var running: [Stream]
+        /// What was asked for, and not answered yet.
+        package var asked: [Range<Int64>]
+        /// Seconds since any moment.
+        package var now: Double
+
+        /// Makes a state.
+        package init(held: [Range<Int64>], running: [Stream], asked: [Range<Int64>] = [], now: Double) {
+            self.held = held
+            self.running = running
+            self.asked = asked
+            self.now = now
+        }
+
+        fileprivate var connections: Int { running.count + asked.count }
+        fileprivate var heldBytes: Int64 { held.reduce(0) { $0 + $1.length } }
+    }
+
+    /// What to do.
+    package enum Action: Sendable, Hashable {
+        /// Ask for a range; where it is answered, the stream within whose range it lies ends where it begins.
+        case open(Range<Int64>, splitting: Int?)
+        /// End a stream: what it has not brought is asked for over another connection.
+        case close(Int)
+    }
+
+    /// No stream is opened for fewer bytes, unless nobody else brings them.
+    package static let leastLength: Int64 = 1 << 20
+    /// Nor where less than this is left to do, in seconds.
+    private static let leastTime = 0.3
+
+    /// The length of the representation.
+    private let length: Int64
+    /// How many streams there may be.
+    package private(set) var limit: Int
+    private var pace = SegmentPace()
+    private var closedUntil = 0.0
+
+    /// Begins with no stream.
+    ///
+    /// - Parameters:
+    ///   - length: How many bytes there are in all.
+    ///   - connections: How many streams there may be at a time.
+    package init(length: Int64, connections: Int) {
+        self.length = length
+        limit = max(connections, 1)
+    }
+
+    /// Takes note that the server wants no more connections than there are.
+    package mutating func refused(running: Int) { limit = max(min(limit, running), 1) }
+
+    /// Opens no stream before a moment, after one has failed.
+    package mutating func wait(until time: Double) { closedUntil = max(closedUntil, time) }
+
+    /// What to do as things stand.
+    package mutating func actions(_ state: State) -> [Action] {
+        pace.note(state.running, heldBytes: state.heldBytes, isFull: state.connections == limit, now: state.now)
+        if let id = pace.straggler(among: state.running) { return [.close(id)] }
+        switch pace.trial(of: state.running, left: length - state.heldBytes, now: state.now) {
+        case .close(let ids): return ids.map { .close($0) }
+        case .limit(let limit): self.limit = max(min(self.limit, limit), 1)
+        case nil: break
+        }
+        var free = min(limit, pace.trialLimit ?? limit) - state.connections
+        guard limit > 1, free > 0, state.now >= closedUntil else { return [] }
+        var actions: [Action] = []
+        for gap in gaps(state) where free > 0 {
+            actions.append(.open(gap, splitting: nil))
+            free -= 1
+        }
+        // What has been asked for lies within the ranges of those who run.
+        guard free > 0, let largest = state.running.max(by: { open($0, state) < open($1, state) }) else {
+            return actions
+        }
+        return actions + split(largest, among: free, state)
+    }
+
+    /// What nobody holds or brings.
+    private func gaps(_ state: State) -> [Range<Int64>] {
+        let taken =
+            (state.held + state.asked + state.running.map { $0.position..<max($0.position, $0.end) })
+            .sorted { $0.lowerBound < $1.lowerBound }
+        var gaps: [Range<Int64>] = []
+        var end: Int64 = 0
+        for range in taken + [length..<length] {
+            if range.lowerBound > end { gaps.append(end..<range.lowerBound) }
+            end = max(end, range.upperBound)
+        }
+        return gaps
+    }
+
+    /// How much of a stream is left that is not asked for elsewhere.
+    private func open(_ stream: Stream, _ state: State) -> Int64 {
+        // One that has come up to what was asked for brings that itself: the answer will be of no use.
+        if state.asked.contains(where: { $0.contains(stream.position) }) { return 0 }
+        return max(end(of: stream, state) - stream.position, 0)
+    }
+
+    private func end(of stream: Stream, _ state: State) -> Int64 {
+        let starts = state.asked.map(\.lowerBound).filter { $0 > stream.position }
+        return min(stream.end, starts.min() ?? .max)
+    }
+
+    /// The rest of a stream in equal pieces.
+    private func split(_ stream: Stream, among count: Int, _ state: State) -> [Action] {
+        let rest = open(stream, state)
+        let pieces = Int(min(Int64(count) + 1, rest / Self.leastLength))
+        guard pieces > 1, pace.rate(of: stream.id).map({ Double(rest) / $0 >= Self.leastTime }) ?? true else {
+            return []
+        }
+        let size = rest / Int64(pieces)
+        return (1..<pieces).map { piece in
+            let start = stream.position + size * Int64(piece)
+            return .open(
+                start..<(piece == pieces - 1 ? end(of: stream, state) : start + size), splitting: stream.id)
+        }
+    }
+}
+
+extension Range where Bound == Int64 {
+    fileprivate var length: Int64 { upperBound - lowerBound }
+}

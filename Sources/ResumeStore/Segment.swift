@@ -1,0 +1,139 @@
+internal import ResumeHTTP
+internal import Synchronization
+
+/// One stream into a blob: bytes from an offset on, which are written and recorded on the thread where they come.
+///
+/// A download has one, or several beside one another at offsets of their own, each with a row that says how much of it
+/// is held. No two of them ever write the same bytes.
+package final class Segment: Sendable {
+    /// How many bytes are written at once, at most.
+    static let pieceSize = 256 << 10
+
+    let writer: BodyWriter
+    let recorder: ProgressRecorder
+    private let synchronizer: Synchronizer
+    /// Told of what is written to the first stream, behind which nobody can read on.
+    private let readable: ReadableBlob?
+    /// Where the part begins whose row says how much is held.
+    private let partOffset: Atomic<Int64>
+    private let wantedEnd: Atomic<Int64>
+
+    init(
+        store: DownloadStore, part: PartReference, held: Int64, synchronizer: Synchronizer,
+        readable: ReadableBlob? = nil
+    ) {
+        self.readable = readable
+        writer = BodyWriter(held: held)
+        recorder = ProgressRecorder(store: store, writer: writer, part: part)
+        self.synchronizer = synchronizer
+        partOffset = Atomic(part.offset)
+        wantedEnd = Atomic(.max)
+    }
+
+    /// Where the bytes end that lie in the blob, recorded or not.
+    package var held: Int64 { writer.held }
+
+    /// Where this stream ends, excluded: at the next one, or with the representation.
+    package var end: Int64 { wantedEnd.load(ordering: .acquiring) }
+
+    /// Whether its body goes on, but nothing more of it is wanted.
+    package var hasAllWanted: Bool { writer.hasAllWanted }
+
+    /// A part as it is by now, if it is this one's.
+    func updating(_ chunk: Entry.Chunk) -> Entry.Chunk {
+        guard chunk.offset == partOffset.load(ordering: .acquiring) else { return chunk }
+        var chunk = chunk
+        chunk.length = max(chunk.length, held - chunk.offset)
+        return chunk
+    }
+
+    /// Begins with the body of a response.
+    func begin(_ continuation: Verdict.Continuation, of blob: OpenFile, upTo end: Int64?) throws {
+        try writer.begin(BodyWriter.Body(continuation, of: blob))
+        wantedEnd.store(continuation.bodyEnd ?? end ?? .max, ordering: .releasing)
+    }
+
+    /// Gives the rest from an offset on to another stream.
+    ///
+    /// - Returns: Whether it had not come so far.
+    func shorten(to end: Int64, before successor: Segment, overlap: Int64) -> Bool {
+        guard writer.shorten(to: end, before: successor.writer, overlap: overlap) else { return false }
+        wantedEnd.store(end, ordering: .releasing)
+        return true
+    }
+
+    /// Takes the next part of the body, on the thread of whoever calls, which it blocks meanwhile.
+    ///
+    /// One part at a time, in order.
+    ///
+    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``.
+    /// - Throws: ``StoreError``
+    package func append(_ bytes: RawSpan) throws -> Bool {
+        try StoreError.refuseForkedChild()
+        var rest = bytes
+        var wantsMore = true
+        while !rest.isEmpty, wantsMore {
+            // A large part piece by piece, so that what a crash may cost does not grow with it.
+            wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
+            rest = rest.extracting(droppingFirst: Self.pieceSize)
+            readable?.changed()
+            try recordIfDue()
+        }
+        return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore
+    }
+
+    /// Waits for a sync that is slower than the network.
+    ///
+    /// - Throws: What one failed with.
+    package func catchUp() async throws {
+        if try !synchronizer.keepsUp(with: recorder.unrecorded) { try await synchronizer.finish() }
+    }
+
+    /// Goes on with another part of a blob.
+    func reset(to part: PartReference, held: Int64) {
+        writer.reset(to: held)
+        recorder.reset(to: part, held: held)
+        partOffset.store(part.offset, ordering: .releasing)
+    }
+
+    /// Ends the body, and looks after what came no longer.
+    func stop() {
+        writer.end()
+        recorder.stop()
+    }
+
+    /// Records what is held; starts a sync to disk where one is due.
+    ///
+    /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
+    func checkpoint() throws {
+        try telling { note(try recorder.record()) }
+    }
+
+    /// Does that now where it is due, and else when it is.
+    func recordIfDue() throws {
+        try telling {
+            let claim = try recorder.recordIfDue { [weak self] in try await self?.recordLater() ?? false }
+            if let claim { note(claim) }
+        }
+    }
+
+    /// Does that on a thread that may block.
+    private func recordLater() async throws -> Bool {
+        try await Blocking.run { try self.checkpoint() }
+        return true
+    }
+
+    private func note(_ claim: Claim) {
+        if synchronizer.advance(to: claim) { writer.sealTail(at: claim.end) }
+    }
+
+    /// Tells of a sync that failed, which ends the generation, rather than of somebody else.
+    private func telling(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as StoreError where error.code == .superseded {
+            _ = try synchronizer.keepsUp(with: 0)
+            throw error
+        }
+    }
+}

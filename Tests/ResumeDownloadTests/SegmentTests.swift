@@ -1,0 +1,243 @@
+import Crypto
+import Foundation
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// One file over several connections, from servers of all kinds.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct SegmentTests {
+    static let length: Int64 = 12_000_000
+    static let file = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
+    /// So slow that no connection has brought everything before others were opened.
+    static let rate = 3_000_000
+
+    static func other(_ etag: String, seed: UInt64 = 2) -> Resource {
+        Resource(Content(length: length, seed: seed), etag: etag)
+    }
+
+    static func get(
+        _ origin: Origin, connections: Int, _ configure: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        try await origin.get(transport: .init(connectTimeout: 5, threads: 2)) { request in
+            request.connections = connections
+            request.stallTimeout = 5
+            configure(&request)
+        }
+    }
+
+    /// The ranges that were asked for; nil where none was.
+    static func ranges(_ origin: Origin) -> [Range<Int64>?] {
+        origin.server.requests.map { request in
+            guard let range = request.field("Range") else { return nil }
+            let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int64($0) }
+            return ends[0]..<(ends.count > 1 ? ends[1] + 1 : length)
+        }
+    }
+
+    @Test("Each connection has a part of its own, under the first answer's tag", arguments: [2, 4, 11])
+    func several(connections: Int) async throws {
+        try await Origin.with({ .file(Self.file, for: $0, bytesPerSecond: Self.rate) }) { origin in
+            let result = try await Self.get(origin, connections: connections)
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.totalBytes == Self.length && result.reusedBytes == 0)
+            #expect(origin.server.acceptedConnections >= connections)
+            #expect(origin.server.requests.dropFirst().allSatisfy { $0.field("If-Range") == "\"v1\"" })
+            let asked = Self.ranges(origin).compactMap { $0 }
+            #expect(asked.count >= connections - 1)
+            // The first ones divide what the first answer would have brought.
+            let first = asked.prefix(connections - 1).sorted { $0.lowerBound < $1.lowerBound }
+            for (left, right) in zip(first, first.dropFirst()) { #expect(left.upperBound == right.lowerBound) }
+            #expect(first.last?.upperBound == Self.length)
+            #expect(try await origin.store.totals() == Totals(entries: 0, receivedBytes: 0))
+        }
+    }
+
+    @Test("The digest of the whole is compared, whichever came first", arguments: [true, false])
+    func digest(isRight: Bool) async throws {
+        try await Origin.with({ .file(Self.file, for: $0, bytesPerSecond: 4 * Self.rate) }) { origin in
+            let resource = isRight ? Self.file : Self.other("\"v1\"")
+            let digest = HTTPDigest(.sha256, bytes: Array(SHA256.hash(data: resource.bytes)))
+            do {
+                let result = try await Self.get(origin, connections: 4) { $0.digest = digest }
+                #expect(isRight && result.digest == digest)
+                #expect(try origin.hasDelivered(Self.file))
+            } catch let error as DownloadError {
+                #expect(!isRight && error.code == .digestMismatch)
+            }
+        }
+    }
+
+    @Test("Progress is that of all connections together, and only grows")
+    func progress() async throws {
+        try await Origin.with({ .file(Self.file, for: $0, bytesPerSecond: Self.rate) }) { origin in
+            let told = Mutex<[Int64]>([])
+            let transport = AsyncHTTPTransport()
+            var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
+            request.connections = 4
+            request.rateLimit = 6_000_000
+            _ = try await Downloader(store: origin.store, transport: transport).download(request) { event in
+                if case .progress(let received, _) = event { told.withLock { $0.append(received) } }
+            }
+            try await transport.shutdown()
+            let numbers = told.withLock { $0 }
+            #expect(numbers == numbers.sorted())
+            #expect(numbers.last == Self.length && numbers.count > 3)
+            #expect(try origin.hasDelivered(Self.file))
+        }
+    }
+
+    @Test("A server that answers ranges with the whole is read over one connection, and nothing comes twice")
+    func wholeForRange() async throws {
+        var whole = Self.file
+        whole.ignoresRange = true
+        let resource = whole
+        try await Origin.with({ .file(resource, for: $0, bytesPerSecond: Self.rate) }) { origin in
+            let result = try await Self.get(origin, connections: 4)
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.fetchedBytes == Self.length)
+            #expect(origin.server.requests.count == 4, "no more after the first ones")
+            #expect(try await origin.reasons().filter { $0 == "whole-for-segment" }.count == 3)
+        }
+    }
+
+    @Test("A server that refuses further connections gets no more", arguments: ["429 Too Many Requests", "503 Busy"])
+    func refused(status: String) async throws {
+        try await Origin.with({ request in
+            (3...4).contains(request.number)
+                ? .status(status, fields: [("Retry-After", "100")])
+                : .file(Self.file, for: request, bytesPerSecond: Self.rate)
+        }) { origin in
+            let result = try await Self.get(origin, connections: 4)
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.fetchedBytes < Self.length + 1_000_000)
+            #expect(try await origin.reasons().filter { $0.hasPrefix("status-") }.count == 2)
+        }
+    }
+
+    @Test("A file that changes in the middle is told, begun anew, and whole", arguments: [false, true])
+    func changed(ignoresIfRange: Bool) async throws {
+        var changed = Self.other("\"v2\"")
+        changed.ignoresIfRange = ignoresIfRange
+        let new = changed
+        try await Origin.with({ request in
+            request.number == 1
+                ? .file(Self.file, for: request, bytesPerSecond: Self.rate)
+                : .file(new, for: request, bytesPerSecond: 4 * Self.rate)
+        }) { origin in
+            _ = try await Self.get(origin, connections: 3)
+            #expect(try origin.hasDelivered(new))
+            #expect(try await origin.reasons().contains("entity-tag-changed"))
+            #expect(try await origin.store.events().contains { $0.kind == .restarted })
+        }
+    }
+
+    @Test("Other bytes under the same tag are found where two parts meet, and never mixed")
+    func sameTag() async throws {
+        let other = Self.other("\"v1\"")
+        try await Origin.with({ request in
+            request.number == 1
+                ? .file(Self.file, for: request, bytesPerSecond: Self.rate / 2)
+                : .file(other, for: request, bytesPerSecond: 4 * Self.rate)
+        }) { origin in
+            _ = try await Self.get(origin, connections: 3)
+            #expect(try origin.hasDelivered(other))
+            #expect(try await origin.reasons().contains("held-bytes-differ"))
+        }
+    }
+
+    @Test("A connection that stalls is replaced; what came over it stays")
+    func stalls() async throws {
+        try await Origin.with({ request in
+            let stalls = request.number == 3
+            return .file(
+                Self.file, for: request, cutAfter: stalls ? 500_000 : nil, stall: stalls, bytesPerSecond: Self.rate)
+        }) { origin in
+            let result = try await Self.get(origin, connections: 4) { $0.stallTimeout = 0.7 }
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.fetchedBytes < Self.length + 1_000_000)
+            #expect(try await !origin.reasons().contains { $0 == "held-bytes-differ" })
+        }
+    }
+
+    @Test("Connections that are cut at random cost no more than what is compared", arguments: 0..<6)
+    func cuts(seed: Int) async throws {
+        try await Origin.with({ request in
+            // From 200 000 to 2 200 000 bytes.
+            let cut = Int64((request.number * 7919 + seed * 104_729) % 2000) * 1000 + 200_000
+            return .file(Self.file, for: request, cutAfter: cut, reset: seed == 5, bytesPerSecond: 2 * Self.rate)
+        }) { origin in
+            let result = try await Self.get(origin, connections: [2, 3, 4, 5, 8, 4][seed]) { $0.limits.retries = 20 }
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.fetchedBytes <= Self.length + Self.length / 5)
+            #expect(try await origin.store.totals() == Totals(entries: 0, receivedBytes: 0))
+        }
+    }
+
+    @Test("What several connections left is finished by any other number of them", arguments: [1, 2, 7])
+    func otherNumber(connections: Int) async throws {
+        try await Origin.with({ request in
+            request.number <= 3
+                ? .file(Self.file, for: request, cutAfter: 1_000_000, bytesPerSecond: Self.rate / 3)
+                : .status("404 Not Found")
+        }) { origin in
+            let error = await origin.failure { request in
+                request.connections = 3
+                request.limits.retries = 0
+            }
+            #expect(error?.isResumable != nil)
+            let entry = try #require(try await origin.store.entries().first)
+            #expect(entry.chunks.count >= 2 && entry.receivedBytes >= 1_000_000)
+            origin.server.setHandler { .file(Self.file, for: $0, bytesPerSecond: Self.rate) }
+            let result = try await Self.get(origin, connections: connections)
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.reusedBytes == entry.receivedBytes)
+            #expect(result.fetchedBytes <= Self.length - entry.receivedBytes + 1_000_000)
+        }
+    }
+
+    @Test("A cancelled download keeps what every connection brought")
+    func cancelled() async throws {
+        try await Origin.with({ .file(Self.file, for: $0, bytesPerSecond: 500_000) }) { origin in
+            let task = Task { try await Self.get(origin, connections: 4) }
+            var before: Int64 = 0
+            while before < 2_000_000 {
+                try await Task.sleep(for: .milliseconds(10))
+                before = try await origin.store.entries().first?.receivedBytes ?? 0
+            }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await task.value }
+            let entry = try #require(try await origin.store.entries().first)
+            #expect(entry.chunks.count >= 3 && entry.receivedBytes >= before)
+            #expect(entry.receivedBytes == entry.durableBytes)
+        }
+    }
+
+    private static let ineligible: [(String, Resource)] = {
+        let content = Content(length: length, seed: 1)
+        var without = Resource(content, etag: "\"v1\"")
+        without.acceptRanges = "none"
+        var chunked = Resource(content, etag: "\"v1\"")
+        chunked.framing = .chunked(size: 65_536)
+        return [
+            ("weak", Resource(content, etag: "W/\"v1\"")), ("none", Resource(content)),
+            ("date", Resource(content, lastModified: Resource.defaultLastModified)), ("no ranges", without),
+            ("no length", chunked), ("small", Resource(Content(length: 2_000_000, seed: 1), etag: "\"v1\"")),
+        ]
+    }()
+
+    @Test("Without a strong tag, a length, ranges, or enough to divide, there is one connection", arguments: 0..<6)
+    func one(index: Int) async throws {
+        let (name, resource) = Self.ineligible[index]
+        try await Origin.with({ .file(resource, for: $0, bytesPerSecond: 4 * Self.rate) }) { origin in
+            _ = try await Self.get(origin, connections: 4)
+            #expect(try origin.hasDelivered(resource), "\(name)")
+            #expect(origin.server.requests.count == 1, "\(name)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import HTTPTypes
+import ResumeHTTP
+import Testing
+
+/// The answer to the request for a segment: used only where it is exactly what was asked for.
+@Suite(.timeLimit(.minutes(1)))
+struct SegmentVerdictTests {
+    private static let stored = Representation(fields: headerFields(["ETag: \"a\"", "Content-Length: 250000"]))
+    private static let policy = ResumePolicy()
+
+    private static func request(_ range: Range<Int64>, held: [Range<Int64>] = []) -> Plan.RangeRequest {
+        Plan.RangeRequest(segment: range, held: held, validator: stored.validator, policy: policy)
+    }
+
+    private static func judge(_ status: Int, _ lines: [String]) -> SegmentVerdict {
+        SegmentVerdict(
+            for: response(status, lines), to: request(100_000..<150_000), stored: stored, policy: policy)
+    }
+
+    private static let part = "Content-Range: bytes 100000-149999/250000"
+
+    @Test("Bytes that adjoin what is missing are asked for as well, as many as are held of the overlap")
+    func request() {
+        let fields = { (held: [Range<Int64>]) in Plan.range(Self.request(100_000..<150_000, held: held)).fields }
+        #expect(fields([])[.range] == "bytes=100000-149999")
+        #expect(fields([])[.ifRange] == "\"a\"")
+        #expect(fields([0..<100_000, 150_000..<200_000])[.range] == "bytes=95904-154095")
+        #expect(fields([99_990..<100_000, 150_000..<150_001])[.range] == "bytes=99990-150000")
+        #expect(fields([0..<99_999, 150_001..<200_000])[.range] == "bytes=100000-149999")
+    }
+
+    @Test("A part under the same strong tag is used, up to its end")
+    func used() {
+        guard case .use(let continuation) = Self.judge(206, ["ETag: \"a\"", Self.part]) else {
+            Issue.record("not used")
+            return
+        }
+        #expect(continuation.bodyStart == 100_000 && continuation.offset == 100_000)
+        #expect(continuation.bodyEnd == 150_000 && !continuation.goesOn)
+    }
+
+    @Test(
+        "No more connections where one is refused, or answered with the whole of the same file",
+        arguments: [429, 503, 500, 401, 403, 404, 301])
+    func noMore(status: Int) {
+        guard case .noMore = Self.judge(status, []) else {
+            Issue.record("\(Self.judge(status, []))")
+            return
+        }
+        guard case .noMore(let reason) = Self.judge(200, ["ETag: \"a\"", "Content-Length: 250000"]) else {
+            Issue.record("the whole")
+            return
+        }
+        #expect(reason.code.rawValue == "whole-for-segment")
+    }
+
+    @Test(
+        "Parts that are not exactly what was asked for are not used",
+        arguments: [
+            "Content-Range: bytes 99999-149999/250000", "Content-Range: bytes 100000-150000/250000",
+            "Content-Range: bytes 100000-149999/*",
+        ])
+    func inexact(range: String) {
+        guard case .noMore = Self.judge(206, ["ETag: \"a\"", range]) else {
+            Issue.record("\(Self.judge(206, ["ETag: \"a\"", range]))")
+            return
+        }
+    }
+
+    @Test(
+        "What may be another representation ends all",
+        arguments: [
+            (206, ["ETag: \"b\"", part]), (206, [part]), (206, ["ETag: W/\"a\"", part]),
+            (206, ["ETag: \"a\"", "Content-Range: bytes 100000-149999/250001"]), (206, ["ETag: \"a\""]),
+            (206, ["ETag: \"a\"", part, "Content-Encoding: gzip"]), (200, ["ETag: \"b\"", "Content-Length: 250000"]),
+            (200, ["Content-Length: 250000"]), (412, []), (416, ["Content-Range: bytes */90000"]),
+        ] as [(Int, [String])])
+    func stop(status: Int, lines: [String]) {
+        guard case .stop = Self.judge(status, lines) else {
+            Issue.record("\(Self.judge(status, lines))")
+            return
+        }
+    }
+
+    @Test("Several connections need a strong tag, a known length, ranges, no coding and no choice of ranges")
+    func eligible() throws {
+        func length(_ policy: ResumePolicy = ResumePolicy(), _ change: (inout HeldPartial) throws -> Void) rethrows
+            -> Int64?
+        {
+            var held = Fixture.tagged
+            try change(&held)
+            return held.lengthForSegments(policy)
+        }
+        #expect(length { _ in } == 250_000)
+        #expect(length(ResumePolicy(condition: .ifMatch)) { _ in } == 250_000)
+        #expect(length(ResumePolicy(condition: .head)) { _ in } == nil)
+        #expect(length { $0.representation?.entityTag = EntityTag(rawValue: "W/\"a\"") } == nil)
+        #expect(length { $0.representation = Fixture.dated.representation } == nil)
+        #expect(length { $0.representation?.completeLength = nil } == nil)
+        #expect(length { $0.representation?.acceptsRanges = false } == nil)
+        #expect(length { $0.representation?.contentCoding = "gzip" } == nil)
+        let selected = try length { $0.selection = try RangeSelection(parsing: "0-99") }
+        #expect(selected == nil)
+    }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Several streams into one blob: rows, borders, deaths at each step, and going on with another number of them.
+@Suite(.timeLimit(.minutes(2)))
+struct SegmentTests {
+    static let server = HonestServer(sampleBytes(8_000_000))
+    static let url = "http://127.0.0.1/file.bin"
+
+    static func begin(_ store: DownloadStore) async throws -> Transfer { try await store.begin(DownloadURL(url)) }
+
+    /// Begins the first stream: all of the file, of which nothing is written yet.
+    static func start(_ transfer: Transfer, of server: HonestServer = server) async throws {
+        let plan = await transfer.plan()
+        _ = try await transfer.receive(server.answer(plan.fields).head, to: plan)
+    }
+
+    /// Opens a stream for a range, as the engine does.
+    ///
+    /// - Returns: The stream and the bytes of its body.
+    static func open(
+        _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server, splitting running: Segment?
+    ) async throws -> (segment: Segment, body: [UInt8])? {
+        let stored = try #require(await transfer.partial.representation)
+        let request = Plan.RangeRequest(
+            segment: range, held: await transfer.heldRanges, validator: stored.validator, policy: ResumePolicy())
+        let (head, body) = server.answer(Plan.range(request).fields)
+        guard
+            case .use(let continuation) = SegmentVerdict(
+                for: head, to: request, stored: stored, policy: ResumePolicy())
+        else { return nil }
+        guard let segment = try await transfer.open(continuation, splitting: running) else { return nil }
+        return (segment, Array(server.content[body]))
+    }
+
+    static func append(_ bytes: some Collection<UInt8>, to segment: Segment) throws {
+        let bytes = Array(bytes)
+        _ = try segment.append(bytes.span.bytes)
+    }
+
+    /// Fetches what is missing over so many streams, a piece of each in turn.
+    static func finish(_ transfer: Transfer, streams: Int, of server: HonestServer = server) async throws {
+        while await !transfer.isComplete {
+            let plan = await transfer.plan()
+            let (head, body) = server.answer(plan.fields)
+            _ = try await transfer.receive(head, to: plan)
+            var open: [(segment: Segment, body: ArraySlice<UInt8>)] = [(transfer.main, server.content[body][...])]
+            var segments = SegmentPlan(length: Int64(server.content.count), connections: streams)
+            while !open.isEmpty {
+                let state = SegmentPlan.State(
+                    held: await transfer.heldRanges,
+                    running: open.enumerated().map {
+                        .init(id: $0.offset, position: $0.element.segment.held, end: $0.element.segment.end)
+                    }, now: 0)
+                for action in segments.actions(state) {
+                    guard case .open(let range, let splitting) = action else { continue }
+                    let opened = try await Self.open(
+                        range, in: transfer, of: server, splitting: splitting.map { open[$0].segment })
+                    if let opened { open.append((opened.segment, opened.body[...])) }
+                }
+                for index in open.indices {
+                    let piece = open[index].body.prefix(200_000)
+                    open[index].body = open[index].body.dropFirst(200_000)
+                    try append(piece, to: open[index].segment)
+                }
+                open.removeAll { $0.body.isEmpty || $0.segment.hasAllWanted }
+            }
+            _ = try await transfer.endBody(.cut)
+        }
+    }
+
+    /// What is in the store leads to the right file.
+    static func recover(_ folder: TemporaryFolder, streams: Int) async throws {
+        let store = try await DownloadStore.open(at: folder["store"])
+        let damage = try await store.verify().filter { $0.kind != .orphan }
+        #expect(damage.isEmpty, "\(damage)")
+        let transfer = try await begin(store)
+        try await finish(transfer, streams: streams)
+        try await transfer.deliver(to: Destination(checking: folder["out"]))
+        let isRight = try Files.bytes(folder["out"]) == server.content
+        #expect(isRight)
+        #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
+        #expect(try await store.verify().allSatisfy { $0.kind == .orphan })
+        await store.close()
+    }
+
+    @Test("Streams write side by side into one blob, and together they are the file", arguments: [2, 3, 7])
+    func sideBySide(streams: Int) async throws {
+        try await TemporaryFolder.with { folder in try await Self.recover(folder, streams: streams) }
+    }
+
+    @Test("A stream that is shortened stops at the border, and compares what comes after with its successor's bytes")
+    func border() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let second = try #require(
+                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            #expect(transfer.main.end == 4_000_000)
+            try Self.append(second.body, to: second.segment)
+            try Self.append(Self.server.content[..<4_000_100], to: transfer.main)
+            #expect(transfer.main.held == 4_000_000)
+            #expect(!transfer.main.hasAllWanted, "some of the next bytes are to be compared yet")
+            try Self.append(Self.server.content[4_000_100..<4_500_000], to: transfer.main)
+            #expect(transfer.main.hasAllWanted)
+            #expect(try await transfer.endBody(.cut))
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == Self.server.content
+            #expect(isRight)
+            await store.close()
+        }
+    }
+
+    @Test("Other bytes under the same tag are found at the border", arguments: [true, false])
+    func otherBytes(secondIsOther: Bool) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let other = HonestServer(sampleBytes(8_000_000, seed: 5))
+            let (first, second) = secondIsOther ? (Self.server, other) : (other, Self.server)
+            let opened = try #require(
+                try await Self.open(4_000_000..<8_000_000, in: transfer, of: second, splitting: transfer.main))
+            try Self.append(opened.body.prefix(100_000), to: opened.segment)
+            #expect(throws: StoreError(.heldBytesDiffer, "")) {
+                try Self.append(first.content[..<4_500_000], to: transfer.main)
+            }
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
+    @Test("A stream that comes too late, into what was written meanwhile, is of no use")
+    func tooLate() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            try Self.append(Self.server.content[..<5_000_000], to: transfer.main)
+            let opened = try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
+            #expect(opened == nil)
+            try Self.append(Self.server.content[5_000_000...], to: transfer.main)
+            #expect(try await transfer.endBody(.whole))
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == Self.server.content
+            #expect(isRight)
+            await store.close()
+        }
+    }
+
+    @Test("What each stream brought is held after a clean stop; nothing is claimed that did not come")
+    func stopped() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let third = try #require(
+                try await Self.open(6_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let second = try #require(
+                try await Self.open(3_000_000..<6_000_000, in: transfer, splitting: transfer.main))
+            try Self.append(Self.server.content[..<1_000_000], to: transfer.main)
+            try Self.append(second.body.prefix(700_000), to: second.segment)
+            try Self.append(third.body.prefix(300_000), to: third.segment)
+            #expect(await transfer.receivedBytes == 2_000_000)
+            #expect(await transfer.contiguousLength == 1_000_000)
+            try await transfer.close()
+            let entry = try #require(try await store.entry(key: Self.url))
+            #expect(
+                entry.chunks.map { $0.offset...$0.offset + $0.length } == [
+                    0...1_000_000, 3_000_000...3_700_000, 6_000_000...6_300_000,
+                ])
+            #expect(entry.durableBytes == 2_000_000)
+            #expect(try await store.totals().receivedBytes == 2_000_000)
+            await store.close()
+            // After a new start of the machine as well.
+            try TransferTests.sql(folder, "UPDATE download SET boot_id = 'another'")
+            let again = try await DownloadStore.open(at: folder["store"])
+            let next = try await Self.begin(again)
+            #expect(await next.receivedBytes == 2_000_000)
+            #expect(await next.plan().fields[.range] == "bytes=995904-3004095", "with bytes to compare on both sides")
+            try await next.close()
+            await again.close()
+            try await Self.recover(folder, streams: 2)
+        }
+    }
+
+    @Test("A new stream goes on in the row of the bytes that it adjoins; parts that adjoin become one")
+    func rows() async throws {
+        try await TemporaryFolder.with { folder in
+            for round in 0..<6 {
+                let store = try await DownloadStore.open(at: folder["store"])
+                let transfer = try await Self.begin(store)
+                if round == 0 {
+                    try await Self.start(transfer)
+                    let second = try #require(
+                        try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+                    try Self.append(second.body.prefix(500_000), to: second.segment)
+                    try Self.append(Self.server.content[..<100_000], to: transfer.main)
+                } else {
+                    let plan = await transfer.plan()
+                    let (head, body) = Self.server.answer(plan.fields)
+                    _ = try await transfer.receive(head, to: plan)
+                    try Self.append(Self.server.content[body].prefix(104_096), to: transfer.main)
+                    let start = Int64(4_000_000 + round * 500_000)
+                    let second = try #require(try await Self.open(start..<8_000_000, in: transfer, splitting: nil))
+                    try Self.append(second.body.prefix(504_096), to: second.segment)
+                }
+                try await transfer.close()
+                let entry = try #require(try await store.entry(key: Self.url))
+                #expect(entry.chunks.count == 2)
+                #expect(entry.receivedBytes == Int64(600_000 * (round + 1)))
+                await store.close()
+            }
+            try await Self.recover(folder, streams: 3)
+        }
+    }
+
+    /// Three streams, of which the process dies at a point.
+    static func download(in path: String, dyingAt point: Int, occurrence: Int) async throws {
+        let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
+        let transfer = try await begin(store)
+        if let point = KillPoint(rawValue: point) { KillPoint.arm(point, occurrence: occurrence) }
+        try await finish(transfer, streams: 3)
+        try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+    }
+
+    @Test(
+        "SIGKILL while several streams write: any other number of them goes on",
+        arguments: [
+            KillPoint.segmentOpened, .bytesWritten, .checkpointCommitted, .blobSynced, .durableCommitted,
+        ], [1, 2, 7])
+    func killed(at point: KillPoint, streams: Int) async throws {
+        for occurrence in [1, 2, 5] where occurrence <= 2 || point == .bytesWritten || point == .checkpointCommitted {
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let (path, number) = (folder.path, point.rawValue)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, number = number as Int, occurrence = occurrence as Int] in
+                try await SegmentTests.download(in: path, dyingAt: number, occurrence: occurrence)
+            }
+            try await Self.recover(folder, streams: streams)
+        }
+    }
+}
