@@ -10,7 +10,7 @@ extension Response {
     ///   - request: What is asked for.
     ///   - cutAfter: The number of body bytes of this answer after which the connection is cut. Where the body has no
     ///     more than that, it is sent whole and the connection stays; `nil` never cuts.
-    ///   - reset: Whether the cut is a RST and not a FIN. It comes 50 ms after the last byte, for the bytes to arrive.
+    ///   - reset: Whether the cut is a RST and not a FIN. Either comes 200 ms after the last byte, for the bytes to arrive.
     ///   - stall: Whether, in place of the cut, the connection stays open and silent.
     ///   - bytesPerSecond: The rate of the body, `nil` for no limit. Chunked framing has none.
     ///   - milliseconds: The length of a pause within the body, 0 for none.
@@ -60,8 +60,9 @@ extension Response {
         switch (cut, stall, reset) {
         case (nil, _, _): steps += resource.endOfBody
         case (_, true, _): steps.append(.hold)
-        case (_, _, true): steps += [.pause(milliseconds: 50), .reset]
-        default: steps.append(.close)
+        // What a client has received and not read when a connection is cut, it may lose.
+        case (_, _, true): steps += [.pause(milliseconds: 200), .reset]
+        default: steps += [.pause(milliseconds: 200), .close]
         }
         return Response(steps)
     }
