@@ -17,6 +17,11 @@ let testSettings = Array(settings.dropFirst())
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let inMemoryTracing: Target.Dependency = .product(name: "InMemoryTracing", package: "swift-distributed-tracing")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -36,6 +41,7 @@ let package = Package(
         .library(name: "ResumeStore", targets: ["ResumeStore"]),
         .library(name: "ResumeDownload", targets: ["ResumeDownload"]),
         .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
+        .library(name: "ResumeURLSession", targets: ["ResumeURLSession"]),
         .executable(name: "resumectl", targets: ["resumectl"]),
     ],
     dependencies: [
@@ -46,7 +52,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log.git", from: "1.12.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
     ],
     targets: [
@@ -71,7 +79,8 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "ResumeDownload",
-            dependencies: ["ResumeHTTP", "ResumeStore", crypto, httpTypes, logging], swiftSettings: settings),
+            dependencies: ["ResumeHTTP", "ResumeStore", crypto, httpTypes, logging, metrics, tracing],
+            swiftSettings: settings),
         .target(
             name: "ResumeAsyncHTTP",
             dependencies: [
@@ -79,6 +88,9 @@ let package = Package(
                 nioPosix, nioSSL,
             ],
             swiftSettings: settings),
+        .target(
+            name: "ResumeURLSession", dependencies: ["ResumeDownload", "ResumeHTTP", httpTypes], swiftSettings: settings
+        ),
         .target(
             name: "ResumeCommands",
             dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", arguments, httpTypes],
@@ -130,8 +142,9 @@ let package = Package(
         .testTarget(
             name: "ResumeDownloadTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "Scenarios",
-                "TestSupport", crypto, httpTypes,
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
+                "Scenarios", "TestSupport", crypto, httpTypes, inMemoryLogging, inMemoryTracing, logging,
+                metricsTestKit, metrics, tracing,
             ],
             swiftSettings: testSettings),
         .target(
@@ -167,7 +180,11 @@ let package = Package(
             dependencies: ["Crowd", "FaultInjection", "OriginServer", "TestSupport", "resumectl", "store-crowd"],
             swiftSettings: testSettings),
         .testTarget(
-            name: "MemoryTests", dependencies: ["OriginServer", "TestSupport", "resumectl"],
+            name: "MemoryTests",
+            dependencies: [
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeURLSession", "TestSupport", "resumectl",
+                httpTypes,
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "RealOriginTests",
@@ -177,7 +194,10 @@ let package = Package(
             swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(
-            name: "ReadmeExample", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
+            name: "ReadmeExample",
+            dependencies: [
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession", logging,
+            ],
             path: "Tests/ReadmeExample", packageAccess: false),
         .target(
             name: "DocumentationExamples",

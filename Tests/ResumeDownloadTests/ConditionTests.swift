@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// How the server is asked to compare, on the wire.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ConditionTests {
     @Test("I10: If-Match with the rest, and nothing of If-Range")
     func ifMatch() async throws {

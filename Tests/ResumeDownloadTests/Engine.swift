@@ -10,18 +10,13 @@ enum Engine {
         transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
         configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
-        let transport = AsyncHTTPTransport(transport)
         var request = DownloadRequest(try DownloadURL(url), to: path)
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
         request.stallTimeout = 0.7
         configure(&request)
-        do {
-            let result = try await Downloader(store: store, transport: transport).download(request)
-            try await transport.shutdown()
-            return result
-        } catch {
-            try await transport.shutdown()
-            throw error
+        let wanted = request
+        return try await TransportKind.withTransport(transport) { transport in
+            try await Downloader(store: store, transport: transport).download(wanted)
         }
     }
 }

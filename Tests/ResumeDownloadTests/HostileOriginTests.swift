@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// What a review in the role of an attacker found.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct HostileOriginTests {
     @Test("Coded bytes that are complete are not delivered to who asks for the file itself")
     func codedAndComplete() async throws {

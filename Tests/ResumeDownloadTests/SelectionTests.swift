@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Ranges of the caller's own, on the wire.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct SelectionTests {
     private static func bytes(_ ranges: Range<Int64>...) -> [UInt8] {
         ranges.flatMap { Resource.old.content.bytes(in: $0) }

@@ -1,0 +1,135 @@
+import Foundation
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeURLSession
+import Synchronization
+import TestSupport
+import Testing
+
+/// A transport reads no faster than its reader.
+///
+/// In a module of its own: on Linux a reader that is busy holds up every URLSession of the process.
+@Suite(.timeLimit(.minutes(4)), .serialized)
+struct BackPressureTests {
+    enum Kind: CaseIterable { case asyncHTTP, urlSession }
+
+    private static let length: Int64 = 400 << 20
+    /// Buffers of sockets on both sides, of the transport and of the client; the body is many times as long.
+    private static let most: Int64 = 40 << 20
+
+    private static func withBody(
+        over kind: Kind, _ body: (OriginServer, TransportResponse) async throws -> Void
+    ) async throws {
+        let resource = Resource(Content(length: length, seed: 5), etag: "\"a\"")
+        try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
+            let request = HTTPRequest(
+                method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/file",
+                headerFields: [.acceptEncoding: "identity"])
+            switch kind {
+            case .asyncHTTP:
+                let transport = AsyncHTTPTransport(.init(threads: 1))
+                try await body(server, try await transport.send(request))
+                try await transport.shutdown()
+            case .urlSession:
+                let transport = URLSessionTransport()
+                try await body(server, try await transport.send(request))
+                transport.shutdown()
+            }
+        }
+    }
+
+    /// What was sent, once that has not changed for a while.
+    private static func sentAtRest(_ server: OriginServer) async throws -> Int64 {
+        var (sent, looks) = (Int64(-1), 0)
+        while looks < 20 {
+            try await Task.sleep(for: .milliseconds(20))
+            let now = Int64(server.bodyBytesSent)
+            looks = now == sent && now > 0 ? looks + 1 : 0
+            sent = now
+        }
+        return sent
+    }
+
+    @Test("While a reader is busy, the origin is not read", arguments: Kind.allCases)
+    func busy(kind: Kind) async throws {
+        try await Self.withBody(over: kind) { server, response in
+            let gate = DispatchSemaphore(value: 0)
+            let received = Atomic<Int64>(0)
+            let reading = Task {
+                try await response.body.read { bytes in
+                    if received.add(Int64(bytes.byteCount), ordering: .relaxed).oldValue == 0 { gate.wait() }
+                    return true
+                }
+            }
+            let sent = try await Self.sentAtRest(server)
+            gate.signal()
+            #expect(sent < Self.most)
+            let hasMore = try await reading.value
+            #expect(!hasMore)
+            #expect(received.load(ordering: .relaxed) == Self.length)
+        }
+    }
+
+    @Test("While nobody reads, the origin is not read; what came is handed over first", arguments: Kind.allCases)
+    func paused(kind: Kind) async throws {
+        try await Self.withBody(over: kind) { server, response in
+            let sent = try await Self.sentAtRest(server)
+            #expect(sent < Self.most)
+            let content = Content(length: Self.length, seed: 5)
+            let received = Mutex<[UInt8]>([])
+            for round in 1...5 {
+                let hasMore = try await response.body.read { bytes in
+                    bytes.withUnsafeBytes { part in received.withLock { $0 += part } }
+                    return received.withLock { $0.count } < round << 20
+                }
+                #expect(hasMore)
+            }
+            let bytes = received.withLock { $0 }
+            #expect(bytes.count >= 5 << 20)
+            #expect(bytes == content.bytes(in: 0..<Int64(bytes.count)))
+            response.body.cancel(with: CancellationError())
+        }
+    }
+
+    @Test("What is dropped does not come any more, and the reader is told why", arguments: Kind.allCases)
+    func cancelled(kind: Kind) async throws {
+        try await Self.withBody(over: kind) { server, response in
+            _ = try await Self.sentAtRest(server)
+            response.body.cancel(with: TransportError(.stalled, "The test said so."))
+            await #expect(throws: TransportError(.stalled, "")) {
+                _ = try await response.body.read { _ in true }
+            }
+        }
+    }
+
+    @Test(
+        "400 MiB over a slow reader: the memory that it takes, to be read in the log",
+        .enabled(if: FileManager.default.isWritableFile(atPath: "/proc/self/clear_refs")), arguments: Kind.allCases)
+    func memory(kind: Kind) async throws {
+        try await Self.withBody(over: kind) { _, response in
+            let before = Self.resident("VmRSS")
+            // Begins the count of the peak anew.
+            try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
+            let received = Atomic<Int64>(0)
+            let hasMore = try await response.body.read { bytes in
+                let before = received.add(Int64(bytes.byteCount), ordering: .relaxed).oldValue
+                if (before + Int64(bytes.byteCount)) >> 20 != before >> 20 { usleep(2000) }
+                return true
+            }
+            #expect(!hasMore)
+            let peak = Self.resident("VmHWM")
+            print(
+                "memory: \(kind): \(before >> 10) KiB before, \((peak - before) >> 10) KiB more at most"
+            )
+            #expect(received.load(ordering: .relaxed) == Self.length)
+        }
+    }
+
+    private static func resident(_ name: String) -> Int {
+        let lines = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8))?.split(separator: "\n")
+        let line = lines?.first { $0.hasPrefix("\(name):") }
+        return (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) << 10
+    }
+}

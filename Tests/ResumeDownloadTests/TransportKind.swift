@@ -1,0 +1,63 @@
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeURLSession
+import Testing
+
+/// A transport that the engine's tests run on.
+enum TransportKind: String, Sendable, CaseIterable {
+    case asyncHTTP
+    case urlSession
+
+    /// The one of this run of the test.
+    @TaskLocal static var current = TransportKind.asyncHTTP
+
+    /// Runs a body with a transport, and shuts that down after it.
+    static func withTransport<Result>(
+        _ configuration: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        _ body: (any Transport) async throws -> Result
+    ) async throws -> Result {
+        switch current {
+        case .asyncHTTP:
+            let transport = AsyncHTTPTransport(configuration)
+            do {
+                let result = try await body(transport)
+                try await transport.shutdown()
+                return result
+            } catch {
+                try await transport.shutdown()
+                throw error
+            }
+        case .urlSession:
+            let transport = URLSessionTransport()
+            defer { transport.shutdown() }
+            return try await body(transport)
+        }
+    }
+}
+
+/// Runs each test of a suite on each transport, one after the other, but for those that say why not.
+struct EachTransport: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let isLimited = test.traits.contains { $0 is AsyncHTTPOnly }
+        for kind in isLimited ? [.asyncHTTP] : TransportKind.allCases {
+            try await TransportKind.$current.withValue(kind) { try await function() }
+        }
+    }
+}
+
+/// A test of what `AsyncHTTPTransport` alone can do: `docs/transports.md` has the difference.
+struct AsyncHTTPOnly: TestTrait {
+    let reason: String
+}
+
+extension Trait where Self == EachTransport {
+    static var eachTransport: Self { Self() }
+}
+
+extension Trait where Self == AsyncHTTPOnly {
+    static func asyncHTTPOnly(_ reason: String) -> Self { Self(reason: reason) }
+}

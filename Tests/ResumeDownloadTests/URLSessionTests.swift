@@ -1,0 +1,111 @@
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import ResumeURLSession
+import Scenarios
+import TestSupport
+import Testing
+
+/// What URLSession would do by itself, and must not.
+@Suite(.timeLimit(.minutes(2)))
+struct URLSessionTests {
+    private static func withOrigin(
+        _ handler: @escaping Origin.Handler, _ body: (Origin) async throws -> Void
+    ) async throws {
+        try await TransportKind.$current.withValue(.urlSession) { try await Origin.with(handler, body) }
+    }
+
+    @Test("Coded forms, which it would decode, are not asked for")
+    func coded() async throws {
+        try await Self.withOrigin({ .file(.old, for: $0) }) { origin in
+            let error = await origin.failure { $0.acceptEncoding = "gzip" }
+            #expect(error?.reason.code.rawValue == "invalid-request")
+            #expect(origin.server.requests.isEmpty)
+        }
+    }
+
+    @Test("A coded answer is refused by its head, and nothing decoded is stored", arguments: ["gzip", "deflate", "br"])
+    func codedAnswer(coding: String) async throws {
+        let handler: Origin.Handler = { Response.file(.old, for: $0).settingField("Content-Encoding", to: coding) }
+        try await Self.withOrigin(handler) { origin in
+            let error = await origin.failure()
+            #expect(error?.reason.code.rawValue == "content-coded")
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 0)
+        }
+    }
+
+    @Test("No cookie is kept, no credential is looked for, and fields are the caller's")
+    func plain() async throws {
+        try await Self.withOrigin({ request in
+            request.number == 1
+                ? .status("302 Found", fields: [("Set-Cookie", "a=b; Path=/"), ("Location", "/there")])
+                : .status("401 Unauthorized", fields: [("WWW-Authenticate", "Basic realm=\"x\"")])
+        }) { origin in
+            let error = await origin.failure { $0.fields[.authorization] = "Bearer caller" }
+            #expect(error?.status == 401)
+            #expect(origin.server.requests.count == 2)
+            #expect(origin.server.requests.allSatisfy { $0.field("Cookie") == nil })
+            #expect(origin.server.requests.allSatisfy { $0.fields("Authorization") == ["Bearer caller"] })
+            #expect(origin.server.requests.allSatisfy { $0.fields("User-Agent") == ["resume-store"] })
+        }
+    }
+
+    @Test("Nothing is taken from a cache")
+    func uncached() async throws {
+        let handler: Origin.Handler = {
+            Response.file(.old, for: $0).settingField("Cache-Control", to: "max-age=1000")
+        }
+        try await Self.withOrigin(handler) { origin in
+            let url = origin.url
+            try await TransportKind.withTransport { transport in
+                for number in 1...2 {
+                    let request = DownloadRequest(try DownloadURL(url), to: origin.folder["\(number)"])
+                    _ = try await Downloader(store: origin.store, transport: transport).download(request)
+                }
+            }
+            #expect(origin.server.requests.count == 2)
+            // The second one went over the first one's connection.
+            #expect(Set(origin.server.requests.map(\.connection)).count == 1)
+        }
+    }
+
+    @Test("Several downloads at once, over one transport")
+    func several() async throws {
+        let large = Resource(Content(length: 5_000_000, seed: 9), etag: "\"a\"")
+        try await Self.withOrigin({ .file(large, for: $0) }) { origin in
+            let (store, folder, url) = (origin.store, origin.folder, origin.url)
+            try await TransportKind.withTransport { transport in
+                try await withThrowingTaskGroup { group in
+                    for number in 1...4 {
+                        group.addTask {
+                            let request = DownloadRequest(try DownloadURL("\(url)\(number)"), to: folder["\(number)"])
+                            _ = try await Downloader(store: store, transport: transport).download(request)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            for number in 1...4 {
+                let bytes = try Files.bytes(folder["\(number)"])
+                #expect(bytes == large.bytes)
+            }
+        }
+    }
+
+    @Test("After its end the transport takes no request, and what it was at fails")
+    func shutDown() async throws {
+        try await Self.withOrigin({ .file(.old, for: $0, cutAfter: 4096, stall: true) }) { origin in
+            let transport = URLSessionTransport()
+            let request = HTTPRequest(
+                method: .get, scheme: "http", authority: "127.0.0.1:\(origin.server.port)", path: "/file",
+                headerFields: [.acceptEncoding: "identity"])
+            let body = try await transport.send(request).body
+            transport.shutdown()
+            await #expect(throws: TransportError(.invalidRequest, "")) { _ = try await body.read { _ in true } }
+            await #expect(throws: TransportError(.invalidRequest, "")) { _ = try await transport.send(request) }
+        }
+    }
+}
