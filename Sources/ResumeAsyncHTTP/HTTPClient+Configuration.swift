@@ -11,6 +11,8 @@ internal import ResumeDownload
 extension HTTPClient.Configuration {
     init(for configuration: AsyncHTTPTransport.Configuration, through route: Route) {
         self.init()
+        // The engine has spans of its own; those of the client would have URLs with their signatures.
+        tracing.tracer = nil
         redirectConfiguration = .disallow
         decompression = .disabled
         httpVersion = configuration.usesHTTP2 ? .automatic : .http1Only

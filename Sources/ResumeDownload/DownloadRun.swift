@@ -10,6 +10,7 @@ struct DownloadRun {
     var request: DownloadRequest
     let transport: any Transport
     let transfer: Transfer
+    private let metrics: DownloadMetrics
     let onEvent: @Sendable (DownloadEvent) -> Void
 
     var budget: RetryBudget
@@ -28,12 +29,13 @@ struct DownloadRun {
     var headFailures = 0
 
     init(
-        request: DownloadRequest, transport: any Transport, transfer: Transfer,
+        request: DownloadRequest, transport: any Transport, transfer: Transfer, metrics: DownloadMetrics,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) {
         self.request = request
         self.transport = transport
         self.transfer = transfer
+        self.metrics = metrics
         self.onEvent = onEvent
         budget = RetryBudget(request.limits)
         connections = min(max(request.connections, 1), DownloadRequest.mostConnections)
@@ -199,6 +201,7 @@ struct DownloadRun {
         // Nothing is told after the end.
         await progress.value
         fetched += outcome.bytes
+        metrics.fetched(outcome.bytes)
         if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
             isLengthVerified = false
         }

@@ -5,6 +5,9 @@ public import ResumeStore
 /// Downloads through a store: asks it before each request, continues where it can, starts over with a reason where
 /// it cannot, and delivers the whole.
 ///
+/// It counts by swift-metrics and has spans by swift-distributed-tracing, where the program has set those up;
+/// `docs/observability.md` has the names.
+///
 /// ```swift
 /// let downloader = Downloader(store: store, transport: AsyncHTTPTransport())
 /// let result = try await downloader.download(DownloadRequest(url, to: "image.iso"))
@@ -21,7 +24,7 @@ public struct Downloader: Sendable {
     /// - Parameters:
     ///   - store: Where partials are kept.
     ///   - transport: The HTTP client.
-    ///   - logger: Where decisions are logged, with the key and the reason's code as metadata; nil for nowhere.
+    ///   - logger: Where each step is logged, with the store's key and the reason as metadata; nil for nowhere.
     public init(store: DownloadStore, transport: some Transport, logger: Logger? = nil) {
         self.store = store
         self.transport = transport
@@ -51,7 +54,19 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Found out before anything is fetched, and before a lease is waited for.
         let destination = try Destination(checking: request.destination)
-        let transfer = try await begin(request, to: destination, onEvent: onEvent)
+        let observer = DownloadObserver(of: request, in: store, logger: logger)
+        return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
+            let transfer = try await begin(request, to: destination, onEvent: onEvent)
+            let run = DownloadRun(
+                request: request, transport: transport, transfer: transfer, metrics: observer.metrics, onEvent: onEvent)
+            return try await download(run, to: destination, onTransfer: onTransfer)
+        }
+    }
+
+    private func download(
+        _ run: DownloadRun, to destination: Destination, onTransfer: @Sendable (Transfer) -> Void
+    ) async throws -> DownloadResult {
+        let (request, transfer, onEvent) = (run.request, run.transfer, run.onEvent)
         do {
             let result = try await transfer.run { transfer in
                 if request.restarts, !transfer.partial.isEmpty {
@@ -62,19 +77,16 @@ public struct Downloader: Sendable {
                     onEvent(.restarted(reason: reason, totalBytes: nil))
                 }
                 onTransfer(transfer)
-                var run = DownloadRun(request: request, transport: transport, transfer: transfer, onEvent: onEvent)
+                var run = run
                 return try await run.run(to: destination)
             }
-            logger?.debug("delivered", metadata: ["key": "\(transfer.key)", "bytes": "\(result.totalBytes)"])
             onEvent(.finished(result))
             return result
         } catch {
-            let reason = Self.reason(error)
-            logger?.info("given up", metadata: ["key": "\(transfer.key)", "reason": "\(reason)"])
             if (error as? StoreError)?.code == .busy {
                 await transfer.letGo()
             } else {
-                try await keep(transfer, because: reason)
+                try await keep(transfer, because: Reason(for: error))
             }
             guard var failure = error as? DownloadError else { throw error }
             failure.resumeData = await transfer.resumeData
@@ -119,16 +131,6 @@ public struct Downloader: Sendable {
         try await store.begin(
             request.url, key: request.key, selection: request.selection, policy: request.policy,
             destination: destination, waits: waits)
-    }
-
-    private static func reason(_ error: any Error) -> Reason {
-        switch error {
-        case is CancellationError: .cancelled
-        case let error as DownloadError: error.reason
-        case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
-        // What a caller's hook throws may hold a URL with its signature.
-        default: Reason(code: .init(rawValue: "failed"), text: "It failed with \(type(of: error)).")
-        }
     }
 
     /// Records what is held and why it stopped.

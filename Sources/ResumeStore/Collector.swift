@@ -45,13 +45,24 @@ extension DownloadStore {
         let size = maximumSize ?? configuration.maximumSize
         let age = maximumAge ?? configuration.maximumAge
         var report = RemovalReport()
-        try await evict(to: size, olderThan: age, dryRun: dryRun, into: &report)
-        try await sweep(dryRun: dryRun, into: &report)
-        if !dryRun {
-            folder.fillReserve()
-            try await compact()
+        do {
+            try await evict(to: size, olderThan: age, dryRun: dryRun, into: &report)
+            try await sweep(dryRun: dryRun, into: &report)
+            if !dryRun {
+                folder.fillReserve()
+                try await compact()
+            }
+        } catch {
+            await tell(of: report, dryRun: dryRun)
+            throw error
         }
+        await tell(of: report, dryRun: dryRun)
         return report
+    }
+
+    private func tell(of report: RemovalReport, dryRun: Bool) async {
+        guard !dryRun, let tell = configuration.onCollection, let totals = try? await totals() else { return }
+        tell(report, totals)
     }
 
     /// Expired entries first, then the least recently used until the sum is at most `size`.

@@ -23,6 +23,11 @@ public final class DownloadStore: Sendable {
         public var durableInterval: Int64
         /// How long an entry is kept, in seconds, whose server says that there is no such resource (404, 410).
         public var gracePeriod: Int64
+        /// Told what a collection removed, also of one that makes room for a download, and what the store holds after
+        /// it; nil for nobody.
+        ///
+        /// It is waited for. What is only looked at (a dry run) and what is purged by choice is not told.
+        public var onCollection: (@Sendable (RemovalReport, Totals) -> Void)?
 
         /// Makes a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(

@@ -1,6 +1,9 @@
+import Logging
 import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeHTTP
+import ResumeStore
+import ResumeURLSession
 
 // What the README's table of terms names, compiled as an embedder compiles it.
 
@@ -28,4 +31,10 @@ public func transportWithTerms(environment: [String: String]) throws -> AsyncHTT
         .init(
             proxies: try ProxySettings(environment: environment), usesHTTP2: true,
             permitsAddress: { PublicAddress.isPublic($0) }))
+}
+
+/// An engine over URLSession that logs what it does, with a store that logs what it evicts.
+public func watchedDownloader(at path: String, logger: Logger) async throws -> Downloader {
+    let store = try await DownloadStore.open(at: path, configuration: .init().observed(by: logger))
+    return Downloader(store: store, transport: URLSessionTransport(), logger: logger)
 }

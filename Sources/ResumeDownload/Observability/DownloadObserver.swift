@@ -1,0 +1,139 @@
+internal import Logging
+internal import ResumeHTTP
+internal import ResumeStore
+internal import Tracing
+
+/// Tells a download to who watches the program: each step to its log, its numbers to its metrics, its time to its traces.
+///
+/// It sees what happens through the events and the transport that the run has anyway. Nothing it tells holds a secret:
+/// keys and URLs as they are stored, and of errors their code.
+struct DownloadObserver: Sendable {
+    let metrics = DownloadMetrics()
+    private let request: DownloadRequest
+    private let store: DownloadStore
+    private let key: String
+    private let logger: Logger?
+
+    init(of request: DownloadRequest, in store: DownloadStore, logger: Logger?) {
+        self.request = request
+        self.store = store
+        key = Printable.escaped(DownloadStore.key(request.key ?? request.url.redacted, request.selection))
+        var logger = logger
+        logger?[metadataKey: "key"] = "\(key)"
+        self.logger = logger
+    }
+
+    /// Runs a download under a span, which the spans of its requests belong to.
+    ///
+    /// - Parameters:
+    ///   - transport: The HTTP client.
+    ///   - onEvent: Told what happens.
+    ///   - download: Is given the transport to use, and whom to tell of events.
+    /// - Returns: What it returns.
+    /// - Throws: What it throws.
+    func observe(
+        over transport: any Transport, telling onEvent: @escaping @Sendable (DownloadEvent) -> Void,
+        _ download: (any Transport, @escaping @Sendable (DownloadEvent) -> Void) async throws -> DownloadResult
+    ) async throws -> DownloadResult {
+        let told: @Sendable (DownloadEvent) -> Void = { event in
+            note(event)
+            onEvent(event)
+        }
+        do {
+            let result = try await traced(over: transport) { try await download($0, told) }
+            await noteSize()
+            return result
+        } catch {
+            note(error)
+            await noteSize()
+            throw error
+        }
+    }
+
+    private func traced(
+        over transport: any Transport, _ download: (any Transport) async throws -> DownloadResult
+    ) async throws -> DownloadResult {
+        guard !(InstrumentationSystem.tracer is NoOpTracer) else { return try await download(transport) }
+        let span = startSpan("resume-store.download")
+        defer { span.end() }
+        span.describe(request.url)
+        span.attributes["resume_store.key"] = key
+        do {
+            let result = try await InstrumentationContext.$current.withValue(span.context) {
+                try await download(TracedTransport(transport, origin: request.url.origin))
+            }
+            span.attributes["resume_store.bytes.total"] = result.totalBytes
+            span.attributes["resume_store.bytes.reused"] = result.reusedBytes
+            span.attributes["resume_store.bytes.fetched"] = result.fetchedBytes
+            return result
+        } catch {
+            span.fail(because: Reason(for: error).code.rawValue)
+            throw error
+        }
+    }
+
+    private func note(_ event: DownloadEvent) {
+        switch event {
+        case .progress: break
+        case .waiting: logger?.debug("waiting for who works on it")
+        case .started(let total): logger?.debug("started", metadata: ["total": .optional(total)])
+        case .resumed(let offset, let total):
+            logger?.debug("resumed", metadata: ["offset": "\(offset)", "total": .optional(total)])
+        case .damaged(let reason): logger?.info("damaged", metadata: .reason(reason))
+        case .restarted(let reason, _):
+            metrics.restarted(because: reason.code)
+            logger?.info("restarted", metadata: .reason(reason))
+        case .retrying(let reason, let seconds):
+            logger?.info("retrying", metadata: .reason(reason, and: ["delay": "\(seconds)"]))
+        case .finished(let result):
+            metrics.reused(result.reusedBytes)
+            logger?.debug(
+                "delivered",
+                metadata: [
+                    "bytes": "\(result.totalBytes)", "reused": "\(result.reusedBytes)",
+                    "fetched": "\(result.fetchedBytes)",
+                ])
+        }
+    }
+
+    private func note(_ error: any Error) {
+        // Whoever interrupts knows it.
+        let level: Logger.Level = error is CancellationError ? .debug : .info
+        logger?.log(level: level, "given up", metadata: .reason(Reason(for: error)))
+    }
+
+    private func noteSize() async {
+        guard metrics.isOn, let totals = try? await store.totals() else { return }
+        metrics.size(totals.receivedBytes)
+    }
+}
+
+extension Reason {
+    /// Why a download ended with an error.
+    init(for error: any Error) {
+        self =
+            switch error {
+            case is CancellationError: .cancelled
+            case let error as DownloadError: error.reason
+            case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
+            // What a caller's hook throws may hold a URL with its signature.
+            default: Reason(code: .init(rawValue: "failed"), text: "It failed with \(type(of: error)).")
+            }
+    }
+}
+
+extension Logger.Metadata {
+    /// A reason: its code for programs, its text for people.
+    static func reason(_ reason: Reason, and more: Logger.Metadata = [:]) -> Logger.Metadata {
+        let own: Logger.Metadata = [
+            "reason": "\(reason.code.rawValue)", "explanation": "\(Printable.escaped(reason.text))",
+        ]
+        return own.merging(more) { own, _ in own }
+    }
+}
+
+extension Logger.MetadataValue {
+    fileprivate static func optional(_ number: Int64?) -> Logger.MetadataValue {
+        "\(number.map(String.init) ?? "unknown")"
+    }
+}

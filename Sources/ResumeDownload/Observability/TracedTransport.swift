@@ -1,0 +1,107 @@
+internal import HTTPTypes
+internal import ResumeHTTP
+internal import Synchronization
+internal import Tracing
+
+/// A transport whose requests have spans, each from the request to the end of its body.
+///
+/// Names of attributes are those of OpenTelemetry's conventions for
+/// [HTTP clients](https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
+struct TracedTransport: Transport {
+    private let transport: any Transport
+    /// Where the trace's context may be sent: what travels with it is the caller's, like his credentials.
+    private let origin: String
+
+    init(_ transport: any Transport, origin: String) {
+        self.transport = transport
+        self.origin = origin
+    }
+
+    func send(_ request: HTTPRequest) async throws -> TransportResponse {
+        let span = startSpan(request.method.rawValue, ofKind: .client)
+        span.attributes["http.request.method"] = request.method.rawValue
+        let url = try? DownloadURL("\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")")
+        if let url { span.describe(url) }
+        var request = request
+        if url?.origin == origin {
+            InstrumentationSystem.instrument.inject(span.context, into: &request.headerFields, using: FieldInjector())
+        }
+        do {
+            let (transport, sent) = (transport, request)
+            let response = try await InstrumentationContext.$current.withValue(span.context) {
+                try await transport.send(sent)
+            }
+            let status = response.head.status.code
+            span.attributes["http.response.status_code"] = status
+            if status >= 400 { span.fail(because: "\(status)") }
+            return TransportResponse(head: response.head, body: TracedBody(response.body, span))
+        } catch {
+            span.fail(with: error)
+            span.end()
+            throw error
+        }
+    }
+}
+
+/// A body whose end is that of its request's span.
+private final class TracedBody: ResponseBody {
+    private let body: any ResponseBody
+    private let span: any Span
+    private let hasEnded = Atomic(false)
+
+    init(_ body: any ResponseBody, _ span: any Span) {
+        self.body = body
+        self.span = span
+    }
+
+    deinit { end(with: nil) }
+
+    func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+        do {
+            let hasMore = try await body.read(reader)
+            if !hasMore { end(with: nil) }
+            return hasMore
+        } catch {
+            end(with: error)
+            throw error
+        }
+    }
+
+    func cancel(with error: any Error) {
+        body.cancel(with: error)
+        end(with: error)
+    }
+
+    private func end(with error: (any Error)?) {
+        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+        // A body that is not wanted, or not any more, is cancelled by the engine itself.
+        if let error, !(error is CancellationError) { span.fail(with: error) }
+        span.end()
+    }
+}
+
+/// Puts a trace's context into the fields of a request.
+private struct FieldInjector: Injector {
+    func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
+        if let name = HTTPField.Name(key) { fields[name] = value }
+    }
+}
+
+extension Span {
+    /// Where it goes, as far as that may be shown.
+    func describe(_ url: DownloadURL) {
+        attributes["url.full"] = url.redacted
+        attributes["server.address"] = url.host
+        attributes["server.port"] = url.port
+    }
+
+    /// Takes note of a failure by its code: an error itself may hold a URL with its signature.
+    func fail(because type: String) {
+        attributes["error.type"] = type
+        setStatus(SpanStatus(code: .error))
+    }
+
+    fileprivate func fail(with error: any Error) {
+        fail(because: (error as? TransportError)?.code.rawValue ?? Reason(for: error).code.rawValue)
+    }
+}

@@ -1,0 +1,227 @@
+import CoreMetrics
+import HTTPTypes
+import InMemoryLogging
+import InMemoryTracing
+import Logging
+import MetricsTestKit
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+import Tracing
+
+/// What a program that embeds the engine is told by its log, its metrics and its traces.
+@Suite(.timeLimit(.minutes(2)), .eachTransport)
+struct ObservabilityTests {
+    @Test("The log has each step with its level and its reason, and the key with each")
+    func log() async throws {
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in
+            let watch = Watch()
+            try await watch.get(origin)
+            origin.server.setHandler { request in
+                request.number == 3 ? .file(.old, for: request, cutAfter: 10_000) : .status("503 Service Unavailable")
+            }
+            try await watch.get(origin) { $0.limits.retries = 1 }
+            origin.server.setHandler { .file(.new, for: $0) }
+            try await watch.get(origin)
+            #expect(
+                watch.lines == [
+                    "debug: started", "info: given up connection-closed",
+                    "info: retrying status-503", "debug: resumed", "info: retrying connection-closed",
+                    "info: given up status-503",
+                    "info: restarted entity-tag-changed", "debug: delivered",
+                ])
+            let keys = Set(watch.handler.entries.map { "\($0.metadata["key"] ?? "none")" })
+            #expect(keys == [origin.url])
+            let resumed = watch.handler.entries.first { $0.message == "resumed" }
+            #expect(resumed?.metadata["offset"] == "60000")
+            #expect(watch.handler.entries.last?.metadata["fetched"] == "100000")
+        }
+    }
+
+    @Test("The log has what was damaged, who is waited for, and who interrupted")
+    func logOfDamage() async throws {
+        try await Origin.afterCut { origin in
+            let watch = Watch()
+            let blob = try #require(try Files.names(in: origin.folder["store/blobs"]).first)
+            try await Shell.run("truncate", "-s", "50000", origin.folder["store/blobs/\(blob)"])
+            let other = try await origin.store.begin(try DownloadURL(origin.url))
+            let download = Task { try await watch.get(origin) }
+            while watch.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await other.close()
+            _ = try await download.value
+            #expect(watch.lines.first == "debug: waiting for who works on it")
+            origin.server.setHandler { .file(.old, for: $0, cutAfter: 4096, stall: true) }
+            let interrupted = Task { try await watch.get(origin) { $0.stallTimeout = 60 } }
+            while origin.server.requests.count < 3 { try await Task.sleep(for: .milliseconds(5)) }
+            interrupted.cancel()
+            _ = try? await interrupted.value
+            #expect(watch.lines.last == "debug: given up cancelled")
+        }
+    }
+
+    @Test("Bytes fetched and reused, restarts by reason, and the size of the store are counted")
+    func metrics() async throws {
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in
+            let watch = Watch()
+            try await watch.watching {
+                try await watch.get(origin)
+                #expect(watch.total("resume_store_bytes_fetched") == 60_000)
+                #expect(watch.sizes == [60_000])
+                origin.server.setHandler { .file(.old, for: $0) }
+                try await watch.get(origin)
+                // The overlap is fetched again.
+                #expect(watch.total("resume_store_bytes_fetched") == 60_000 + 44_096)
+                #expect(watch.total("resume_store_bytes_reused") == 60_000)
+                #expect(watch.sizes == [60_000, 0])
+                origin.server.setHandler { .file(.old, for: $0, cutAfter: 60_000) }
+                try await watch.get(origin)
+                origin.server.setHandler { .file(.new, for: $0) }
+                try await watch.get(origin)
+                #expect(watch.total("resume_store_restarts", reason: "entity-tag-changed") == 1)
+                #expect(watch.total("resume_store_bytes_reused") == 60_000)
+                #expect(watch.metrics.counters(label: "resume_store_restarts").count == 1)
+            }
+        }
+    }
+
+    @Test("Evictions are counted and logged by reason, also where a download makes room for itself")
+    func evictions() async throws {
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in
+            let watch = Watch()
+            try await watch.watching {
+                let configuration = DownloadStore.Configuration(maximumSize: 120_000).observed(by: watch.logger)
+                let store = try await DownloadStore.open(at: origin.folder["small"], configuration: configuration)
+                try await watch.get(origin, origin.url + "?first", store: store)
+                #expect(watch.total("resume_store_evictions", reason: "over-budget") == 0)
+                try await watch.get(origin, origin.url + "?second", store: store)
+                #expect(watch.total("resume_store_evictions", reason: "over-budget") == 1)
+                let evicted = try #require(watch.handler.entries.first { $0.message == "evicted" })
+                #expect(evicted.level == .info)
+                #expect(evicted.metadata["key"] == "\(origin.url)?first")
+                #expect(evicted.metadata["reason"] == "over-budget")
+                #expect(evicted.metadata["bytes"] == "60000")
+                _ = try await store.collect(maximumSize: 0, dryRun: true)
+                #expect(watch.total("resume_store_evictions", reason: "over-budget") == 1)
+                _ = try await store.collect(maximumAge: -1)
+                #expect(watch.total("resume_store_evictions", reason: "expired") == 1)
+                #expect(watch.sizes.last == 0)
+                await store.close()
+            }
+        }
+    }
+
+    @Test("A span for the download under the caller's, and one for each request under that, with its status")
+    func spans() async throws {
+        try await Origin.with({ request in
+            request.path == "/file" ? .status("302 Found", fields: [("Location", "/there")]) : .file(.old, for: request)
+        }) { origin in
+            let watch = Watch()
+            try await watch.watching {
+                try await withSpan("caller") { _ in _ = try await watch.get(origin) }
+            }
+            let caller = try #require(watch.tracer.finishedSpans.first { $0.operationName == "caller" })
+            let download = try #require(watch.downloads.first)
+            #expect(download.parentSpanID == caller.spanID)
+            #expect(download.texts["url.full"] == origin.url)
+            #expect(download.texts["resume_store.key"] == origin.url)
+            #expect(download.texts["resume_store.bytes.fetched"] == "100000")
+            #expect(download.status == nil)
+            let requests = watch.requests
+            #expect(requests.map(\.operationName) == ["GET", "GET"])
+            #expect(requests.allSatisfy { $0.parentSpanID == download.spanID })
+            #expect(requests.map { $0.texts["http.response.status_code"] } == ["302", "200"])
+            #expect(requests.map { $0.texts["url.full"] } == [origin.url, origin.server.baseURL + "/there"])
+            #expect(requests.allSatisfy { $0.texts["http.request.method"] == "GET" })
+            #expect(requests.allSatisfy { $0.texts["server.address"] == "127.0.0.1" })
+            #expect(requests.allSatisfy { $0.texts["server.port"] == "\(origin.server.port)" })
+            #expect(watch.tracer.activeSpans.isEmpty)
+            // The context went along.
+            let sent = origin.server.requests.map { $0.field(InMemoryTracer.spanIDKey) }
+            #expect(sent == requests.map(\.spanID))
+        }
+    }
+
+    @Test("Spans of what failed say so by a code, and none is left open", arguments: ["404", "cut", "refused"])
+    func failedSpans(how: String) async throws {
+        try await Origin.with({ request in
+            how == "404" ? .status("404 Not Found") : .file(.old, for: request, cutAfter: 60_000)
+        }) { origin in
+            let watch = Watch()
+            // Nobody listens on port 1.
+            let url = how == "refused" ? "http://127.0.0.1:1/file" : origin.url
+            try await watch.watching { try await watch.get(origin, url) }
+            let expected = ["404": "404", "cut": "connection-closed", "refused": "not-connected"][how]
+            #expect(watch.requests.map { $0.texts["error.type"] } == [expected])
+            #expect(watch.requests.first?.status?.code == .error)
+            #expect(watch.downloads.first?.status?.code == .error)
+            #expect(watch.downloads.first?.texts["error.type"] == (how == "404" ? "status-404" : expected))
+            #expect(watch.tracer.activeSpans.isEmpty)
+        }
+    }
+
+    @Test("The trace's context, which may carry what is the caller's own, stays at the download's origin")
+    func contextStays() async throws {
+        try await OriginServer.withServer(handler: { .file(.old, for: $0) }) { other in
+            let there = "http://localhost:\(other.port)/there"
+            try await Origin.with({ _ in .status("302 Found", fields: [("Location", there)]) }) { origin in
+                let watch = Watch()
+                try await watch.watching { try await watch.get(origin) }
+                #expect(origin.server.requests.first?.field(InMemoryTracer.traceIDKey) != nil)
+                #expect(other.requests.count == 1)
+                #expect(other.requests.first?.field(InMemoryTracer.traceIDKey) == nil)
+            }
+        }
+    }
+
+    @Test("No signature and no credential is told to anybody, whatever happens")
+    func secrets() async throws {
+        struct Failed: Error { var url = "https://s3/x?X-Amz-Signature=topsecret" }
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in
+            let place = "127.0.0.1:\(origin.server.port)"
+            let url =
+                "http://user:topsecret@\(place)/file?X-Amz-Signature=topsecret&token=topsecret&Expires=topsecret"
+                + "&Signature=topsecret&AWSAccessKeyId=topsecret"
+            let configure: (inout DownloadRequest) -> Void = { request in
+                request.fields[.authorization] = "Bearer topsecret"
+                request.fields[.cookie] = "topsecret"
+            }
+            let watch = Watch()
+            try await watch.watching {
+                try await watch.get(origin, url, configure)
+                origin.server.setHandler { _ in .status("403 Forbidden") }
+                try await watch.get(origin, url) { request in
+                    configure(&request)
+                    request.renewal = { _ in throw Failed() }
+                }
+                origin.server.setHandler { request in
+                    request.path == "/file"
+                        ? .status("302 Found", fields: [("Location", "http://127.0.0.1:1/x?X-Amz-Signature=topsecret")])
+                        : .file(.old, for: request)
+                }
+                try await watch.get(origin, url, configure)
+                origin.server.setHandler { request in
+                    request.path == "/file"
+                        ? .status("302 Found", fields: [("Location", "/cdn?signature=topsecret")])
+                        : .file(.new, for: request)
+                }
+                let isDelivered = try await watch.get(origin, url, configure)
+                #expect(isDelivered)
+            }
+            #expect(watch.downloads.count == 4)
+            #expect(watch.requests.count >= 6)
+            #expect(!watch.everything.contains("topsecret"), "\(watch.everything)")
+        }
+    }
+
+    @Test("Without a logger, metrics and a tracer nothing is different")
+    func unwatched() async throws {
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let result = try await origin.get()
+            #expect(result.fetchedBytes == 100_000)
+        }
+    }
+}
