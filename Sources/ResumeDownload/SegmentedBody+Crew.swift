@@ -152,11 +152,12 @@ extension SegmentedBody {
                 outcome.failure = outcome.failure ?? error
                 return stop(&group)
             }
-            if !isStopping, !closed.contains(id) { failed(because: .ended(error), progressed: progressed, in: &group) }
+            if !closed.contains(id) { failed(because: .ended(error), progressed: progressed, in: &group) }
         }
 
         /// A stream failed, for now.
         private mutating func failed(because reason: Reason, progressed: Bool, in group: inout TaskGroup<Report>) {
+            guard !isStopping else { return }
             outcome.interruption = reason
             // Where nothing runs any more, the single stream that follows counts it.
             guard isBusy else { return stop(&group) }

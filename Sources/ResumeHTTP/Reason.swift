@@ -128,9 +128,9 @@ extension Reason {
     }
 
     static let wholeForSegment = Reason(
-        "whole-for-segment", "The server sent the whole file in place of a segment; one connection goes on.")
+        "whole-for-segment", "The server sent the whole file in place of a part; no more connections are opened.")
     static let contentDigestOfPart = Reason(
-        "segment-digest", "The server sends a digest of each part (Content-Digest); one connection goes on.")
+        "segment-digest", "The server sends a digest of each part (Content-Digest); no more connections are opened.")
 
     static let preconditionFailed = Reason("precondition-failed", "The file changed on the server (412).")
     static let rangeNotSatisfiable = Reason(
