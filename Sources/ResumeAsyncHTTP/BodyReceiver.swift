@@ -134,7 +134,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         let (isFirst, headWaiter) = state.withLock { state in
             if drops { state.parts = [] }
             let isFirst = state.end == nil
-            if isFirst { state.end = .some(error) }
+            // What is dropped has not come to its end, even if that is known already.
+            let isWhole = if case .some(nil) = state.end { true } else { false }
+            if isFirst || (drops && isWhole) { state.end = .some(error) }
             return (isFirst, state.headWaiter.take())
         }
         headWaiter?.resume(throwing: error ?? Self.noResponse)

@@ -169,7 +169,9 @@ final class SessionBody: ResponseBody {
     private func end(with error: (any Error)?, drops: Bool = false) {
         let headWaiter = state.withLock { state in
             if drops { state.parts = PartQueue() }
-            if state.end == nil { state.end = .some(error) }
+            // What is dropped has not come to its end, even if that is known already.
+            let isWhole = if case .some(nil) = state.end { true } else { false }
+            if state.end == nil || (drops && isWhole) { state.end = .some(error) }
             return state.headWaiter.take()
         }
         headWaiter?.resume(throwing: error ?? Self.noResponse)
