@@ -143,7 +143,9 @@ struct RedirectTests {
         }
     }
 
-    @Test("H14: the body of a redirect is not waited for, and not written")
+    @Test(
+        "H14: the body of a redirect is not waited for, and not written",
+        .asyncHTTPOnly("FoundationNetworking reads it to its end, which holds up all sessions"))
     func largeBody() async throws {
         try await Origin.with({ request in
             request.path == "/file" ? Self.redirect(to: "/other", body: 40 << 20) : .file(.old, for: request)
