@@ -1,8 +1,3 @@
-#if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
-#else
-internal import Dispatch
-#endif
 internal import ResumeSQLite
 internal import Synchronization
 
@@ -245,33 +240,5 @@ extension Synchronizer.State {
     /// How much of each part survives the process only, by where the parts begin.
     fileprivate var recordedOnly: [Int64: Int64] {
         parts.filter { $0.value.recorded > $0.value.durable }.mapValues(\.recorded)
-    }
-}
-
-/// Runs blocking calls off the cooperative pool, which has a thread a core and no more, and off event loops.
-package enum Blocking {
-    private static let queue = DispatchQueue(label: "resume-store.blocking", attributes: .concurrent)
-    /// What may wait for everything else.
-    private static let laterQueue = DispatchQueue(label: "resume-store.later", qos: .utility, attributes: .concurrent)
-
-    /// Runs a body that may block.
-    ///
-    /// - Returns: What it returned.
-    /// - Throws: What it threw.
-    package static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await run(on: queue, body)
-    }
-
-    /// Does what ``run(_:)`` does when nothing else is to be done.
-    static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await run(on: laterQueue, body)
-    }
-
-    private static func run<Result: Sendable>(
-        on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Swift.Result { try body() }) }
-        }
     }
 }
