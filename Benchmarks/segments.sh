@@ -4,7 +4,7 @@
 # Usage: segments.sh RESUMECTL [SIZE-IN-MIB] [RATE-OF-A-CONNECTION-IN-MIB] [RUNS]
 set -euo pipefail
 resumectl=$(realpath "$1")
-mib=${2:-96}
+mib=${2:-100}
 rate=${3:-6}
 runs=${4:-5}
 folder=$(mktemp -d)

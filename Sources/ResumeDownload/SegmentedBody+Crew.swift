@@ -39,7 +39,8 @@ extension SegmentedBody {
         mutating func act(in group: inout TaskGroup<Report>) async {
             guard !isStopping, !Task.isCancelled else { return }
             let streams = running.map { id, stream in
-                SegmentPlan.Stream(id: id, position: stream.segment.held, end: stream.segment.end)
+                SegmentPlan.Stream(
+                    id: id, start: stream.start, position: stream.segment.held, end: stream.segment.end)
             }
             // After that, so that nothing seems to be missing between what is held and what is on its way.
             let held = await transfer.heldRanges

@@ -7,14 +7,17 @@ package struct SegmentPlan: Sendable {
     package struct Stream: Sendable, Hashable {
         /// What names it.
         package var id: Int
+        /// The first byte that it brought.
+        package var start: Int64
         /// The next byte that it brings.
         package var position: Int64
         /// Where it ends, excluded.
         package var end: Int64
 
         /// Makes a stream.
-        package init(id: Int, position: Int64, end: Int64) {
+        package init(id: Int, start: Int64? = nil, position: Int64, end: Int64) {
             self.id = id
+            self.start = start ?? position
             self.position = position
             self.end = end
         }
@@ -137,9 +140,13 @@ package struct SegmentPlan: Sendable {
         guard pieces > 1, pace.rate(of: stream.id).map({ Double(rest) / $0 >= Self.leastTime }) ?? true else {
             return []
         }
-        let size = rest / Int64(pieces)
+        // One that has just begun is divided as a whole: what comes first may have come at once, as from servers that
+        // limit a rate over seconds.
+        let isNew = (stream.position - stream.start) < rest / Int64(2 * pieces)
+        let base = isNew ? stream.start : stream.position
+        let size = (rest + stream.position - base) / Int64(pieces)
         return (1..<pieces).map { piece in
-            let start = stream.position + size * Int64(piece)
+            let start = base + size * Int64(piece)
             return .open(
                 start..<(piece == pieces - 1 ? end(of: stream, state) : start + size), splitting: stream.id)
         }

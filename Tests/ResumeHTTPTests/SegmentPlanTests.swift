@@ -26,6 +26,16 @@ struct SegmentPlanTests {
         #expect(plan.actions(asked) == [.open(10_000_000..<20_000_000, splitting: 0)])
     }
 
+    @Test("A stream that has just begun is divided as a whole, one that has come far is not")
+    func justBegun() {
+        for (position, expected) in [(Int64(2_000_000), Int64(40_000_000)), (30_000_000, 55_000_000)] {
+            var plan = SegmentPlan(length: 80_000_000, connections: 2)
+            let stream = SegmentPlan.Stream(id: 0, start: 0, position: position, end: 80_000_000)
+            let state = SegmentPlan.State(held: [0..<position], running: [stream], now: 0)
+            #expect(plan.actions(state) == [.open(expected..<80_000_000, splitting: 0)])
+        }
+    }
+
     @Test("With one connection, or too little left, nothing is opened")
     func little() {
         var one = SegmentPlan(length: 80_000_000, connections: 1)
