@@ -24,7 +24,7 @@ for catalogue in Sources/*/*.docc; do
     cp "$symbols/$module.symbols.json" "$output/symbols/"
     "$docc" convert "$catalogue" --additional-symbol-graph-dir "$output/symbols" \
         --output-path "$output/$module.doccarchive" --fallback-display-name "$module" \
-        --fallback-bundle-identifier "resume-store.$module" --warnings-as-errors >/dev/null
+        --fallback-bundle-identifier "resume-store.$module" --warnings-as-errors >&2
     echo "$output/$module.doccarchive"
 done
 rm -rf "$output/symbols"
