@@ -44,7 +44,7 @@ test: setup-test
 # Programs with a library preloaded do not go together with a sanitizer's own; nor does what counts memory. One test
 # after the other: side by side they would run out of their time limits.
 ONE_BY_ONE = --no-parallel
-SANITIZED = SKIP="CrashSweepTests CrowdTests FaultInjectionTests MemoryTests" Scripts/test-modules.sh
+SANITIZED = SKIP="CrashSweepTests CrowdTests FaultInjectionTests LinkageTests MemoryTests" Scripts/test-modules.sh
 
 tsan: setup-test
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan

@@ -14,24 +14,32 @@ let settings: [SwiftSetting] = [
 // Tests call C freely.
 let testSettings = Array(settings.dropFirst())
 
+// A package whose every use is conditioned on a trait is not even resolved where the trait is off.
+let engine: TargetDependencyCondition? = .when(traits: ["Engine"])
+let asyncHTTP: TargetDependencyCondition? = .when(traits: ["AsyncHTTP"])
+let commandLine: TargetDependencyCondition? = .when(traits: ["CommandLine"])
+
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
-let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
-let inMemoryTracing: Target.Dependency = .product(name: "InMemoryTracing", package: "swift-distributed-tracing")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto", condition: engine)
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log", condition: engine)
+let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log", condition: engine)
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics", condition: engine)
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics", condition: engine)
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing", condition: engine)
+let inMemoryTracing: Target.Dependency = .product(
+    name: "InMemoryTracing", package: "swift-distributed-tracing", condition: engine)
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
-let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
-let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
-let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
-let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let arguments: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser", condition: commandLine)
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTP)
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTP)
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTP)
+let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: asyncHTTP)
+let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2", condition: asyncHTTP)
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl", condition: asyncHTTP)
+let asyncHTTPClient: Target.Dependency = .product(
+    name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP)
 
 let package = Package(
     name: "resume-store",
@@ -43,6 +51,16 @@ let package = Package(
         .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
         .library(name: "ResumeURLSession", targets: ["ResumeURLSession"]),
         .executable(name: "resumectl", targets: ["resumectl"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["AsyncHTTP", "CommandLine", "Engine"]),
+        .trait(name: "Engine", description: "ResumeDownload, which needs swift-crypto, swift-log, swift-metrics and tracing."),
+        .trait(
+            name: "AsyncHTTP", description: "ResumeAsyncHTTP, which needs async-http-client and swift-nio.",
+            enabledTraits: ["Engine"]),
+        .trait(
+            name: "CommandLine", description: "resumectl, which needs swift-argument-parser as well.",
+            enabledTraits: ["AsyncHTTP"]),
     ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
@@ -192,6 +210,8 @@ let package = Package(
                 "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl",
             ],
             swiftSettings: testSettings),
+        // Builds the package in Tests/Linkage, which is none of these targets.
+        .testTarget(name: "LinkageTests", dependencies: ["TestSupport"], swiftSettings: testSettings),
         // As an embedder compiles it: without the package's own settings, and without what only the package may use.
         .target(
             name: "ReadmeExample",

@@ -1,3 +1,6 @@
+#if !AsyncHTTP
+#error("ResumeAsyncHTTP needs the trait 'AsyncHTTP' of the package resume-store, which is on by default.")
+#endif
 internal import AsyncHTTPClient
 public import HTTPTypes
 internal import NIOCore

@@ -1,3 +1,6 @@
+#if !CommandLine
+#error("resumectl needs the trait 'CommandLine' of the package resume-store, which is on by default.")
+#endif
 public import ArgumentParser
 internal import ResumeHTTP
 

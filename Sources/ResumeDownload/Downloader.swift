@@ -1,3 +1,6 @@
+#if !Engine
+#error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is on by default.")
+#endif
 public import Logging
 internal import ResumeHTTP
 public import ResumeStore

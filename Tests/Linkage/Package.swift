@@ -1,0 +1,18 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// Whoever takes `ResumeStore` alone: no traits, so neither swift-nio nor anything else but what that needs.
+let package = Package(
+    name: "embedder",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "resume-store", path: "../..", traits: [])],
+    targets: [
+        .executableTarget(
+            name: "embedder",
+            dependencies: [
+                .product(name: "ResumeHTTP", package: "resume-store"),
+                .product(name: "ResumeStore", package: "resume-store"),
+            ])
+    ]
+)

@@ -1,0 +1,15 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Light to embed: what a package brings along that takes `ResumeStore` alone.
+@Suite(.timeLimit(.minutes(10)))
+struct LinkageTests {
+    @Test("ResumeStore alone resolves neither swift-nio nor what the engine needs, links no ICU, and runs")
+    func embedder() async throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let outcome = try await Shell.outcome(
+            root.appendingPathComponent("Scripts/linkage.sh").standardizedFileURL.path, [])
+        #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    }
+}
