@@ -156,6 +156,10 @@ let package = Package(
                 httpTypes,
             ],
             swiftSettings: testSettings),
+        .testTarget(
+            name: "PartialStoreTests",
+            dependencies: ["OriginServer", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
+            swiftSettings: testSettings),
         .testTarget(name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", httpTypes], swiftSettings: testSettings),
         .testTarget(
             name: "ResumeDownloadTests",
@@ -216,7 +220,8 @@ let package = Package(
         .target(
             name: "ReadmeExample",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession", logging,
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession", httpTypes,
+                logging,
             ],
             path: "Tests/ReadmeExample", packageAccess: false),
         .target(

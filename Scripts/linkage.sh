@@ -42,4 +42,4 @@ store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
 said=$("$program" "$store/store")
 echo "the program says: $said"
-[ "$said" = "Accept-Encoding: identity" ]
+[ "$said" = "Accept-Encoding: identity true" ]

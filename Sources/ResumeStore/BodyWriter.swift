@@ -8,7 +8,7 @@ internal import Synchronization
 final class BodyWriter: Sendable {
     /// Where the next byte of a response's body belongs.
     struct Body {
-        let blob: OpenFile
+        let blob: any BodyStorage
         var position: Int64
         /// What lies before this is compared, not written.
         var compareUntil: Int64
@@ -31,7 +31,14 @@ final class BodyWriter: Sendable {
             return position >= comparedEnd ?? end
         }
 
-        init(_ continuation: Verdict.Continuation, of blob: OpenFile) {
+        /// The complete length as this body tells it, once it has ended; nil where it does not.
+        func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
+            guard position >= compareUntil, !goesOn else { return nil }
+            if let learned { return learned }
+            return ending != .cut && end == nil ? position : nil
+        }
+
+        init(_ continuation: Verdict.Continuation, of blob: any BodyStorage) {
             self.blob = blob
             position = continuation.bodyStart
             compareUntil = continuation.offset
@@ -190,7 +197,7 @@ final class BodyWriter: Sendable {
         body.position += compared
     }
 
-    private static func compare(_ bytes: RawSpan, with blob: OpenFile, at offset: Int64) throws {
+    private static func compare(_ bytes: RawSpan, with blob: any BodyStorage, at offset: Int64) throws {
         try unsafe withUnsafeTemporaryAllocation(byteCount: min(bytes.byteCount, 65536), alignment: 16) { buffer in
             var done = 0
             while done < bytes.byteCount {

@@ -27,6 +27,14 @@ final class HeldCheck: Sendable {
 }
 
 extension Transfer {
+    /// Lets nothing out that was held before and has not its checksums any more.
+    func requireConfirmed() async throws {
+        guard try await !confirmHeld() else { return }
+        throw StoreError(
+            .heldBytesDiffer, damage?.text ?? "What was held is not what was recorded.",
+            advice: "What is damaged was dropped; ask for it again.")
+    }
+
     /// Whether all that was held before this transfer began has its checksums.
     ///
     /// What has not is dropped, so that the next plan asks for it; that is recorded. Compared beside the transfer since

@@ -37,6 +37,10 @@ public struct StoreError: Error, Sendable, Equatable {
         public static let destination = Code("destination")
         /// No space, or over a quota or limit.
         public static let noSpace = Code("no-space")
+        /// More bytes than may be held in memory.
+        public static let tooLarge = Code("too-large")
+        /// More is held where something was to be moved to.
+        public static let holdsMore = Code("holds-more")
         /// The file system failed.
         public static let io = Code("io")
         /// SQLite failed in another way.

@@ -12,9 +12,7 @@ internal import ResumeSQLite
 extension Transfer {
     /// Makes the whole durable and its completeness known: from here on no crash needs another request.
     func seal() async throws {
-        guard isComplete else {
-            throw StoreError(.misuse, "Bytes of the download are still missing.")
-        }
+        guard isComplete else { throw Self.incomplete }
         try checkpoint()
         try await synchronizer.finish()
         let (id, generation) = (entry.id, entry.generation)
@@ -45,11 +43,7 @@ extension Transfer {
         try requireOpen()
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
-        if try await !confirmHeld() {
-            throw StoreError(
-                .heldBytesDiffer, damage?.text ?? "What was held is not what was recorded.",
-                advice: "What is damaged was dropped; ask for it again.")
-        }
+        try await requireConfirmed()
         let isShared = lease?.isAwaited ?? false
         if isBrief, !isShared {
             try await synchronizer.finish()
@@ -86,17 +80,23 @@ extension Transfer {
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
-        try leaveStore(isShared: isShared, destination: destination)
+        try leaveStore(isShared: isShared, to: destination.path)
     }
 
-    private func leaveStore(isShared: Bool, destination: Destination) throws {
+    /// Removes the entry once it was handed over, unless somebody else waits for it.
+    ///
+    /// - Parameters:
+    ///   - isShared: Whether somebody waited when it was handed over.
+    ///   - place: Where to, for people.
+    /// - Throws: ``StoreError``
+    func leaveStore(isShared: Bool, to place: String) throws {
         let (entry, length) = (entry, held)
         let isStillShared = isShared && (lease?.isAwaited ?? false)
         let blobs = try store.writeNow { connection in
             try connection.record(
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
-                    reason: Reason(code: .init(rawValue: "delivered"), text: "Whole, to \(destination.path)."),
+                    reason: Reason(code: .init(rawValue: "delivered"), text: "Whole, to \(place)."),
                     bytes: length))
             return isStillShared ? [] : try connection.remove(entry)
         }

@@ -13,15 +13,8 @@ extension Transfer {
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
         main.recorder.holdBack(from: nil)
-        if let body = main.writer.end(), entry.representation?.completeLength == nil,
-            body.position >= body.compareUntil,
-            !body.goesOn
-        {
-            if let length = body.learned {
-                try await learnLength(length)
-            } else if ending != .cut, body.end == nil {
-                try await learnLength(body.position)
-            }
+        if let length = main.writer.end()?.completeLength(after: ending), entry.representation?.completeLength == nil {
+            try await learnLength(length)
         }
         if isBrief {
             // What follows is its delivery, with which its row goes.

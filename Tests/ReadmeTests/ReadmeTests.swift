@@ -1,10 +1,12 @@
 import Foundation
+import HTTPTypes
 import OriginServer
 @testable import ReadmeExample
 import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -17,7 +19,8 @@ struct ReadmeTests {
     }
 
     @Test(
-        "The README's examples are those that are compiled here", arguments: ["ReadmeExample", "Pausing", "Streaming"])
+        "The README's examples are those that are compiled here",
+        arguments: ["ReadmeExample", "Pausing", "Streaming", "OwnClient"])
     func sameText(name: String) throws {
         let file = try Self.text("Tests/ReadmeExample/\(name).swift")
         let example = file.components(separatedBy: "// README\n")[1]
@@ -63,6 +66,31 @@ struct ReadmeTests {
                     await store.close()
                 })
         }
+    }
+
+    @Test("The README's example with a client of one's own goes on after a cut")
+    func ownClient() async throws {
+        let content = sampleBytes(60_000)
+        let images = MemoryStore()
+        let ranges = Mutex<[String?]>([])
+        let get = { (fields: HTTPFields) in
+            let count = ranges.withLock { ranges in
+                ranges.append(fields[.range])
+                return ranges.count
+            }
+            return Self.answer(HonestServer(content).answer(fields), from: content, isCut: count == 1)
+        }
+        #expect(try await thumbnail("http://example.org/image.jpeg", in: images, get: get) == content)
+        #expect(ranges.withLock { $0 } == [nil, "bytes=\(30_000 - 4096)-"])
+    }
+
+    private static func answer(
+        _ answer: (head: HTTPResponse, body: Range<Int>), from content: [UInt8], isCut: Bool
+    ) -> (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>) {
+        let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+        continuation.yield(Array(content[answer.body].prefix(isCut ? 30_000 : .max)))
+        continuation.finish(throwing: isCut ? CocoaError(.fileReadUnknown) : nil)
+        return (answer.head, parts)
     }
 
     @Test("The products that the README names are there")

@@ -35,7 +35,8 @@ package struct HonestServer: Sendable {
     /// - Returns: Whether every byte is there.
     /// - Throws: What the transfer throws.
     @discardableResult
-    package func fill(_ transfer: Transfer, upTo end: Int? = nil, piece: Int = 100_000) async throws -> Bool {
+    package func fill(_ transfer: some PartialTransfer, upTo end: Int? = nil, piece: Int = 100_000) async throws -> Bool
+    {
         let plan = await transfer.plan()
         if await transfer.isComplete { return true }
         let (head, body) = answer(plan.fields)

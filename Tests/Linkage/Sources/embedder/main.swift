@@ -1,10 +1,13 @@
 import ResumeHTTP
 import ResumeStore
 
-// One download up to its first request, in a store at the path that is given.
+// One download up to its first request, in memory and in a store at the path that is given.
+let url = try DownloadURL("http://example.org/file")
+let inMemory = try await MemoryStore().begin(url)
 let store = try await DownloadStore.open(at: CommandLine.arguments[1])
-let transfer = try await store.begin(try DownloadURL("http://example.org/file"))
+let transfer = try await store.begin(url)
 let plan = await transfer.plan()
-print(plan.fields.first?.description ?? "no fields")
+let isSame = await inMemory.plan() == plan
+print(plan.fields.first?.description ?? "no fields", isSame)
 try await transfer.close()
 await store.close()

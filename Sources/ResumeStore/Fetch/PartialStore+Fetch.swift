@@ -1,0 +1,84 @@
+public import HTTPTypes
+public import ResumeHTTP
+
+extension PartialStore {
+    /// Downloads into memory with the caller's own HTTP client: goes on with what is held, asks again where a body is cut
+    /// or the server says so, and begins anew where the file has changed.
+    ///
+    /// Whatever way it ends, by an error or because its task is cancelled, what came is kept for the next time. A digest,
+    /// the server's or another one, is the caller's to compare.
+    ///
+    /// ```swift
+    /// let image = try await store.fetch(url) { fields in
+    ///     var request = URLRequest(url: address)
+    ///     for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name.rawName) }
+    ///     …                                           // the client's own way to send it
+    ///     return (head, parts)                        // as soon as the head is there
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - url: What is asked for.
+    ///   - key: What names the download; nil for the URL without user info and signature.
+    ///   - selection: What is wanted of the representation; nil for all of it.
+    ///   - policy: On which terms it is continued.
+    ///   - limit: How many bytes there may be at most.
+    ///   - retries: How often it is asked again without having got anything new, and after what waits.
+    ///   - send: Sends a GET request with these fields added, follows redirects, and returns the head of the answer, and
+    ///     its body as it comes: arrays, slices, `Data` or whatever has bytes. A body that is cut must throw, where the
+    ///     client can tell. Errors of the client are taken as passing ones; after the last try they are thrown.
+    /// - Returns: Every byte.
+    /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
+    public func fetch<Body: AsyncSequence>(
+        _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil,
+        policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
+        retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
+        sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
+    ) async throws -> [UInt8] where Body.Element: Sequence<UInt8> {
+        let transfer = try await begin(url, key: key, selection: selection, policy: policy, waits: true)
+        return try await transfer.run(limit: Int64(limit), retries: retries, send) {
+            try await $0.takeData(upTo: limit)
+        }
+    }
+}
+
+extension DownloadStore {
+    /// Downloads into a file with the caller's own HTTP client.
+    ///
+    /// As ``PartialStore/fetch(_:key:selection:policy:limit:retries:sending:)`` does, but of any length.
+    ///
+    /// - Parameters:
+    ///   - url: What is asked for.
+    ///   - destination: The file, which appears whole or not at all.
+    ///   - key: What names the download; nil for the URL without user info and signature.
+    ///   - selection: What is wanted of the representation; nil for all of it.
+    ///   - policy: On which terms it is continued.
+    ///   - retries: How often it is asked again without having got anything new, and after what waits.
+    ///   - send: Makes a request.
+    /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
+    public func fetch<Body: AsyncSequence>(
+        _ url: DownloadURL, to destination: Destination, key: String? = nil, selection: RangeSelection? = nil,
+        policy: ResumePolicy = ResumePolicy(), retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
+        sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
+    ) async throws where Body.Element: Sequence<UInt8> {
+        let transfer = try await begin(url, key: key, selection: selection, policy: policy)
+        try await transfer.run(limit: .max, retries: retries, send) { try await $0.deliver(to: destination) }
+    }
+}
+
+extension PartialTransfer {
+    /// Runs a fetch, and lets go of the entry whatever happens.
+    fileprivate nonisolated func run<Body: AsyncSequence, Result>(
+        limit: Int64, retries: RetryBudget.Limits, _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
+        finish: (Self) async throws -> Result
+    ) async throws -> Result where Body.Element: Sequence<UInt8> {
+        var run = FetchRun(self, limit: limit, retries: retries)
+        do {
+            return try await run.run(send, finish: finish)
+        } catch {
+            // What came is recorded as it comes; a failure here does not hide the first one.
+            try? await close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,214 @@
+public import HTTPTypes
+public import ResumeHTTP
+
+/// One download under its lease in a ``MemoryStore``: what to ask, what to do with the answer, bytes in, data out.
+///
+/// It is used like a ``Transfer``. Whichever way it ends, also when it is just let go, what came is kept.
+public actor MemoryTransfer: PartialTransfer {
+    /// What names the download in the store.
+    public nonisolated let key: String
+    private nonisolated let store: MemoryStore
+    nonisolated let writer: BodyWriter
+    private(set) var entry: MemoryPartial
+    var isClosed = false
+    let policy: ResumePolicy
+
+    init(store: MemoryStore, key: String, partial: MemoryPartial, policy: ResumePolicy) {
+        self.key = key
+        self.store = store
+        entry = partial
+        writer = BodyWriter(held: partial.length)
+        self.policy = policy
+    }
+
+    deinit {
+        if !isClosed { Self.giveBack(entry, of: key, held: writer.held, to: store) }
+    }
+
+    /// What is held so far.
+    public var partial: HeldPartial {
+        var entry = entry
+        entry.length = writer.held
+        return entry.held
+    }
+
+    /// Whether every byte is there, so that it can be taken without a request.
+    public var isComplete: Bool { entry.blob != nil && partial.isComplete }
+
+    /// Whether the body goes on, but nothing more of it is wanted.
+    public nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
+
+    /// Decides what to ask for next.
+    ///
+    /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
+    /// - Returns: What to ask for, with the fields to send.
+    public func plan(avoidsRange: Reason? = nil) -> Plan {
+        Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
+    }
+
+    /// Takes the head of a response, after redirects, and prepares the store for its body.
+    ///
+    /// - Parameters:
+    ///   - response: Status and fields.
+    ///   - plan: What was asked for.
+    /// - Returns: What to do. Where it says so (`usesBody`) the body is to be written, else to be discarded.
+    /// - Throws: ``StoreError`` with `tooLarge` where more is announced than an entry may have: what was held stays.
+    public func receive(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
+        try requireOpen()
+        writer.end()
+        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
+        switch verdict {
+        case .append(let continuation):
+            try beginBody(continuation)
+        case .startOver(let representation, let reason):
+            try startOver(with: Verdict.Continuation(whole: representation, reason: reason))
+        case .startRange(let continuation):
+            try startOver(with: continuation)
+        case .complete(let representation, _):
+            learn(representation.completeLength)
+        case .askForWhole, .retry, .refuse: break
+        }
+        return verdict
+    }
+
+    /// Takes the next part of a body: compares what is held already, keeps the rest.
+    ///
+    /// - Parameter bytes: The part.
+    /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`; `tooLarge` where an entry may not have so many,
+    ///   `noSpace` where all memory is in use.
+    public func write(_ bytes: [UInt8]) throws {
+        try requireOpen()
+        _ = try unsafe writer.append(bytes.span.bytes)
+    }
+
+    /// Ends a body.
+    ///
+    /// - Parameter ending: How it ended.
+    /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
+    /// - Throws: ``StoreError``
+    public func endBody(_ ending: Transfer.BodyEnding) throws -> Bool {
+        try requireOpen()
+        learn(writer.end()?.completeLength(after: ending))
+        return isComplete
+    }
+
+    /// Drops all that is held, since it is wrong.
+    ///
+    /// - Parameter reason: What was found. A store in memory keeps no log of it.
+    /// - Throws: ``StoreError``
+    public func discard(reason: Reason) throws {
+        try requireOpen()
+        drop()
+    }
+
+    /// Gives up what was held last, since it was found to be wrong; what came before stays.
+    ///
+    /// - Parameters:
+    ///   - length: How many bytes stay.
+    ///   - reason: What was found. A store in memory keeps no log of it.
+    /// - Throws: ``StoreError``
+    public func rewind(to length: Int64, reason: Reason) throws {
+        try requireOpen()
+        writer.end()
+        guard length > 0 else { return drop() }
+        writer.reset(to: min(length, writer.held))
+    }
+
+    /// Hands a complete download over as bytes, and takes it out of the store.
+    ///
+    /// While somebody else waits for the same download, it stays for him.
+    ///
+    /// - Parameter limit: How many bytes there may be at most.
+    /// - Returns: All of them.
+    /// - Throws: ``StoreError``: `tooLarge`, `misuse` where bytes are missing; then the download stays.
+    public func takeData(upTo limit: Int) throws -> [UInt8] {
+        try requireOpen()
+        guard isComplete, let blob = entry.blob else { throw Transfer.incomplete }
+        guard writer.held <= limit else { throw StoreError.tooLarge(writer.held, limit: Int64(limit)) }
+        let bytes = blob.bytes(count: Int(writer.held))
+        release(goes: true)
+        return bytes
+    }
+
+    /// Lets go of the entry; what is held is kept, and an entry of which nothing is goes.
+    public func close() {
+        if !isClosed { release(goes: false) }
+    }
+
+    func requireOpen() throws(StoreError) {
+        if isClosed { throw StoreError(.misuse, "The transfer is closed.") }
+    }
+
+    func release(goes: Bool) {
+        isClosed = true
+        writer.end()
+        Self.giveBack(entry, of: key, held: writer.held, to: store, goes: goes)
+        entry.blob = nil
+    }
+
+    private static func giveBack(
+        _ entry: MemoryPartial, of key: String, held: Int64, to store: MemoryStore, goes: Bool = false
+    ) {
+        var entry = entry
+        entry.length = held
+        // What is given away with the last reference needs no room of its own.
+        let size = goes ? entry.blob?.room : entry.blob?.trim()
+        store.giveBack(key, entry, size: size ?? 0, goes: goes)
+    }
+}
+
+extension MemoryTransfer {
+    private func startOver(with continuation: Verdict.Continuation) throws {
+        try checkLength(of: continuation.representation)
+        drop()
+        entry.representation = continuation.representation
+        entry.blob = MemoryBlob()
+        try beginBody(continuation)
+    }
+
+    private func beginBody(_ continuation: Verdict.Continuation) throws {
+        guard let blob = entry.blob else { return }
+        try checkLength(of: continuation.representation)
+        let most = store.configuration.maximumEntrySize
+        let announced = length(of: continuation.representation).flatMap { Int(exactly: $0) }
+        let storage = MemoryBody(blob: blob, store: store, key: key, limit: min(announced ?? most, most))
+        try writer.begin(BodyWriter.Body(continuation, of: storage))
+    }
+
+    /// How many bytes are wanted of a representation, as far as that is known.
+    private func length(of representation: Representation) -> Int64? {
+        HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
+    }
+
+    private func checkLength(of representation: Representation) throws {
+        guard let length = length(of: representation), length > store.configuration.maximumEntrySize else { return }
+        throw StoreError.tooLarge(length, limit: Int64(store.configuration.maximumEntrySize))
+    }
+
+    private func learn(_ length: Int64?) {
+        if let length, entry.representation?.completeLength == nil { entry.representation?.completeLength = length }
+    }
+
+    private func drop() {
+        entry.blob = nil
+        writer.reset(to: 0)
+        store.giveUp(key)
+    }
+}
+
+/// Where a body goes in memory, as far as there is room.
+private struct MemoryBody: BodyStorage {
+    let blob: MemoryBlob
+    let store: MemoryStore
+    let key: String
+    /// The longest that the blob may become.
+    let limit: Int
+
+    func write(_ bytes: RawSpan, at offset: Int64) throws {
+        try blob.append(bytes, at: offset, limit: limit) { try store.reserve($0, for: key) }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        unsafe blob.read(into: buffer, at: offset)
+    }
+}

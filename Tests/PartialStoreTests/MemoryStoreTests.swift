@@ -1,0 +1,224 @@
+import HTTPTypes
+import OriginServer
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// The bounds of the store in memory, who goes first, and who never does.
+@Suite(.timeLimit(.minutes(1)))
+struct MemoryStoreTests {
+    static func url(_ name: String) throws -> DownloadURL { try DownloadURL("http://127.0.0.1/\(name)") }
+
+    static func server(_ count: Int, seed: UInt64 = 1) -> HonestServer {
+        HonestServer(sampleBytes(count, seed: seed))
+    }
+
+    /// Leaves a partial, as a fetch that stops does.
+    static func leave(_ count: Int, as name: String, in store: MemoryStore) async throws {
+        let transfer = try await store.begin(try url(name))
+        try await server(count * 2).fill(transfer, upTo: count)
+        await transfer.close()
+    }
+
+    static func names(_ store: MemoryStore) -> [String] {
+        store.entries.map { String($0.key.drop { $0 != "/" }.dropFirst("//127.0.0.1/".count)) }
+    }
+
+    /// A head of an answer with a length, or without one.
+    static func head(_ length: Int?) -> HTTPResponse {
+        var head = HTTPResponse(status: .ok)
+        head.headerFields[.eTag] = "\"v1\""
+        head.headerFields[.contentLength] = length.map { "\($0)" }
+        return head
+    }
+
+    @Test("The least recently used entry goes first; to be looked into is a use")
+    func leastRecentlyUsed() async throws {
+        let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
+        for name in ["a", "b", "c"] { try await Self.leave(60_000, as: name, in: store) }
+        #expect(Self.names(store) == ["a", "b", "c"])
+        await (try await store.begin(try Self.url("a"))).close()
+        try await Self.leave(60_000, as: "d", in: store)
+        #expect(Self.names(store) == ["a", "c", "d"])
+        #expect(store.size <= 200_000)
+    }
+
+    @Test("There are no more entries than allowed")
+    func entryCount() async throws {
+        let store = MemoryStore(.init(maximumEntries: 3))
+        for number in 0..<200 { try await Self.leave(10, as: "\(number)", in: store) }
+        #expect(Self.names(store) == ["197", "198", "199"])
+    }
+
+    @Test("What is in use is never evicted: who finds no room is told so, and keeps what came")
+    func inUse() async throws {
+        let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
+        // Idle once, and so the one that was used least recently.
+        let idle = try await store.begin(try Self.url("used"))
+        try await Self.server(150_000).fill(idle, upTo: 10_000)
+        await idle.close()
+        let used = try await store.begin(try Self.url("used"))
+        try await Self.server(150_000).fill(used, upTo: 120_000)
+        try await Self.leave(20_000, as: "idle", in: store)
+        let other = try await store.begin(try Self.url("other"))
+        await #expect(throws: StoreError(.noSpace, "")) { try await Self.server(100_000).fill(other, piece: 60_000) }
+        // What would not have been enough was not given up either.
+        #expect(Self.names(store) == ["idle", "other", "used"])
+        await #expect(throws: StoreError(.noSpace, "")) { try await Self.server(100_000).fill(other, piece: 30_000) }
+        #expect(Self.names(store) == ["other", "used"])
+        #expect(store.size <= 200_000)
+        #expect(await other.partial.length == 30_000)
+        store.removeAll()
+        #expect(Self.names(store) == ["other", "used"])
+        #expect(try await Self.server(150_000).fill(used))
+        #expect(try await used.takeData(upTo: 150_000) == Self.server(150_000).content)
+        #expect(try await Self.server(100_000).fill(other))
+    }
+
+    @Test("A length that a server announces allocates next to nothing")
+    func announcedLength() async throws {
+        let store = MemoryStore()
+        let transfer = try await store.begin(try Self.url("a"))
+        _ = try await transfer.receive(Self.head(8 << 20), to: .whole(reason: nil))
+        #expect(store.size == 0)
+        try await transfer.write([1])
+        #expect(store.size <= 64 << 10)
+        for part in 1...20 {
+            try await transfer.write(sampleBytes(100_000))
+            #expect(store.size <= max(2 * (part * 100_000 + 1), 64 << 10))
+        }
+        await transfer.close()
+        #expect(store.size <= 2_000_001 / 8 * 9)
+    }
+
+    @Test("What is announced as too long is refused, and what was held stays")
+    func tooLong() async throws {
+        let store = MemoryStore(.init(maximumEntrySize: 100_000))
+        try await Self.leave(50_000, as: "a", in: store)
+        let transfer = try await store.begin(try Self.url("a"))
+        for length in [100_001, Int.max] {
+            await #expect(throws: StoreError(.tooLarge, "")) {
+                try await transfer.receive(Self.head(length), to: .whole(reason: nil))
+            }
+        }
+        #expect(await transfer.partial.length == 50_000)
+        #expect(try await Self.server(100_000).fill(transfer))
+    }
+
+    @Test("What turns out to be too long is refused where it is, and what came before stays")
+    func endless() async throws {
+        let store = MemoryStore(.init(maximumEntrySize: 100_000))
+        let transfer = try await store.begin(try Self.url("a"))
+        _ = try await transfer.receive(Self.head(nil), to: .whole(reason: nil))
+        for _ in 0..<3 { try await transfer.write(sampleBytes(30_000)) }
+        await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.write(sampleBytes(30_000)) }
+        #expect(store.size <= 100_000)
+        #expect(try await transfer.endBody(.cut) == false)
+        await transfer.close()
+        #expect(store.entries.map(\.bytes) == [90_000])
+    }
+
+    @Test("A fetch takes no more than its limit, and keeps what came", arguments: Place.allCases)
+    func limit(_ place: Place) async throws {
+        let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
+        var chunkless = file
+        chunkless.framing = .untilClose
+        let endless = chunkless
+        try await Visit.with(place, { .file($0.number == 1 ? endless : file, for: $0) }) { visit in
+            await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 30_000) }
+            let held = try await visit.held()
+            #expect(held.length > 30_000)
+            await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 59_999) }
+            let bytes = try await visit.fetch(limit: 60_000)
+            #expect(bytes == file.bytes)
+        }
+    }
+
+    @Test("Two tasks that fetch the same ask the server once", arguments: Place.allCases)
+    func shared(_ place: Place) async throws {
+        let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
+        try await Visit.with(place, { .file(file, for: $0, pausingFor: 300, pauseAfter: 30_000) }) { visit in
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 { group.addTask { try await visit.fetch() } }
+                for try await bytes in group { #expect(bytes == file.bytes) }
+            }
+            // On disk who comes between hand-over and lease asks anew; in memory the lease is handed on.
+            #expect(place == .disk || visit.server.requests.count == 1)
+            let held = try await visit.held()
+            #expect(held.isEmpty)
+        }
+    }
+
+    @Test("Who does not wait is told that it is in use; who waits is next, unless he is cancelled")
+    func leases() async throws {
+        let store = MemoryStore()
+        let url = try Self.url("a")
+        let first = try await store.begin(url)
+        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, waits: false) }
+        let cancelled = Task { try await store.begin(url) }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let next = Task { try await store.begin(url) }
+        try await Self.server(100_000).fill(first, upTo: 40_000)
+        await first.close()
+        let second = try await next.value
+        #expect(await second.partial.length == 40_000)
+        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, waits: false) }
+    }
+
+    @Test("A transfer that is just let go leaves what came, for whoever is next")
+    func letGo() async throws {
+        let store = MemoryStore()
+        var transfer: MemoryTransfer? = try await store.begin(try Self.url("a"))
+        if let transfer { try await Self.server(100_000).fill(transfer, upTo: 40_000) }
+        transfer = nil
+        #expect(store.entries.map(\.bytes) == [40_000])
+        #expect(await (try await store.begin(try Self.url("a"))).partial.length == 40_000)
+    }
+
+    @Test("Calls in the wrong order are errors, and a closed transfer is closed")
+    func misuse() async throws {
+        let store = MemoryStore()
+        let transfer = try await store.begin(try Self.url("a"))
+        await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
+        await #expect(throws: StoreError(.misuse, "")) { try await transfer.takeData(upTo: 10) }
+        await transfer.close()
+        await transfer.close()
+        await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.whole) }
+        #expect(store.entries.isEmpty && store.size == 0)
+    }
+
+    @Test("Coded bytes are no answer for who asks for the file itself")
+    func coded() async throws {
+        let store = MemoryStore()
+        let url = try Self.url("a")
+        let coded = try await store.begin(url, policy: ResumePolicy(storesCoded: true))
+        var head = Self.head(100)
+        head.headerFields[.contentEncoding] = "gzip"
+        _ = try await coded.receive(head, to: .whole(reason: nil))
+        try await coded.write(sampleBytes(100))
+        #expect(try await coded.endBody(.whole))
+        await coded.close()
+        let plain = try await store.begin(url)
+        #expect(await plain.partial.isEmpty)
+        #expect(store.size == 0)
+    }
+
+    @Test("A selection is an entry of its own")
+    func selection() async throws {
+        let store = MemoryStore()
+        let selection = try RangeSelection(parsing: "bytes=10-19")
+        try await Self.leave(50, as: "a", in: store)
+        let transfer = try await store.begin(try Self.url("a"), selection: selection)
+        var head = Self.head(10)
+        head.status = .partialContent
+        head.headerFields[.contentRange] = "bytes 10-19/100"
+        let plan = await transfer.plan()
+        _ = try await transfer.receive(head, to: plan)
+        try await transfer.write(Array(sampleBytes(100)[10..<20]))
+        #expect(try await transfer.endBody(.whole))
+        #expect(try await transfer.takeData(upTo: 10) == Array(sampleBytes(100)[10..<20]))
+        #expect(store.entries.map(\.bytes) == [50])
+    }
+}

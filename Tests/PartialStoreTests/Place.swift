@@ -1,0 +1,85 @@
+import HTTPTypes
+import OriginServer
+import ResumeHTTP
+import ResumeStore
+import Synchronization
+import TestSupport
+
+/// Where partials are kept: what is said of one store holds for the other.
+enum Place: CaseIterable, Sendable {
+    case disk
+    case memory
+}
+
+/// An origin, a store of one kind, and a client of one's own between them.
+struct Visit {
+    let server: OriginServer
+    let store: any PartialStore
+
+    static func with(
+        _ place: Place, _ handler: @escaping @Sendable (OriginRequest) -> Response,
+        _ body: (Visit) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: handler) { server in
+                switch place {
+                case .memory:
+                    try await body(Visit(server: server, store: MemoryStore()))
+                case .disk:
+                    let store = try await DownloadStore.open(at: folder["store"])
+                    try await body(Visit(server: server, store: store))
+                    await store.close()
+                }
+            }
+        }
+    }
+
+    var url: DownloadURL { get throws { try DownloadURL(server.baseURL + "/file") } }
+
+    /// The last request.
+    var request: OriginRequest? { server.requests.last }
+
+    /// Fetches the file; without further tries where nothing else is said.
+    func fetch(
+        limit: Int = 32 << 20, retries: Int = 0, onPart: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws -> [UInt8] {
+        let port = server.port
+        return try await store.fetch(
+            try url, limit: limit, retries: .init(retries: retries, firstDelay: 0.01, longestDelay: 0.02)
+        ) { fields in try await SmallClient.get(port: port, fields, onPart: onPart) }
+    }
+
+    /// Fetches the file, which is cut.
+    func fetchCut() async -> Bool {
+        do {
+            _ = try await fetch()
+            return false
+        } catch {
+            return error as? SmallClient.Failure == .cut
+        }
+    }
+
+    /// What is held.
+    func held() async throws -> HeldPartial {
+        let transfer = try await store.begin(try url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+        let partial = await transfer.partial
+        try await transfer.close()
+        return partial
+    }
+}
+
+extension Resource {
+    /// All bytes.
+    var bytes: [UInt8] { content.bytes(in: content.all) }
+}
+
+/// Counts from anywhere.
+final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    /// Adds, and tells the sum.
+    @discardableResult
+    func add(_ number: Int) -> Int { count.add(number, ordering: .relaxed).newValue }
+}
