@@ -54,7 +54,9 @@ let package = Package(
     ],
     traits: [
         .default(enabledTraits: ["AsyncHTTP", "CommandLine", "Engine"]),
-        .trait(name: "Engine", description: "ResumeDownload, which needs swift-crypto, swift-log, swift-metrics and tracing."),
+        .trait(
+            name: "Engine", description: "ResumeDownload, which needs swift-crypto, swift-log, swift-metrics and tracing."
+        ),
         .trait(
             name: "AsyncHTTP", description: "ResumeAsyncHTTP, which needs async-http-client and swift-nio.",
             enabledTraits: ["Engine"]),

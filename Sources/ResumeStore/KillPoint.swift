@@ -39,6 +39,10 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     case rowRemoved
     /// The collector's row is gone; its blob is still there.
     case evictionCommitted
+    /// Bytes from memory are in a blob of their own and synced; no row names it yet.
+    case promotionSynced
+    /// A row names them; the blob that it named before is still there.
+    case promotionCommitted
 
     #if DEBUG
     private static let armed = Atomic<Int>(0)

@@ -153,7 +153,7 @@ extension Transfer {
 }
 
 /// What a transaction made of an entry.
-private struct Rewritten: Sendable {
+struct Rewritten: Sendable {
     /// Blobs that it does not name any more.
     let abandoned: [BlobName]
     let entry: Entry?
@@ -192,14 +192,26 @@ package struct HeldBytes: Sendable {
 
 extension Transfer {
     /// Makes a blob and commits the row that names it with the sweep of orphans shut out in between.
-    private func creatingBlob<Result: Sendable>(
-        _ commit: (BlobName) throws -> Result
+    ///
+    /// - Parameters:
+    ///   - fill: What is done with the file before; it may block.
+    ///   - commit: Makes a row name it.
+    /// - Returns: The blob's file, and what `commit` returned.
+    /// - Throws: ``StoreError``
+    func creatingBlob<Result: Sendable>(
+        filling fill: (OpenFile) throws -> Void = { _ in }, _ commit: (BlobName) async throws -> Result
     ) async throws -> (OpenFile, Result) {
         do {
             let creation = try BlobCreation(in: store.folder)
+            do {
+                try fill(creation.file)
+            } catch {
+                _ = try? store.folder.blobs.remove(creation.name.fileName)
+                throw error
+            }
             try await FolderSynchronizer.shared.synchronize(store.folder.blobs, on: self)
             KillPoint.reached(.blobCreated)
-            let result = try commit(creation.name)
+            let result = try await commit(creation.name)
             return withExtendedLifetime(creation) { (creation.file, result) }
         } catch {
             throw StoreError(wrapping: error)

@@ -1,0 +1,66 @@
+internal import ResumeHTTP
+
+extension MemoryTransfer {
+    /// Moves what is held into a store on disk, and ends this transfer: for what turns out to be too much for memory, or
+    /// is to survive the process.
+    ///
+    /// The bytes are synced before a row names them, and take the place of what the store on disk had in one
+    /// transaction: whoever dies meanwhile leaves there what was there before, or all of it.
+    ///
+    /// - Parameter disk: The store.
+    /// - Returns: The download in that store, under its lease, to be gone on with.
+    /// - Throws: ``StoreError``: `inUse` where somebody works on it there, `holdsMore` where more of it is held there,
+    ///   `noEntry` where nothing is held here, and what else a store on disk throws. What is held here stays.
+    public func promote(to disk: DownloadStore) async throws -> Transfer {
+        try requireOpen()
+        guard let representation = entry.representation, let blob = entry.blob, !partial.isEmpty || isComplete else {
+            throw StoreError(.noEntry, "Nothing is held of \(Printable.escaped(key)).")
+        }
+        // Nobody writes to it meanwhile.
+        writer.end()
+        isClosed = true
+        let bytes = blob.bytes(count: Int(writer.held))
+        do {
+            let transfer = try await disk.begin(
+                entry.url, key: entry.name, selection: entry.selection, policy: policy, waits: false)
+            do {
+                try await transfer.replace(with: representation, bytes: bytes)
+            } catch {
+                try? await transfer.close()
+                throw error
+            }
+            release(goes: true)
+            return transfer
+        } catch {
+            isClosed = false
+            throw error
+        }
+    }
+}
+
+extension MemoryStore {
+    /// Moves a partial into a store on disk, so that it survives the process.
+    ///
+    /// - Parameters:
+    ///   - key: What names it: ``Entry/key``, or the URL without user info and signature.
+    ///   - disk: The store.
+    ///   - waits: Whether to wait for another task that works on it, or to fail.
+    /// - Returns: How many bytes were moved.
+    /// - Throws: As for ``MemoryTransfer/promote(to:)``; `inUse` also where it is not waited for. What is held in memory
+    ///   stays there then.
+    @discardableResult
+    public func promote(_ key: String, to disk: DownloadStore, waits: Bool = true) async throws -> Int64 {
+        guard let held = try await reopen(key, waits: waits) else {
+            throw StoreError(.noEntry, "Nothing is held of \(Printable.escaped(key)).")
+        }
+        do {
+            let transfer = try await held.promote(to: disk)
+            let count = await transfer.receivedBytes
+            try await transfer.close()
+            return count
+        } catch {
+            await held.close()
+            throw error
+        }
+    }
+}

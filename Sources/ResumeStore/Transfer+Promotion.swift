@@ -1,0 +1,65 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+extension Transfer {
+    /// Gives the entry a blob that holds bytes from memory, in place of what it has.
+    ///
+    /// The bytes are synced before a row names them, and old and new change places in one transaction: whoever dies
+    /// meanwhile leaves what was there before, or all of the new.
+    ///
+    /// - Parameters:
+    ///   - representation: What the bytes belong to.
+    ///   - bytes: Those from 0 on.
+    /// - Throws: ``StoreError``: `holdsMore`, `noSpace`, `superseded`, `io`, `database`; then the entry is what it was.
+    func replace(with representation: Representation, bytes: [UInt8]) async throws {
+        try requireOpen()
+        guard receivedBytes <= bytes.count else {
+            throw StoreError(.holdsMore, "More of \(Printable.escaped(key)) is held on disk already.")
+        }
+        let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
+        let count = Int64(bytes.count)
+        try await store.makeRoom(for: max(length ?? count, count), except: entry.id)
+        try? await synchronizer.finish()
+        let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
+        let (store, blocks) = (store, Block.blocks(of: bytes))
+        let (file, replaced): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
+            try unsafe file.write(bytes.span.bytes, at: 0)
+            try file.synchronizeData()
+            KillPoint.reached(.promotionSynced)
+        }) { name in
+            try await store.write(durability: .power) { connection in
+                let now = WallClock.milliseconds
+                let blobs = try connection.startOver(
+                    id: id, generation: old, with: representation, length: length, blob: name, now: now)
+                guard let blobs, let part = try connection.entry(id: id)?.part,
+                    try connection.checkpoint(part, received: count, durable: count, blocks: blocks)
+                else { return nil }
+                let kind: Event.Kind = lost > 0 ? .restarted : .started
+                try connection.record(Event(key: key, at: now, kind: kind, reason: .promoted, bytes: count))
+                return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
+            }
+        }
+        guard let replaced else { throw Self.superseded }
+        KillPoint.reached(.promotionCommitted)
+        try take(replaced.entry)
+        begin(with: file)
+        try store.removeBlobs(replaced.abandoned)
+    }
+}
+
+extension Reason {
+    static let promoted = Reason(code: .init(rawValue: "promoted"), text: "What came was moved here from memory.")
+}
+
+extension Block {
+    /// How many bytes have a checksum together where all are known at once.
+    private static let size = 1 << 20
+
+    /// The checksums of bytes that lie in a blob from its beginning on.
+    fileprivate static func blocks(of bytes: [UInt8]) -> [Block] {
+        stride(from: 0, to: bytes.count, by: size).map { start in
+            let part = unsafe bytes.span.bytes.extracting(start..<min(start + size, bytes.count))
+            return Block(offset: Int64(start), length: Int64(part.byteCount), checksum: Checksum.crc32c(part))
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// A partial moves from memory to disk, whole or not at all.
+@Suite(.timeLimit(.minutes(2)))
+struct PromotionTests {
+    static let url = "http://127.0.0.1/file.bin"
+    static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
+    static let old = HonestServer(sampleBytes(2_000_000), etag: "\"v1\"")
+
+    /// A store in memory with a partial.
+    static func memory(holding count: Int = 1_500_000) async throws -> MemoryStore {
+        let store = MemoryStore()
+        let transfer = try await store.begin(try DownloadURL(url))
+        try await new.fill(transfer, upTo: count)
+        await transfer.close()
+        return store
+    }
+
+    /// Leaves an older partial on disk.
+    static func leaveOld(_ count: Int, in store: DownloadStore) async throws {
+        let transfer = try await store.begin(try DownloadURL(url))
+        try await old.fill(transfer, upTo: count)
+        try await transfer.close()
+    }
+
+    @Test(
+        "What was moved survives the process and the power cut, with its validator and checksums",
+        arguments: [0, 700_000])
+    func moved(before: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let memory = try await Self.memory()
+            let disk = try await DownloadStore.open(at: folder["store"])
+            if before > 0 { try await Self.leaveOld(before, in: disk) }
+            #expect(try await memory.promote(Self.url, to: disk) == 1_500_000)
+            #expect(memory.entries.isEmpty && memory.size == 0)
+            await disk.close()
+
+            let store = try await DownloadStore.open(at: folder["store"], creating: false)
+            let entry = try #require(try await store.entry(key: Self.url))
+            #expect(entry.receivedBytes == 1_500_000 && entry.durableBytes == 1_500_000)
+            #expect(try await store.verify().isEmpty)
+            #expect(try await store.totals() == Totals(entries: 1, receivedBytes: 1_500_000))
+            #expect(try Files.names(in: folder["store/blobs"]).count == 1)
+            #expect(try await store.events().last?.reason.code.rawValue == "promoted")
+            let transfer = try await store.begin(try DownloadURL(Self.url))
+            #expect(await transfer.plan().fields[.ifRange] == "\"v2\"")
+            #expect(try await Self.new.fill(transfer))
+            #expect(try await transfer.takeData(upTo: 2_500_000) == Self.new.content)
+            await store.close()
+        }
+    }
+
+    @Test("A byte that flips after that is found by its checksum")
+    func checksums() async throws {
+        try await TemporaryFolder.with { folder in
+            let disk = try await DownloadStore.open(at: folder["store"])
+            try await (try await Self.memory()).promote(Self.url, to: disk)
+            let blob = folder["store/blobs/" + (try #require(try Files.names(in: folder["store/blobs"]).first))]
+            var bytes = try Files.bytes(blob)
+            bytes[1_200_000] ^= 1
+            try Files.write(bytes, to: blob)
+            #expect(try await disk.verify().isEmpty == false)
+            let transfer = try await disk.begin(try DownloadURL(Self.url))
+            #expect(await transfer.partial.length == 1 << 20, "what comes before the damaged block")
+            #expect(try await Self.new.fill(transfer))
+            #expect(try await transfer.takeData(upTo: .max) == Self.new.content)
+            await disk.close()
+        }
+    }
+
+    @Test("It is refused where more is held on disk, where it is in use, and where nothing is held")
+    func refused() async throws {
+        try await TemporaryFolder.with { folder in
+            let memory = try await Self.memory()
+            let disk = try await DownloadStore.open(at: folder["store"])
+            try await Self.leaveOld(1_500_001, in: disk)
+            let before = try await disk.entry(key: Self.url)
+            await #expect(throws: StoreError(.holdsMore, "")) { try await memory.promote(Self.url, to: disk) }
+            let entry = try await disk.entry(key: Self.url)
+            #expect(entry?.chunks == before?.chunks && entry?.representation == before?.representation)
+
+            let used = try await disk.begin(try DownloadURL(Self.url))
+            await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk) }
+            try await used.close()
+            await #expect(throws: StoreError(.noEntry, "")) { try await memory.promote("nothing", to: disk) }
+            let open = try await memory.begin(try DownloadURL(Self.url))
+            await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk, waits: false) }
+            await open.close()
+            // All the while it stayed where it was, and of use.
+            #expect(memory.entries.map(\.bytes) == [1_500_000])
+            let transfer = try await memory.begin(try DownloadURL(Self.url))
+            #expect(try await Self.new.fill(transfer))
+            await disk.close()
+        }
+    }
+
+    @Test("What is too long for memory goes on on disk, and what is complete needs no request there")
+    func handedOn() async throws {
+        try await TemporaryFolder.with { folder in
+            let memory = MemoryStore(.init(maximumEntrySize: 1_000_000))
+            let disk = try await DownloadStore.open(at: folder["store"])
+            let url = try DownloadURL(Self.url)
+            let transfer = try await memory.begin(url, key: "mine")
+            var (head, _) = Self.new.answer([:])
+            head.headerFields[.contentLength] = nil
+            _ = try await transfer.receive(head, to: .whole(reason: nil))
+            try await transfer.write(Array(Self.new.content[..<900_000]))
+            await #expect(throws: StoreError(.tooLarge, "")) {
+                try await transfer.write(Array(Self.new.content[900_000..<1_100_000]))
+            }
+            let onDisk = try await transfer.promote(to: disk)
+            #expect(onDisk.key == "mine" && memory.entries.isEmpty)
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.whole) }
+            #expect(await onDisk.plan().fields[.range] == "bytes=\(900_000 - 4096)-")
+            #expect(try await Self.new.fill(onDisk))
+            try await onDisk.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == Self.new.content)
+
+            let whole = try await Self.memory(holding: 2_500_000)
+            try await whole.promote(Self.url, to: disk)
+            let complete = try await disk.begin(url)
+            #expect(await complete.plan() == .complete)
+            #expect(try await complete.takeData(upTo: .max) == Self.new.content)
+            await disk.close()
+        }
+    }
+
+    @Test(
+        "SIGKILL in the middle leaves on disk what was there, or all of it",
+        arguments: [KillPoint.blobCreated, .promotionSynced, .promotionCommitted], [0, 700_000])
+    func killed(at point: KillPoint, before: Int) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder["store"]
+        let number = point.rawValue
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, number = number as Int, before = before as Int] in
+            try await PromotionTests.promote(in: path, after: before, dyingAt: number)
+        }
+        try await Self.recover(folder, point, before: before)
+    }
+
+    static func promote(in path: String, after before: Int, dyingAt number: Int) async throws {
+        let memory = try await memory()
+        let disk = try await DownloadStore.open(at: path)
+        if before > 0 { try await leaveOld(before, in: disk) }
+        if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
+        try await memory.promote(url, to: disk)
+    }
+
+    static func recover(_ folder: TemporaryFolder, _ point: KillPoint, before: Int) async throws {
+        let store = try await DownloadStore.open(at: folder["store"])
+        #expect(try await store.verify().filter { $0.kind != .orphan }.isEmpty)
+        let transfer = try await store.begin(try DownloadURL(url))
+        let partial = await transfer.partial
+        let isMoved = point == .promotionCommitted
+        #expect(partial.length == Int64(isMoved ? 1_500_000 : before))
+        let server = isMoved || before == 0 ? new : old
+        #expect(try await server.fill(transfer))
+        #expect(try await transfer.takeData(upTo: .max) == server.content)
+        _ = try await store.collect()
+        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        #expect(try await store.verify().isEmpty)
+        await store.close()
+    }
+}
