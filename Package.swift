@@ -55,7 +55,8 @@ let package = Package(
     traits: [
         .default(enabledTraits: ["AsyncHTTP", "CommandLine", "Engine"]),
         .trait(
-            name: "Engine", description: "ResumeDownload, which needs swift-crypto, swift-log, swift-metrics and tracing."
+            name: "Engine",
+            description: "ResumeDownload, which needs swift-crypto, swift-log, swift-metrics and swift-distributed-tracing."
         ),
         .trait(
             name: "AsyncHTTP", description: "ResumeAsyncHTTP, which needs async-http-client and swift-nio.",

@@ -102,6 +102,15 @@ extension PartialTransfer {
     public func plan() -> Plan { plan(avoidsRange: nil) }
 }
 
-extension DownloadStore: PartialStore {}
+extension DownloadStore: PartialStore {
+    /// Opens one download for work, without a destination that is known before.
+    ///
+    /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
+    public func begin(
+        _ url: DownloadURL, key: String?, selection: RangeSelection?, policy: ResumePolicy, waits: Bool
+    ) async throws -> Transfer {
+        try await begin(url, key: key, selection: selection, policy: policy, destination: nil, waits: waits)
+    }
+}
 
 extension Transfer: PartialTransfer {}
