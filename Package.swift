@@ -86,7 +86,7 @@ let package = Package(
             name: "ResumeMigrations", path: "Migrations",
             resources: [
                 .embedInCode("V1__create_store.sql"), .embedInCode("V2__ranges_codings_absence.sql"),
-                .embedInCode("V3__checksums_generations.sql"),
+                .embedInCode("V3__checksums_generations.sql"), .embedInCode("V4__queue.sql"),
             ],
             swiftSettings: settings),
         .target(name: "ResumeHTTP", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
@@ -203,6 +203,17 @@ let package = Package(
         .testTarget(
             name: "CrowdTests",
             dependencies: ["Crowd", "FaultInjection", "OriginServer", "TestSupport", "resumectl", "store-crowd"],
+            swiftSettings: testSettings),
+        // Downloads with a queue until it is killed or done.
+        .executableTarget(
+            name: "queue-runner", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
+            path: "Tests/queue-runner", swiftSettings: testSettings),
+        .testTarget(
+            name: "QueueTests",
+            dependencies: [
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeSQLite", "ResumeStore",
+                "TestSupport", "queue-runner", httpTypes,
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "MemoryTests",

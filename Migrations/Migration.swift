@@ -15,6 +15,7 @@ package struct Migration: Sendable {
             sql: text(PackageResources.V2__ranges_codings_absence_sql)),
         Migration(
             version: 3, name: "V3__checksums_generations", sql: text(PackageResources.V3__checksums_generations_sql)),
+        Migration(version: 4, name: "V4__queue", sql: text(PackageResources.V4__queue_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -6,8 +6,6 @@ internal import Synchronization
 struct BodyPump {
     let body: any ResponseBody
     let request: DownloadRequest
-    /// The limit of the download's rate; nil where there is none.
-    let rate: RateLimit?
     /// The digest of the whole, which follows; nil where none is wanted.
     let digest: RunningDigest?
     /// The digest that the server announced for this body.
@@ -27,7 +25,7 @@ struct BodyPump {
     /// Reads to the end.
     func run(into segment: Segment, isCloseDelimited: Bool = false) async -> Outcome {
         let flow = BodyFlow(
-            into: segment, request: request, rate: rate, digest: digest, contentDigest: contentDigest)
+            into: segment, request: request, digest: digest, contentDigest: contentDigest)
         let watch = Task { [body] in await flow.monitor.watch(body) }
         let outcome = await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         watch.cancel()
@@ -64,21 +62,21 @@ private final class BodyFlow: Sendable {
     let monitor: StallMonitor
     private let segment: Segment
     private let request: DownloadRequest
-    private let rate: RateLimit?
     private let digest: RunningDigest?
     /// Over the body as it comes; nil where nothing was announced to compare it with.
     private let hash: Mutex<RunningHash?>
     /// What was announced.
     private let contentDigest: HTTPDigest?
+    private let pace: RatePace
 
     init(
-        into segment: Segment, request: DownloadRequest, rate: RateLimit?, digest: RunningDigest?,
+        into segment: Segment, request: DownloadRequest, digest: RunningDigest?,
         contentDigest: HTTPDigest?
     ) {
-        self.rate = rate
         self.digest = digest
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
         self.contentDigest = contentDigest
+        pace = RatePace(request.rateLimiters)
         monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
         self.segment = segment
         self.request = request
@@ -107,8 +105,7 @@ private final class BodyFlow: Sendable {
         if let limit = request.maximumLength, segment.held > limit {
             throw DownloadError(.tooLarge, .tooLarge(segment.held, limit: limit))
         }
-        rate?.take(bytes.byteCount)
-        return mayGoOn && (rate.map { $0.due <= .now } ?? true)
+        return pace.allowsMore(after: bytes.byteCount) && mayGoOn
     }
 
     /// Whether what came is what was announced.
@@ -118,29 +115,5 @@ private final class BodyFlow: Sendable {
     }
 
     /// Waits until as many bytes may have come as came.
-    func waitForRate() async throws {
-        guard let due = rate?.due, due > .now else { return }
-        try await Task.sleep(until: due, clock: .continuous)
-    }
-}
-
-/// How fast bytes may come, over however many connections.
-final class RateLimit: Sendable {
-    private let rate: Double
-    private let started = ContinuousClock.now
-    private let received = Atomic<Int64>(0)
-
-    /// Begins now; nil where there is no limit.
-    init?(bytesPerSecond: Int64?) {
-        guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
-        rate = Double(bytesPerSecond)
-    }
-
-    /// Takes note of bytes that came.
-    func take(_ count: Int) { received.add(Int64(count), ordering: .relaxed) }
-
-    /// When as many bytes may have come as came.
-    var due: ContinuousClock.Instant {
-        started + .seconds(Double(received.load(ordering: .relaxed)) / rate)
-    }
+    func waitForRate() async throws { try await pace.wait() }
 }

@@ -79,6 +79,12 @@ public struct DownloadRequest: Sendable {
     public var rateLimit: Int64?
     /// The most bytes that the whole may have; nil for no limit.
     public var maximumLength: Int64?
+    /// What limits the rate beside ``rateLimit``, shared with other downloads.
+    var rateLimiters: [RateLimiter] = []
+    /// The row of a queue that goes with the delivery.
+    var queuedRow: Int64?
+    /// What names the download in the store: ``key`` or the URL without user info and signature, and the selection.
+    public var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
 
     /// Makes a request with the defaults.
     ///

@@ -39,6 +39,7 @@ struct DownloadRun {
         self.onEvent = onEvent
         budget = RetryBudget(request.limits)
         connections = min(max(request.connections, 1), DownloadRequest.mostConnections)
+        if let rate = request.rateLimit { self.request.rateLimiters.append(RateLimiter(bytesPerSecond: rate)) }
     }
 
     /// How one request ended, as far as the next step depends on it.
@@ -67,7 +68,7 @@ struct DownloadRun {
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
             onEvent(.progress(receivedBytes: total, totalBytes: total))
-            try await transfer.deliver(to: destination)
+            try await transfer.deliver(to: destination, fulfilling: request.queuedRow)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
                 digest: await expectedDigest, contentCoding: await transfer.partial.representation?.contentCoding,
@@ -184,13 +185,13 @@ struct DownloadRun {
         }
         let contentDigest = HTTPDigest(contentDigestIn: response.head.headerFields)
         let pump = BodyPump(
-            body: response.body, request: request, rate: RateLimit(bytesPerSecond: request.rateLimit), digest: digest,
+            body: response.body, request: request, digest: digest,
             contentDigest: contentDigest)
         let progress = Task { [self] in await tellProgress(of: transfer) }
         // A part that is found to be wrong at its end is given up alone: that is for a single stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
             let before = await transfer.receivedBytes
-            let body = SegmentedBody(run: self, terms: terms, rate: pump.rate)
+            let body = SegmentedBody(run: self, terms: terms)
             let outcome = await body.run(with: pump)
             progress.cancel()
             await progress.value

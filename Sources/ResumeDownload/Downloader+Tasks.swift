@@ -55,5 +55,4 @@ extension Downloader {
 
 extension DownloadRequest {
     /// What names it in the store.
-    var storeKey: String { DownloadStore.key(key ?? url.redacted, selection) }
 }

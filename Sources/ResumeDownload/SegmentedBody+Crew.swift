@@ -115,7 +115,7 @@ extension SegmentedBody {
                     }
                     tooLate = 0
                     let pump = BodyPump(
-                        body: response.body, request: work.run.request, rate: work.rate, digest: nil,
+                        body: response.body, request: work.run.request, digest: nil,
                         contentDigest: nil)
                     return begin(pump, into: segment, as: id, in: &group)
                 case .noMore(let reason):

@@ -9,7 +9,6 @@ internal import ResumeStore
 struct SegmentedBody {
     let run: DownloadRun
     let terms: Terms
-    let rate: RateLimit?
 
     /// What the further requests depend on.
     struct Terms {

@@ -112,7 +112,19 @@ extension DownloadStore {
     /// - Returns: What was removed, and what would have been but for its being in use.
     /// - Throws: ``StoreError``
     public func purge(dryRun: Bool = false, where isChosen: @Sendable (Entry) -> Bool) async throws -> RemovalReport {
-        let chosen = try await read { connection in try connection.entries() }.filter(isChosen)
+        try await purge(try await read { connection in try connection.entries() }.filter(isChosen), dryRun: dryRun)
+    }
+
+    /// Removes one entry.
+    ///
+    /// - Returns: What was removed, or is in use; nothing where there is no such entry.
+    /// - Throws: ``StoreError``
+    public func purge(key: String) async throws -> RemovalReport {
+        let entry = try await read { connection in try connection.entry(key: key) }
+        return try await purge(entry.map { [$0] } ?? [], dryRun: false)
+    }
+
+    private func purge(_ chosen: [Entry], dryRun: Bool) async throws -> RemovalReport {
         var report = RemovalReport()
         for entries in chosen.chunked(by: Self.batch) {
             _ = try await remove(entries, because: .purged, kind: .purged, dryRun: dryRun, into: &report)

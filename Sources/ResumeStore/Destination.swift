@@ -45,7 +45,7 @@ public struct Destination: Sendable, Hashable {
     }
 
     /// Splits a path without looking at the disk.
-    init(_ path: String) throws(StoreError) {
+    package init(_ path: String) throws(StoreError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(.destination, "The destination has no name.", advice: "Name a file.")
         }

@@ -17,7 +17,7 @@ extension DownloadStore {
         _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
         destination: Destination? = nil, waits: Bool = true
     ) async throws -> Transfer {
-        let key = Self.key(key ?? url.redacted, selection)
+        let key = Self.key(of: url, named: key, selection: selection)
         let shown = url.redacted
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
@@ -67,9 +67,12 @@ extension DownloadStore {
     /// How often an entry may be gone when its lease is had: more often than others can deliver or remove it meanwhile.
     private static let mostAttempts = 1000
 
+    /// What names a download in the store.
+    ///
     /// A URL has no fragment here, so that no other download has this key.
-    package static func key(_ key: String, _ selection: RangeSelection?) -> String {
-        selection.map { "\(key)#\($0)" } ?? key
+    package static func key(of url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
+        let key = key ?? url.redacted
+        return selection.map { "\(key)#\($0)" } ?? key
     }
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.

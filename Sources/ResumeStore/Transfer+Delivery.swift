@@ -40,6 +40,12 @@ extension Transfer {
     ///   store. `heldBytesDiffer` where bytes that were held before are not those that were recorded any more: they were
     ///   dropped, and the next plan asks for them.
     public func deliver(to destination: Destination) async throws {
+        try await deliver(to: destination, fulfilling: nil)
+    }
+
+    /// Does what ``deliver(to:)`` does, and takes a row of a queue away in the transaction that records it: so no crash
+    /// makes the queue fetch again what was delivered.
+    package func deliver(to destination: Destination, fulfilling row: Int64?) async throws {
         try requireOpen()
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
@@ -80,7 +86,7 @@ extension Transfer {
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
-        try leaveStore(isShared: isShared, to: destination.path)
+        try leaveStore(isShared: isShared, to: destination.path, fulfilling: row)
     }
 
     /// Removes the entry once it was handed over, unless somebody else waits for it.
@@ -88,8 +94,9 @@ extension Transfer {
     /// - Parameters:
     ///   - isShared: Whether somebody waited when it was handed over.
     ///   - place: Where to, for people.
+    ///   - row: The row of a queue that goes with it; nil for none.
     /// - Throws: ``StoreError``
-    func leaveStore(isShared: Bool, to place: String) throws {
+    func leaveStore(isShared: Bool, to place: String, fulfilling row: Int64? = nil) throws {
         let (entry, length) = (entry, held)
         let isStillShared = isShared && (lease?.isAwaited ?? false)
         let blobs = try store.writeNow { connection in
@@ -98,6 +105,7 @@ extension Transfer {
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
                     reason: Reason(code: .init(rawValue: "delivered"), text: "Whole, to \(place)."),
                     bytes: length))
+            if let row { try connection.removeQueued(row) }
             return isStillShared ? [] : try connection.remove(entry)
         }
         KillPoint.reached(.rowRemoved)

@@ -56,6 +56,8 @@ struct OpeningTests {
             try TransferTests.sql(
                 folder,
                 """
+                DROP TABLE queued;
+                DROP TABLE queue;
                 DROP TABLE block;
                 ALTER TABLE chunk DROP COLUMN generation;
                 ALTER TABLE download DROP COLUMN selection;

@@ -17,7 +17,7 @@ struct DownloadObserver: Sendable {
     init(of request: DownloadRequest, in store: DownloadStore, logger: Logger?) {
         self.request = request
         self.store = store
-        key = Printable.escaped(DownloadStore.key(request.key ?? request.url.redacted, request.selection))
+        key = Printable.escaped(request.storeKey)
         var logger = logger
         logger?[metadataKey: "key"] = "\(key)"
         self.logger = logger

@@ -19,7 +19,7 @@ struct StoreFolder: Sendable {
     /// The files of a store beside its blobs.
     static let fileNames = [
         databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", "leases",
-        "waiters", reserveName,
+        "waiters", "queues", reserveName,
     ]
     /// Given up when the file system is full, so that rows can be deleted: that needs a page of log for some 150 rows,
     /// and an entry of 16 GiB has 8,000 checksums.

@@ -1,0 +1,141 @@
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// Pausing, cancelling, limits, and the report.
+extension DownloadQueue {
+    /// Pauses one download: what came is kept, and its callers wait on.
+    ///
+    /// A further request for it waits as well, unless it is forced.
+    ///
+    /// - Parameter key: The request's ``DownloadRequest/storeKey``.
+    /// - Returns: Whether there is such a download that could be paused.
+    @discardableResult
+    public func pause(_ key: String) -> Bool { stepIfKnown { $0.pause(key) } }
+
+    /// Lets one download that is paused wait for its turn again.
+    ///
+    /// - Parameter key: The request's ``DownloadRequest/storeKey``.
+    /// - Returns: Whether there is one that can go on: not one of an earlier process that needs a request first.
+    @discardableResult
+    public func resume(_ key: String) -> Bool { stepIfKnown { $0.resume(key) } }
+
+    /// Pauses everything; further requests wait until ``resumeAll()``.
+    public func pauseAll() { step { $0.pauseAll() } }
+
+    /// Goes on with everything, also with what was paused by itself; first with what was running.
+    public func resumeAll() { step { $0.resumeAll() } }
+
+    /// Gives up a download for all its callers, who are told so with ``QueueError``.
+    ///
+    /// Softly: what came is kept, and the next request for it goes on, with its percentage. Hard: what came is dropped
+    /// when this returns, unless another process works on it.
+    ///
+    /// - Parameters:
+    ///   - key: The request's ``DownloadRequest/storeKey``.
+    ///   - cancellation: Softly or hard.
+    /// - Returns: Whether there is such a download.
+    @discardableResult
+    public func cancel(_ key: String, _ cancellation: QueueCancellation = .soft) async -> Bool {
+        restored.removeAll { $0.key == key }
+        let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
+        if state.items[key]?.wish == .dropped {
+            await withCheckedContinuation { drops[key, default: []].append($0) }
+        }
+        return isKnown
+    }
+
+    /// Changes how many run at a time; what runs beyond that is paused and waits, what began last first.
+    ///
+    /// - Parameter maximum: At least 1.
+    public func setMaximumRunning(_ maximum: Int) { step { $0.setMaximumRunning(maximum) } }
+
+    /// Changes the highest rate of all downloads together.
+    ///
+    /// - Parameter rate: In bytes a second; nil for no limit.
+    public func setRateLimit(_ rate: Int64?) { limiter.setRate(rate) }
+
+    /// Changes the highest rate of one download.
+    ///
+    /// - Parameters:
+    ///   - rate: In bytes a second; nil for no limit.
+    ///   - key: The request's ``DownloadRequest/storeKey``.
+    public func setRateLimit(_ rate: Int64?, for key: String) {
+        guard let item = live[key] else { return }
+        item.limiter.setRate(rate)
+        for destination in item.requests.keys { live[key]?.requests[destination]?.rateLimit = rate }
+    }
+
+    /// Forgets what was cancelled softly, for when memory is short.
+    ///
+    /// What came of it stays on disk, within the budget of the store, and the next request for it goes on all the same.
+    public func releaseMemory() async {
+        step {
+            $0.releaseMemory()
+            return []
+        }
+        await downloader.store.releaseMemory()
+    }
+
+    /// What runs, waits and is paused at this moment.
+    public func report() -> QueueReport {
+        let running = state.running.compactMap { state.items[$0] }
+        let waiting = state.waiting.compactMap { state.items[$0] }
+        let known = Set((running + waiting).map(\.key))
+        let rest = state.items.values.filter { !known.contains($0.key) }.sorted {
+            ($0.wish.state.rawValue, $1.rank) < ($1.wish.state.rawValue, $0.rank)
+        }
+        let hasForced = state.items.values.contains { $0.isForced && $0.isUnderWay }
+        return QueueReport(
+            maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
+            items: (running + waiting + rest).map(reported))
+    }
+
+    private func reported(_ item: QueueState.Item) -> QueueReport.Item {
+        let progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
+        let isRunning = item.run.map { !$0.isStopping } ?? false
+        return QueueReport.Item(
+            key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
+            state: isRunning ? .downloading : item.wish.state, receivedBytes: progress.receivedBytes,
+            totalBytes: progress.totalBytes, priority: item.priority, isForced: item.isForced,
+            callers: item.callers.count, failure: live[item.key]?.failure)
+    }
+
+    /// Waits until nothing runs and nothing waits for its turn; what is paused does not count.
+    public func waitUntilIdle() async {
+        await withCheckedContinuation { continuation in
+            idle.append(continuation)
+            step { _ in [] }
+        }
+    }
+
+    /// Ends the queue: callers are told that it is closed, what runs is paused, and what is still to do stays in the store.
+    ///
+    /// It is closed when this returns.
+    public func close() async {
+        step { $0.close() }
+        await waitUntilIdle()
+        lease.release()
+    }
+
+    private func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
+        var isKnown = false
+        step { state in
+            let actions = body(&state)
+            isKnown = actions != nil
+            return actions ?? []
+        }
+        return isKnown
+    }
+}
+
+extension QueueState.Wish {
+    fileprivate var state: QueueReport.State {
+        switch self {
+        case .waiting: .waiting
+        case .paused: .paused
+        case .cancelled: .canceled
+        case .restored: .restored
+        case .dropped: .dropped
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// A request that a queue does not take, or has let go.
+///
+/// Two errors are equal when their codes are.
+public struct QueueError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What kind of failure it is.
+    ///
+    /// New ones may be added.
+    public enum Code: String, Sendable, Hashable {
+        /// The queue is closed; what it had still to do goes on when it is opened again.
+        case closed
+        /// The download was cancelled, by somebody else than who waits for it.
+        case cancelled
+        /// The request contradicts another one for the same download.
+        case conflict
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What happened and what to do about it.
+    public var message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The message.
+    public var description: String { message }
+
+    /// Equality on the code.
+    public static func == (left: QueueError, right: QueueError) -> Bool { left.code == right.code }
+
+    static let closed = QueueError(
+        .closed, "The queue is closed. What it had still to do goes on when it is opened again.")
+    static let cancelled = QueueError(
+        .cancelled, "The download was cancelled in the queue. Ask for it again to go on with it.")
+}

@@ -1,0 +1,114 @@
+// Pausing, limits, and what an earlier process left.
+extension QueueState {
+    /// Pauses one item, whose callers wait on.
+    package mutating func pause(_ key: Key) -> [Action]? {
+        guard let item = items[key], item.wish == .waiting || item.wish == .restored else {
+            return items[key]?.wish == .paused ? [] : nil
+        }
+        // Before its wish changes, so that it goes on before what has not begun.
+        let stopping = stop(key)
+        update(key) {
+            $0.wish = .paused
+            $0.isForced = false
+        }
+        return stopping + schedule()
+    }
+
+    /// Lets one item that is paused, or of an earlier process, wait for its turn.
+    ///
+    /// - Returns: nil where there is none that can go on.
+    package mutating func resume(_ key: Key) -> [Action]? {
+        guard let item = items[key], item.next != nil || item.run != nil else { return nil }
+        guard item.wish == .paused || item.wish == .restored else { return item.wish == .waiting ? [] : nil }
+        update(key) { $0.wish = .waiting }
+        return schedule()
+    }
+
+    /// Stops everything, and starts nothing until ``resumeAll()``.
+    package mutating func pauseAll() -> [Action] {
+        isHeld = true
+        return running.reversed().flatMap { stop($0) }
+    }
+
+    /// Goes on with everything, also with what was paused by itself.
+    package mutating func resumeAll() -> [Action] {
+        isHeld = false
+        for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) {
+            update(item.key) { $0.wish = .waiting }
+        }
+        return schedule()
+    }
+
+    package mutating func setMaximumRunning(_ maximum: Int) -> [Action] {
+        maximumRunning = max(maximum, 1)
+        return schedule()
+    }
+
+    /// Forgets what was given up softly.
+    package mutating func releaseMemory() {
+        for item in items.values where item.wish == .cancelled {
+            if item.run == nil { remove(item.key) } else { update(item.key) { $0.isForgotten = true } }
+        }
+    }
+
+    /// Stops everything for good; what is still to do stays as it is, for the next process.
+    package mutating func close() -> [Action] {
+        isClosed = true
+        var actions: [Action] = []
+        for item in items.values {
+            actions += answer(item.callers, .closed)
+            update(item.key) {
+                for index in $0.deliveries.indices {
+                    $0.deliveries[index].callers = []
+                    $0.deliveries[index].isKept = true
+                }
+            }
+        }
+        return actions + running.reversed().flatMap { stop($0) }
+    }
+
+    /// Takes over what an earlier process left.
+    package mutating func restore(
+        _ new: Addition, rank: Int64, isPaused: Bool, isReady: Bool
+    ) {
+        noteRank(rank)
+        if items[new.key] == nil {
+            insert(Item(key: new.key, priority: new.priority, rank: rank, wish: isPaused ? .paused : .restored))
+        }
+        update(new.key) {
+            $0.deliveries.append(Delivery(destination: new.destination, isKept: true, isReady: isReady))
+            if !isPaused { $0.wish = .restored }
+        }
+        if new.isForced, !isPaused { force(new.key) }
+    }
+
+    /// There are requests for what an earlier process left; what it did not pause waits for its turn.
+    package mutating func supply(_ deliveries: [(key: Key, destination: String)]) -> [Action] {
+        for (key, destination) in deliveries {
+            update(key) {
+                for index in $0.deliveries.indices where $0.deliveries[index].destination == destination {
+                    $0.deliveries[index].isReady = true
+                }
+                if $0.wish == .restored { $0.wish = .waiting }
+            }
+        }
+        return schedule()
+    }
+}
+
+extension QueueState {
+    /// Lets an item go that cannot be recorded, and tells its callers.
+    package mutating func reject(_ key: Key) -> [Action] {
+        guard let item = items[key] else { return [] }
+        var actions = answer(item.callers, .outcome)
+        actions += giveUp(key, .cancelled)
+        if item.run == nil { remove(key) } else { update(key) { $0.isForgotten = true } }
+        return actions + schedule()
+    }
+
+    /// Whether a run is to go on.
+    package func isActive(_ key: Key, run number: Int) -> Bool {
+        guard let run = items[key]?.run else { return false }
+        return run.number == number && !run.isStopping
+    }
+}

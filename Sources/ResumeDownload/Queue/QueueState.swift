@@ -1,0 +1,189 @@
+/// What a queue does next, as a pure value: it is told what happens, and says what to start, to stop and to answer.
+///
+/// A download is one item whoever asks for it, with one delivery for each destination. At most one item is forced: while
+/// it waits or runs, nothing else does. What was begun and had to stop goes on before what has not begun.
+package struct QueueState: Sendable {
+    package typealias Key = String
+    /// Somebody who waits for an answer.
+    package typealias Caller = Int
+
+    /// What is wanted of an item.
+    package enum Wish: Sendable, Hashable {
+        /// That it runs, when it is its turn.
+        case waiting
+        /// That it stays as it is.
+        case paused
+        /// Nothing, until somebody asks for it again.
+        case cancelled
+        /// Nothing yet: it is of an earlier process.
+        case restored
+        /// That what came is dropped.
+        case dropped
+    }
+
+    /// A file that an item becomes.
+    package struct Delivery: Sendable, Hashable {
+        package let destination: String
+        package var callers: [Caller] = []
+        /// Whether it is wanted also where nobody waits for it.
+        package var isKept: Bool
+        /// Whether there is a request for it.
+        package var isReady: Bool
+    }
+
+    /// One try to make a delivery, from its start to its end.
+    package struct Run: Sendable, Hashable {
+        package let number: Int
+        package let destination: String
+        package var isStopping = false
+    }
+
+    /// One download.
+    package struct Item: Sendable, Hashable {
+        package let key: Key
+        package var priority: QueuePriority
+        package var isForced = false
+        package var rank: Int64
+        package var wish: Wish
+        package var run: Run?
+        package var deliveries: [Delivery] = []
+        /// Whether it goes as soon as its run has ended.
+        package var isForgotten = false
+
+        /// What it delivers next.
+        var next: Delivery? { deliveries.first(where: \.isReady) }
+        var isInLine: Bool { wish == .waiting && run == nil && next != nil }
+        /// Whether it wants to run, or does.
+        var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
+        var place: WaitingLine.Place { .init(isForced: isForced, priority: priority, rank: rank, key: key) }
+        var callers: [Caller] { deliveries.flatMap(\.callers) }
+    }
+
+    /// How a run ended.
+    package enum Ending: Sendable, Hashable {
+        case delivered
+        /// It failed, and so would the other deliveries unless it is this destination's own fault.
+        case failed(isOfDestination: Bool)
+        /// Because it was told to.
+        case stopped
+    }
+
+    /// What callers are told.
+    package enum Answer: Sendable, Hashable {
+        /// How the run ended that has just ended.
+        case outcome
+        /// That somebody else cancelled the download.
+        case cancelled
+        /// That they left.
+        case left
+        case closed
+    }
+
+    /// What is to be done.
+    package enum Action: Sendable, Hashable {
+        case start(Key, Run)
+        case stop(Key)
+        case answer([Caller], Answer)
+        /// What came of it is to be dropped; to be followed by ``QueueState/dropped(_:)``.
+        case drop(Key)
+    }
+
+    package let order: QueueOrder
+    package internal(set) var maximumRunning: Int
+    /// Whether nothing is started.
+    package internal(set) var isHeld = false
+    package internal(set) var isClosed = false
+    package private(set) var items: [Key: Item] = [:]
+    /// What has a run, in the order of the starts.
+    package internal(set) var running: [Key] = []
+    var line = WaitingLine()
+    private var callers: [Caller: Key] = [:]
+    var forced: Key?
+    private var changed: Set<Key> = []
+    var lastRun = 0
+    private var top: Int64 = 0
+    private var bottom: Int64 = 0
+
+    package init(order: QueueOrder = .lastInFirstOut, maximumRunning: Int = 4) {
+        self.order = order
+        self.maximumRunning = max(maximumRunning, 1)
+    }
+
+    /// What waits to run, the next one first.
+    package var waiting: [Key] { line.places.reversed().map(\.key) }
+
+    /// What waits for a turn or is being dropped keeps a queue from being idle; what is paused does not.
+    package var isIdle: Bool {
+        running.isEmpty && line.isEmpty && !isDropping
+    }
+
+    package var isDropping: Bool { items.values.contains { $0.wish == .dropped } }
+
+    package var hasChanges: Bool { !changed.isEmpty }
+
+    /// The keys of the items that were made, changed or removed since the last time.
+    package mutating func takeChanges() -> Set<Key> {
+        defer { changed = [] }
+        return changed
+    }
+}
+
+// How items change: only here, so that the line, the callers and the changes agree with them.
+extension QueueState {
+    mutating func insert(_ item: Item) {
+        items[item.key] = item
+        if item.isInLine { line.insert(item.place) }
+        if item.isForced { forced = item.key }
+        changed.insert(item.key)
+    }
+
+    mutating func update(_ key: Key, _ body: (inout Item) -> Void) {
+        guard var item = items[key] else { return }
+        if item.isInLine { line.remove(item.place) }
+        if forced == key { forced = nil }
+        body(&item)
+        insert(item)
+    }
+
+    mutating func remove(_ key: Key) {
+        update(key) { $0.deliveries = [] }
+        items[key] = nil
+        if forced == key { forced = nil }
+    }
+
+    /// The rank before everything that is there.
+    mutating func topRank() -> Int64 {
+        top += 1
+        return top
+    }
+
+    /// The rank of what is new.
+    mutating func newRank() -> Int64 {
+        guard order == .firstInFirstOut else { return topRank() }
+        bottom -= 1
+        return bottom
+    }
+
+    /// Takes note of a rank that was given in an earlier process.
+    mutating func noteRank(_ rank: Int64) {
+        top = max(top, rank)
+        bottom = min(bottom, rank)
+    }
+
+    mutating func enlist(_ caller: Caller, for key: Key) { callers[caller] = key }
+
+    /// Forgets a caller, who is about to be answered.
+    mutating func dismiss(_ caller: Caller) -> Key? { callers.removeValue(forKey: caller) }
+
+    /// The answer for callers, if there are any.
+    mutating func answer(_ callers: [Caller], _ answer: Answer) -> [Action] {
+        for caller in callers { _ = dismiss(caller) }
+        return callers.isEmpty ? [] : [.answer(callers, answer)]
+    }
+
+    /// Makes an item the forced one, in place of another.
+    mutating func force(_ key: Key) {
+        if let forced, forced != key { update(forced) { $0.isForced = false } }
+        update(key) { $0.isForced = true }
+    }
+}

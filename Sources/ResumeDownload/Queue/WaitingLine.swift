@@ -1,0 +1,42 @@
+/// What waits to run, sorted: the last one is the next.
+struct WaitingLine: Sendable {
+    /// A place in the line.
+    struct Place: Sendable, Comparable {
+        var isForced: Bool
+        var priority: QueuePriority
+        /// Never the same twice.
+        var rank: Int64
+        var key: String
+
+        static func < (left: Place, right: Place) -> Bool {
+            if left.isForced != right.isForced { return right.isForced }
+            if left.priority != right.priority { return left.priority < right.priority }
+            return left.rank < right.rank
+        }
+    }
+
+    private(set) var places: [Place] = []
+
+    /// The one that runs next.
+    var next: Place? { places.last }
+    var isEmpty: Bool { places.isEmpty }
+
+    mutating func insert(_ place: Place) {
+        places.insert(place, at: index(of: place))
+    }
+
+    mutating func remove(_ place: Place) {
+        let index = index(of: place)
+        if index < places.endIndex, places[index].key == place.key { places.remove(at: index) }
+    }
+
+    /// The first index whose place is not before the given one.
+    private func index(of place: Place) -> Int {
+        var (low, high) = (places.startIndex, places.endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if places[middle] < place { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

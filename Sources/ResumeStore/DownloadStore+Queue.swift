@@ -1,0 +1,132 @@
+package import ResumeHTTP
+internal import ResumeSQLite
+
+/// A request of a queue as the store keeps it: without secrets.
+package struct QueuedRequest: Sendable, Hashable {
+    /// What became of it so far.
+    package enum State: String, Sendable, Hashable {
+        case waiting, running, paused
+    }
+
+    /// The row's number: never used twice; nil before there is a row.
+    package var id: Int64?
+    /// What names the download in the store.
+    package var key: String
+    /// The URL without user info and signature.
+    package var url: String
+    /// The file that it becomes, as an absolute path.
+    package var destination: String
+    package var state: State
+    package var priority: Int64
+    package var isForced: Bool
+    /// Of two with the same priority the one with the higher position runs first.
+    package var position: Int64
+    /// What else was asked for, in the queue's own words; nil where that is not all.
+    package var terms: String?
+    /// How many bytes the store holds of it; read only.
+    package var receivedBytes: Int64 = 0
+    /// How many it has, where that is known; read only.
+    package var totalBytes: Int64?
+
+    package init(
+        id: Int64? = nil, key: String, url: String, destination: String, state: State, priority: Int64, isForced: Bool,
+        position: Int64, terms: String?
+    ) {
+        self.id = id
+        self.key = key
+        self.url = url
+        self.destination = destination
+        self.state = state
+        self.priority = priority
+        self.isForced = isForced
+        self.position = position
+        self.terms = terms
+    }
+}
+
+/// The right to work with the queue of a name: a kernel lock, dropped when this goes away or its process ends.
+package final class QueueLease: Sendable {
+    let id: Int64
+    private let locks: ByteLocks
+
+    fileprivate init(id: Int64, locks: ByteLocks) {
+        self.id = id
+        self.locks = locks
+    }
+
+    /// Lets the next one have the queue.
+    package func release() { locks.unlock(id) }
+}
+
+/// A sign that somebody waits for a download: whoever delivers it leaves the whole in the store, for a copy.
+///
+/// It ends when this goes away.
+package final class WaitingSign: Sendable {
+    private let waiters: ByteLocks
+
+    fileprivate init(_ id: Int64, in folder: StoreFolder) throws {
+        waiters = try ByteLocks("waiters", in: folder.root)
+        // Shared with others who wait; nobody takes it alone.
+        _ = try waiters.tryLock(id, exclusively: false)
+    }
+}
+
+extension DownloadStore {
+    /// Takes the queue of a name.
+    ///
+    /// - Throws: ``StoreError`` with `inUse` where another queue of that name is open, in this process or another.
+    package func leaseQueue(named name: String) async throws -> QueueLease {
+        let id = try await write { connection in try connection.queue(named: name) }
+        do {
+            let locks = try ByteLocks("queues", in: folder.root)
+            guard try locks.tryLock(id) else {
+                throw StoreError(
+                    .inUse, "The queue \(Printable.escaped(name)) is open already, in this process or another.",
+                    advice: "Use that one, or give this one another name.")
+            }
+            return QueueLease(id: id, locks: locks)
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    /// What a queue has still to deliver, what runs first coming first.
+    package func queued(in queue: QueueLease) async throws -> [QueuedRequest] {
+        try await read { connection in try connection.queued(in: queue.id) }
+    }
+
+    /// Adds and changes requests of a queue and takes others away, all or none.
+    ///
+    /// - Returns: The numbers of the rows, in the order of the requests.
+    package func record(
+        _ requests: [QueuedRequest], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
+    ) async throws -> [Int64] {
+        try await write { connection in
+            for id in ids { try connection.removeQueued(id) }
+            return try requests.map { try connection.setQueued($0, in: queue.id) }
+        }
+    }
+
+    /// Says that somebody waits for a download whom a copy is to be left for.
+    package func announceWaiting(
+        for url: DownloadURL, key: String?, selection: RangeSelection?
+    ) async throws -> WaitingSign {
+        let name = Self.key(of: url, named: key, selection: selection)
+        let id = try await write { connection in
+            try connection.claim(key: name, url: url.redacted, selection: selection, now: WallClock.milliseconds)
+        }
+        do {
+            return try WaitingSign(id, in: folder)
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+}
+
+extension DownloadStore {
+    /// Gives back the memory that SQLite can do without.
+    package func releaseMemory() async {
+        // It is a wish; the pages are read again when they are needed.
+        try? await database.withConnection { connection in try connection.execute("PRAGMA shrink_memory") }
+    }
+}

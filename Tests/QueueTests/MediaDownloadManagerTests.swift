@@ -1,0 +1,270 @@
+import OriginServer
+import ResumeDownload
+import ResumeStore
+import TestSupport
+import Testing
+
+/// The article "Not all downloads are born equal" (a media download manager), step by step, over a real origin.
+@Suite(.timeLimit(.minutes(2)))
+struct MediaDownloadManagerTests {
+    private static let half: Int64 = 200_000
+
+    @Test("The waiting stack: the newest request downloads first when a space opens up")
+    func lastInFirstOut() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let tasks = [try await bench.ask("b"), try await bench.ask("c"), try await bench.ask("d")]
+            let waiting = await bench.names(.waiting)
+            #expect(waiting == ["d", "c", "b"])
+            a.cancel()
+            for task in tasks { _ = try await task.value }
+            #expect(bench.asked == ["a", "d", "c", "b"])
+        }
+    }
+
+    @Test("A forced download pauses the active ones, which go on after it from where they were")
+    func forced() async throws {
+        try await QueueBench.with(.init(maximumRunning: 2)) { bench in
+            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half) }
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let b = try await bench.ask("b")
+            try await bench.received("b", Self.half)
+            let c = try await bench.ask("c")
+            bench.origin["f"] = .stalled(after: Self.half)
+            let f = try await bench.ask("f", isForced: true)
+            try await bench.received("f", Self.half)
+            let report = await bench.queue.report()
+            #expect(report.maximumRunning == 1)
+            #expect(report.items.map(\.isForced) == [true, false, false, false])
+            #expect(report.items(in: .downloading).count == 1)
+            let waiting = await bench.names(.waiting)
+            #expect(waiting == ["a", "b", "c"], "what was downloading goes on first, in its order")
+            bench.origin.release()
+            await bench.queue.pauseAll()
+            await bench.queue.resumeAll()
+            for task in [f, a, b, c] { _ = try await task.value }
+            for name in ["a", "b", "c", "f"] { #expect(try bench.isWhole(name)) }
+            #expect(bench.asked == ["a", "b", "f", "c"])
+            for name in ["a", "b", "f"] {
+                #expect(bench.requests(for: name).map { $0.byteRange != nil } == [false, true], "\(name)")
+            }
+        }
+    }
+
+    @Test("There is only one forced download: a later one pauses it, and it is forced no more")
+    func onlyOneForced() async throws {
+        try await QueueBench.with(.init(maximumRunning: 4)) { bench in
+            for name in ["f", "g"] { bench.origin[name] = .stalled(after: Self.half) }
+            let f = try await bench.ask("f", isForced: true)
+            try await bench.received("f", Self.half)
+            let g = try await bench.ask("g", isForced: true)
+            try await bench.received("g", Self.half)
+            let forced = await bench.queue.report().items.map(\.isForced)
+            #expect(forced == [true, false])
+            let waiting = await bench.names(.waiting)
+            #expect(waiting == ["f"])
+            for task in [f, g] { task.cancel() }
+        }
+    }
+
+    @Test("Coalescing: one request, and every caller gets progress and result")
+    func coalescing() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let told = [Told(), Told()]
+            let first = try await bench.ask("a") { told[0].note($0) }
+            try await bench.received("a", Self.half)
+            let second = try await bench.ask("a") { told[1].note($0) }
+            bench.origin.release()
+            await bench.queue.pause(bench.key("a"))
+            await bench.queue.resume(bench.key("a"))
+            let results = [try await first.value, try await second.value]
+            #expect(results[0] == results[1])
+            #expect(try bench.isWhole("a"))
+            #expect(bench.requests(for: "a").map { $0.byteRange?.first != nil } == [false, true])
+            for told in told {
+                #expect(told.all.last == .finished(results[0]))
+                #expect(told.all.contains(.progress(receivedBytes: 400_000, totalBytes: 400_000)))
+            }
+        }
+    }
+
+    @Test("Coalescing: every caller gets the error")
+    func coalescedFailure() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            bench.origin["b"] = .missing
+            let a = try await bench.ask("a")
+            let tasks = [try await bench.ask("b"), try await bench.ask("b")]
+            a.cancel()
+            for task in tasks {
+                let error = await failure(of: task) as? DownloadError
+                #expect(error?.status == 404)
+            }
+            #expect(bench.requests(for: "b").count == 1)
+        }
+    }
+
+    @Test("Coalescing upgrades to forced and never downgrades")
+    func upgrade() async throws {
+        try await QueueBench.with { bench in
+            for name in ["a", "b", "c"] { bench.origin[name] = .stalled(after: Self.half) }
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let b = try await bench.ask("b")
+            let c = try await bench.ask("c")
+            let again = try await bench.ask("b", isForced: true)
+            try await bench.received("b", Self.half)
+            let later = try await bench.ask("b")
+            let report = await bench.queue.report()
+            #expect(report.items.first?.url == bench.key("b"))
+            #expect(report.items.first?.isForced == true)
+            #expect(report.items.first?.callers == 3)
+            let names = await (bench.names(.downloading), bench.names(.waiting))
+            #expect(names.0 == ["b"])
+            #expect(names.1 == ["a", "c"])
+            bench.origin.release()
+            await bench.queue.pauseAll()
+            await bench.queue.resumeAll()
+            for task in [a, b, c, again, later] { _ = try await task.value }
+            #expect(bench.asked == ["a", "b", "c"])
+        }
+    }
+
+    @Test("A running download that becomes forced goes on without a pause")
+    func upgradeRunning() async throws {
+        try await QueueBench.with(.init(maximumRunning: 2)) { bench in
+            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half) }
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let b = try await bench.ask("b")
+            try await bench.received("b", Self.half)
+            let again = try await bench.ask("a", isForced: true)
+            try await bench.eventually("b is paused") { await bench.names(.downloading) == ["a"] }
+            #expect(bench.requests(for: "a").count == 1)
+            for task in [a, b, again] { task.cancel() }
+        }
+    }
+
+    @Test("Asking again for a waiting one moves it to the front")
+    func movesToFront() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let tasks = [try await bench.ask("b"), try await bench.ask("c"), try await bench.ask("b")]
+            let waiting = await bench.names(.waiting)
+            #expect(waiting == ["b", "c"])
+            a.cancel()
+            for task in tasks { _ = try await task.value }
+            #expect(bench.asked == ["a", "b", "c"])
+        }
+    }
+
+    @Test("Soft cancel: the next one starts, what came stays with its percentage, and the next request revives it")
+    func softCancel() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let b = try await bench.ask("b")
+            let isKnown = await bench.queue.cancel(bench.key("a"))
+            #expect(isKnown)
+            #expect((await failure(of: a) as? QueueError)?.code == .cancelled)
+            _ = try await b.value
+            await bench.queue.waitUntilIdle()
+            let item = await bench.item("a")
+            #expect(item?.state == .canceled, "it is never started by itself")
+            #expect(item?.fraction == 0.5)
+            bench.origin.release()
+            let revived = try await bench.ask("a").value
+            #expect(revived.reusedBytes >= Self.half - 4096)
+            #expect(bench.requests(for: "a").last?.byteRange?.first == Self.half - 4096)
+            #expect(try bench.isWhole("a"))
+            let items = await bench.queue.report().items
+            #expect(items.isEmpty)
+        }
+    }
+
+    @Test("Hard cancel: what came is thrown away")
+    func hardCancel() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            await bench.queue.cancel(bench.key("a"), .hard)
+            #expect((await failure(of: a) as? QueueError)?.code == .cancelled)
+            let left = await bench.queue.report().items
+            #expect(left.isEmpty)
+            let entries = try await bench.store.entries()
+            #expect(entries.isEmpty)
+            bench.origin.release()
+            let result = try await bench.ask("a").value
+            #expect(result.reusedBytes == 0)
+            #expect(bench.requests(for: "a").allSatisfy { $0.byteRange == nil })
+        }
+    }
+
+    @Test("A memory warning drops the suspended ones, and nothing else")
+    func memoryWarning() async throws {
+        try await QueueBench.with { bench in
+            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half) }
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            await bench.queue.cancel(bench.key("a"))
+            let b = try await bench.ask("b")
+            try await bench.received("b", Self.half)
+            let c = try await bench.ask("c")
+            await bench.queue.releaseMemory()
+            let names = await bench.queue.report().items.map(\.url)
+            #expect(names == [bench.key("b"), bench.key("c")])
+            #expect(await failure(of: a) != nil)
+            // On disk it stays, within the store's budget.
+            bench.origin.release()
+            b.cancel()
+            _ = try await c.value
+            let again = try await bench.ask("a").value
+            #expect(again.reusedBytes > 0)
+        }
+    }
+
+    @Test("The report: counts, then each item with percentage, status and whether it is forced")
+    func report() async throws {
+        try await QueueBench.with { bench in
+            let empty = await bench.queue.report().description
+            #expect(empty.hasSuffix("Items:\nEmpty\n"))
+            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half / 2) }
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half / 2)
+            await bench.queue.cancel(bench.key("a"))
+            _ = await failure(of: a)
+            let c = try await bench.ask("c", isForced: false)
+            _ = try await c.value
+            let b = try await bench.ask("b", isForced: true)
+            let d = try await bench.ask("d")
+            try await bench.received("b", Self.half / 2)
+            let text = await bench.queue.report().description
+            #expect(
+                text == """
+                    -------------------------------
+                    -       Download Report       -
+                    -------------------------------
+                    Number of possible concurrent downloads: 1
+                    Number of items downloading: 1
+                    Number of items waiting for download: 1
+                    Number of items canceled for download: 1
+                    Number of items paused for download: 0
+
+                    Items:
+                    \(bench.key("b")) (25.0%) downloading forced
+                    \(bench.key("d")) (0.0%) waiting unforced
+                    \(bench.key("a")) (25.0%) canceled unforced
+
+                    """)
+            for task in [b, d] { task.cancel() }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import OriginServer
+import ResumeStore
+import TestSupport
+import Testing
+
+/// A queue in a process of its own, which is killed.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct QueueKillTests {
+    private static let count = 1000
+    private static let running = 4
+    private static let kills = 5
+
+    /// Files of 1 to 30 KB, of 300 KB, and of 3 MB.
+    private static func length(_ number: Int) -> Int64 {
+        switch number % 100 {
+        case 50: 3_000_000
+        case let rest where rest % 10 == 0: 300_000
+        default: Int64(1000 + number * 7919 % 29_000)
+        }
+    }
+
+    private static func content(_ number: Int) -> Content {
+        Content(length: length(number), seed: UInt64(number) + 1)
+    }
+
+    @Test("1,000 downloads, killed five times: all files right, nothing fetched twice beyond the bound, in order")
+    func thousand() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["files"])
+            let handler: @Sendable (OriginRequest) -> Response = { request in
+                guard let number = Int(request.path.dropFirst()), number < Self.count else {
+                    return .status("404 Not Found")
+                }
+                let resource = Resource(Self.content(number), etag: "\"\(number)\"")
+                return .file(resource, for: request, bytesPerSecond: 3_000_000)
+            }
+            // A small buffer, so that what is sent is about what was read.
+            try await OriginServer.withServer(sendBufferSize: 65_536, handler: handler) { server in
+                for kill in 1...Self.kills {
+                    let process = try start(count: kill == 1 ? Self.count : 0, folder, server)
+                    let enough = kill * Self.count / (Self.kills + 1)
+                    while server.requests.count < enough, process.isRunning {
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                    // In the middle of something: the answers have begun.
+                    process.send(SIGKILL)
+                    let ending = await process.wait()
+                    let text = try output(folder)
+                    #expect(ending == .killed(SIGKILL), "\(text)")
+                }
+                let last = try start(count: 0, folder, server)
+                let ending = await last.wait()
+                let text = try output(folder)
+                #expect(ending == .exited(0) && text == "left 0\n", "\(text)")
+                try check(server, folder)
+                let store = try await DownloadStore.open(at: folder["store"])
+                let entries = try await store.entries()
+                #expect(entries.isEmpty, "nothing is left in the store")
+                await store.close()
+            }
+        }
+    }
+
+    private func start(count: Int, _ folder: TemporaryFolder, _ server: OriginServer) throws -> ChildProcess {
+        let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        let program = bundle.deletingLastPathComponent().appendingPathComponent("queue-runner").path
+        return try Shell.start(
+            program, [folder["store"], folder["files"], server.baseURL, "\(count)", "\(Self.running)"],
+            environment: [:], output: folder["output"])
+    }
+
+    private func output(_ folder: TemporaryFolder) throws -> String {
+        String(decoding: try Files.bytes(folder["output"]), as: UTF8.self)
+    }
+
+    private func check(_ server: OriginServer, _ folder: TemporaryFolder) throws {
+        let wrong = try (0..<Self.count).filter { number in
+            let content = Self.content(number)
+            return try Files.bytes(folder["files/\(number)"]) != content.bytes(in: content.all)
+        }
+        #expect(wrong.isEmpty)
+
+        let total = (0..<Self.count).reduce(0) { $0 + Self.length($1) }
+        let sent = server.bodyBytesSent
+        let bound = Int64(Self.kills * Self.running) * (1 << 20)
+        print("killed \(Self.kills) times: \(server.requests.count) requests, sent \(sent - total) bytes over \(total)")
+        #expect(sent <= total + bound)
+        #expect(server.requests.count <= Self.count + Self.kills * Self.running, "only what was cut is asked for again")
+
+        // The last one added is the first to run. Whenever one is asked for, those before it were, but for such as
+        // hold another place.
+        var seen: Set<Int> = []
+        var missing = Self.count
+        for request in server.requests {
+            guard let number = Int(request.path.dropFirst()), seen.insert(number).inserted else { continue }
+            missing = min(missing, number)
+            let before = (number + 1..<Self.count).count { !seen.contains($0) }
+            #expect(before < Self.running, "\(number) came before \(before) others")
+        }
+        #expect(seen.count == Self.count && missing == 0)
+    }
+}

@@ -1,0 +1,152 @@
+import ResumeDownload
+import Testing
+
+/// Random walks through the state machine, with what must hold after each step.
+@Suite(.timeLimit(.minutes(2)))
+struct QueueStateRandomTests {
+    /// Numbers that look random and are the same each time.
+    struct Chance: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            return word ^ (word >> 31)
+        }
+    }
+
+    /// A queue, and all that those around it know.
+    struct Walk {
+        var state: QueueState
+        var chance: Chance
+        var lastCaller = 0
+        /// Those who were not answered yet.
+        var waiting: Set<Int> = []
+        /// The runs that were started and have not ended.
+        var runs: [String: Int] = [:]
+        var dropping: Set<String> = []
+
+        mutating func take(_ actions: [QueueState.Action]) throws {
+            for action in actions {
+                switch action {
+                case .start(let key, let run):
+                    try #require(runs[key] == nil, "\(key) runs twice")
+                    try #require(!dropping.contains(key), "\(key) runs while it is dropped")
+                    runs[key] = run.number
+                    try #require(runs.count <= state.maximumRunning, "more run than may")
+                    let forced = state.items.values.first { $0.isForced && $0.wish == .waiting }
+                    try #require(forced == nil || forced?.key == key && runs.count == 1, "beside a forced one")
+                case .stop(let key): try #require(runs[key] != nil, "\(key) does not run")
+                case .answer(let callers, _):
+                    for caller in callers { try #require(waiting.remove(caller) != nil, "answered twice") }
+                case .drop(let key):
+                    try #require(runs[key] == nil, "\(key) is dropped while it runs")
+                    try #require(dropping.insert(key).inserted, "\(key) is dropped twice")
+                }
+            }
+            try check()
+        }
+
+        private func check() throws {
+            let items = state.items.values
+            try #require(Set(state.running) == Set(runs.keys))
+            try #require(Set(items.filter { $0.run != nil }.map(\.key)) == Set(runs.keys))
+            try #require(items.filter(\.isForced).count <= 1)
+            try #require(Set(items.flatMap { $0.deliveries.flatMap(\.callers) }) == waiting, "nobody is forgotten")
+            let ready = items.filter {
+                $0.wish == .waiting && $0.run == nil && $0.deliveries.contains(where: \.isReady)
+            }
+            try #require(Set(state.waiting) == Set(ready.map(\.key)))
+            // Nothing starves silently: who waits, waits for a free place, a forced one, or a person.
+            let forced = items.first { $0.isForced && $0.wish == .waiting }
+            if !state.isHeld, !state.isClosed, !ready.isEmpty {
+                try #require(forced != nil || runs.count >= state.maximumRunning, "a place is free")
+                if let forced { try #require(forced.run != nil || !runs.isEmpty, "the forced one does not start") }
+            }
+            for item in items where item.wish == .waiting {
+                try #require(item.run != nil || item.deliveries.contains(where: \.isReady), "waits for nothing")
+            }
+            let active = items.filter { $0.run.map { !$0.isStopping } ?? false }
+            try #require(active.count <= state.maximumRunning)
+            if forced != nil { try #require(active.count <= 1) }
+            if state.isHeld { try #require(active.isEmpty) }
+        }
+
+        mutating func endOne(_ ending: QueueState.Ending) throws {
+            guard let (key, run) = runs.sorted(by: { $0.key < $1.key }).randomElement(using: &chance) else { return }
+            runs[key] = nil
+            try take(state.ended(key, run: run, ending))
+        }
+
+        mutating func dropOne() throws {
+            guard let key = dropping.min() else { return }
+            dropping.remove(key)
+            try take(state.dropped(key))
+        }
+
+        mutating func step() throws {
+            let key = "\(Int.random(in: 0..<12, using: &chance))"
+            switch Int.random(in: 0..<20, using: &chance) {
+            case 0..<6:
+                var caller: Int?
+                if Int.random(in: 0..<4, using: &chance) > 0 {
+                    lastCaller += 1
+                    caller = lastCaller
+                    waiting.insert(lastCaller)
+                }
+                let destination = "/\(Int.random(in: 0..<3, using: &chance))"
+                let priority = QueuePriority.allCases.randomElement(using: &chance) ?? .normal
+                let isForced = Int.random(in: 0..<8, using: &chance) == 0
+                try take(
+                    state.add([
+                        .init(key, to: destination, caller: caller, priority: priority, isForced: isForced)
+                    ]))
+            case 6..<8: try endOne(.delivered)
+            case 8..<10: try endOne(.stopped)
+            case 10: try endOne(.failed(isOfDestination: Bool.random(using: &chance)))
+            case 11, 12:
+                if let caller = waiting.sorted().randomElement(using: &chance) { try take(state.leave(caller)) }
+            case 13: try take(state.cancel(key, Bool.random(using: &chance) ? .soft : .hard) ?? [])
+            case 14: try take(state.pause(key) ?? [])
+            case 15: try take(state.resume(key) ?? [])
+            case 16: try take(Bool.random(using: &chance) ? state.pauseAll() : state.resumeAll())
+            case 17: try take(state.setMaximumRunning(Int.random(in: 1...4, using: &chance)))
+            case 18:
+                state.releaseMemory()
+                try take([])
+            default: try dropOne()
+            }
+        }
+    }
+
+    @Test("Whatever happens, in whatever order", arguments: 0..<400)
+    func walk(seed: UInt64) throws {
+        var walk = Walk(
+            state: QueueState(order: seed % 2 == 0 ? .lastInFirstOut : .firstInFirstOut, maximumRunning: 3),
+            chance: Chance(state: seed))
+        if seed % 3 == 0 {
+            for number in 0..<6 {
+                walk.state.restore(
+                    .init("\(number)", to: "/0"), rank: Int64(number), isPaused: number % 3 == 0,
+                    isReady: number % 2 == 0)
+            }
+        }
+        for _ in 0..<300 { try walk.step() }
+        if seed % 5 == 0 {
+            try walk.take(walk.state.close())
+            #expect(walk.waiting.isEmpty, "closing answers everybody")
+            while !walk.runs.isEmpty { try walk.endOne(.stopped) }
+            return
+        }
+        // Everything comes to its end once it may.
+        try walk.take(walk.state.resumeAll())
+        for number in 0..<12 { try walk.take(walk.state.resume("\(number)") ?? []) }
+        while !walk.runs.isEmpty || !walk.dropping.isEmpty {
+            try walk.endOne(.delivered)
+            try walk.dropOne()
+        }
+        #expect(walk.state.isIdle)
+        #expect(walk.waiting.isEmpty, "everybody was answered")
+    }
+}

@@ -1,0 +1,254 @@
+import ResumeDownload
+import Testing
+
+/// The scheduling as a pure value.
+@Suite(.timeLimit(.minutes(1)))
+struct QueueStateTests {
+    typealias Action = QueueState.Action
+
+    private func started(_ actions: [Action]) -> [String] {
+        actions.compactMap { if case .start(let key, _) = $0 { key } else { nil } }
+    }
+
+    private func stopped(_ actions: [Action]) -> [String] {
+        actions.compactMap { if case .stop(let key) = $0 { key } else { nil } }
+    }
+
+    /// Ends the run of an item.
+    private func end(
+        _ key: String, _ state: inout QueueState, _ ending: QueueState.Ending = .delivered
+    ) throws -> [Action] {
+        let run = try #require(state.items[key]?.run)
+        return state.ended(key, run: run.number, ending)
+    }
+
+    /// Ends what runs, one by one, and says what was started in turn.
+    private func drain(_ state: inout QueueState) throws -> [String] {
+        var order: [String] = []
+        while let key = state.running.first { order += started(try end(key, &state)) }
+        return order
+    }
+
+    @Test("Last in, first out; first in, first out; priorities before both", arguments: [true, false])
+    func order(isStack: Bool) throws {
+        var state = QueueState(order: isStack ? .lastInFirstOut : .firstInFirstOut, maximumRunning: 1)
+        #expect(started(state.add([.init("a", to: "/a")])) == ["a"])
+        let additions = ["b", "c", "d"].map { QueueState.Addition($0, to: "/\($0)") }
+        #expect(started(state.add(additions)).isEmpty)
+        _ = state.add([.init("low", to: "/low", priority: .low), .init("high", to: "/high", priority: .veryHigh)])
+        #expect(try drain(&state) == ["high"] + (isStack ? ["d", "c", "b"] : ["b", "c", "d"]) + ["low"])
+        #expect(state.isIdle && state.items.isEmpty)
+    }
+
+    @Test("A batch is taken whole before any of it starts")
+    func batch() {
+        var state = QueueState(maximumRunning: 2)
+        #expect(started(state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })) == ["c", "b"])
+    }
+
+    @Test("In a row a further request keeps its place; it may raise the priority, never lower it")
+    func joining() throws {
+        var state = QueueState(order: .firstInFirstOut, maximumRunning: 1)
+        _ = state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })
+        _ = state.add([.init("c", to: "/c", caller: 1)])
+        #expect(state.waiting == ["b", "c"])
+        _ = state.add([.init("c", to: "/c", caller: 2, priority: .high)])
+        _ = state.add([.init("c", to: "/c", caller: 3, priority: .veryLow)])
+        #expect(state.waiting == ["c", "b"])
+        #expect(state.items["c"]?.priority == .high)
+    }
+
+    @Test("A forced one starts when all others have stopped, and they go on after it in their order")
+    func forced() throws {
+        var state = QueueState(maximumRunning: 3)
+        _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
+        #expect(state.running == ["d", "c", "b"])
+        let actions = state.add([.init("f", to: "/f", isForced: true)])
+        #expect(Set(stopped(actions)) == ["d", "c", "b"])
+        #expect(started(actions).isEmpty)
+        for key in ["d", "c"] { #expect(started(try end(key, &state, .stopped)).isEmpty) }
+        #expect(started(try end("b", &state, .stopped)) == ["f"])
+        #expect(state.waiting == ["d", "c", "b", "a"])
+        #expect(started(state.add([.init("g", to: "/g")])).isEmpty, "nothing beside a forced one")
+        #expect(started(try end("f", &state)) == ["g", "d", "c"])
+    }
+
+    @Test("A forced one that is paused, cancelled or fails holds nobody up", arguments: 0..<4)
+    func forcedEnds(way: Int) throws {
+        var state = QueueState(maximumRunning: 2)
+        _ = state.add([.init("f", to: "/f", caller: 1, isForced: true), .init("a", to: "/a")])
+        #expect(state.running == ["f"])
+        switch way {
+        case 0: _ = state.pause("f")
+        case 1: _ = state.cancel("f", .soft)
+        case 2: _ = state.leave(1)
+        default: break
+        }
+        let actions = try end("f", &state, way == 3 ? .failed(isOfDestination: false) : .stopped)
+        #expect(started(actions).contains("a") || state.running.contains("a"))
+        #expect(state.items["f"]?.isForced != true)
+    }
+
+    @Test("Every caller of each destination is answered at its delivery, one run after the other")
+    func destinations() throws {
+        var state = QueueState(maximumRunning: 2)
+        _ = state.add([.init("a", to: "/1", caller: 1)])
+        #expect(started(state.add([.init("a", to: "/2", caller: 2), .init("a", to: "/1", caller: 3)])).isEmpty)
+        let first = try end("a", &state)
+        #expect(first.contains(.answer([1, 3], .outcome)))
+        #expect(started(first) == ["a"])
+        #expect(try end("a", &state).contains(.answer([2], .outcome)))
+        #expect(state.items.isEmpty)
+    }
+
+    @Test("A failure is everybody's; that of a destination is its own callers'")
+    func failures() throws {
+        var state = QueueState()
+        _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
+        let own = try end("a", &state, .failed(isOfDestination: true))
+        #expect(own.contains(.answer([1], .outcome)))
+        #expect(state.items["a"]?.run?.destination == "/2")
+        _ = state.add([.init("a", to: "/3", caller: 3)])
+        #expect(try end("a", &state, .failed(isOfDestination: false)).contains(.answer([2, 3], .outcome)))
+        #expect(state.items.isEmpty)
+    }
+
+    @Test("What fails while nobody waits for it stays, paused")
+    func failedAlone() throws {
+        var state = QueueState()
+        _ = state.add([.init("a", to: "/a")])
+        _ = try end("a", &state, .failed(isOfDestination: false))
+        #expect(state.items["a"]?.wish == .paused)
+        #expect(state.isIdle)
+        #expect(started(state.resume("a") ?? []) == ["a"])
+    }
+
+    @Test("A caller who leaves is answered at once; the last one gives the download up softly")
+    func leaving() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/a", caller: 1), .init("a", to: "/a", caller: 2)])
+        #expect(state.leave(1) == [.answer([1], .left)])
+        #expect(state.leave(1).isEmpty)
+        #expect(state.isActive("a", run: try #require(state.items["a"]?.run?.number)))
+        #expect(state.leave(2) == [.answer([2], .left), .stop("a")])
+        #expect(state.items["a"]?.wish == .cancelled)
+        // Asked for again before the run has ended: it goes on afterwards.
+        _ = state.add([.init("a", to: "/a", caller: 3)])
+        #expect(started(try end("a", &state, .stopped)) == ["a"])
+        // What somebody added without waiting for it stays wanted.
+        _ = state.add([.init("a", to: "/a")])
+        #expect(state.leave(3) == [.answer([3], .left)])
+        #expect(state.items["a"]?.wish == .waiting)
+    }
+
+    @Test("A destination that nobody wants any more is not delivered to; the others are")
+    func leavingDestination() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
+        #expect(state.leave(1) == [.answer([1], .left), .stop("a")])
+        _ = try end("a", &state, .stopped)
+        #expect(state.items["a"]?.run?.destination == "/2")
+    }
+
+    @Test("Hard cancel drops when the run has ended; who asks meanwhile gets a new download after that")
+    func dropping() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b")])
+        #expect(state.running == ["b"], "the later one")
+        #expect(state.cancel("a", .hard) == [.answer([1], .cancelled), .drop("a")])
+        #expect(state.cancel("b", .hard) == [.stop("b")])
+        #expect(started(state.add([.init("b", to: "/b", caller: 2)])).isEmpty)
+        #expect(try end("b", &state, .stopped) == [.drop("b")])
+        #expect(!state.isIdle)
+        #expect(started(state.dropped("b")) == ["b"])
+        #expect(state.dropped("a").isEmpty)
+        #expect(state.items["a"] == nil)
+        #expect(state.cancel("unknown", .hard) == nil)
+    }
+
+    @Test("Pausing one: its callers wait on, a further request too, a forced one does not")
+    func pausing() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/a", caller: 1)])
+        #expect(state.pause("a") == [.stop("a")])
+        _ = try end("a", &state, .stopped)
+        _ = state.add([.init("a", to: "/a", caller: 2)])
+        #expect(state.running.isEmpty && state.isIdle)
+        #expect(started(state.add([.init("a", to: "/a", caller: 3, isForced: true)])) == ["a"])
+        #expect(try end("a", &state).contains(.answer([1, 2, 3], .outcome)))
+        #expect(state.pause("a") == nil && state.resume("a") == nil)
+    }
+
+    @Test("Pausing all: nothing starts, and what ran goes on first")
+    func pausingAll() throws {
+        var state = QueueState(maximumRunning: 2)
+        _ = state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })
+        #expect(Set(stopped(state.pauseAll())) == ["b", "c"])
+        for key in ["b", "c"] { #expect(try end(key, &state, .stopped).isEmpty) }
+        #expect(started(state.add([.init("d", to: "/d", isForced: true)])).isEmpty)
+        _ = state.cancel("d", .soft)
+        #expect(started(state.resumeAll()) == ["c", "b"])
+    }
+
+    @Test("A lower limit stops what began last; a higher one starts what waits")
+    func limits() throws {
+        var state = QueueState(maximumRunning: 3)
+        _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
+        #expect(Set(stopped(state.setMaximumRunning(1))) == ["b", "c"])
+        for key in ["b", "c"] { #expect(try end(key, &state, .stopped).isEmpty) }
+        #expect(started(state.setMaximumRunning(4)) == ["c", "b", "a"])
+        #expect(state.setMaximumRunning(0).count == 3)
+        #expect(state.maximumRunning == 1)
+    }
+
+    @Test("Memory: what was given up softly is forgotten, also when its run has yet to end")
+    func memory() throws {
+        var state = QueueState(maximumRunning: 2)
+        _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b", caller: 2), .init("c", to: "/c")])
+        for key in ["a", "b"] { _ = state.cancel(key, .soft) }
+        state.releaseMemory()
+        #expect(state.items["a"] == nil)
+        _ = try end("b", &state, .stopped)
+        #expect(Set(state.items.keys) == ["c"])
+    }
+
+    @Test("What an earlier process left waits for requests, in its order; what was paused stays so")
+    func restoring() throws {
+        var state = QueueState(maximumRunning: 2)
+        for (key, rank) in [("old", 1), ("new", 9), ("secret", 5), ("paused", 7)] as [(String, Int64)] {
+            state.restore(
+                .init(key, to: "/\(key)"), rank: rank, isPaused: key == "paused", isReady: key != "secret")
+        }
+        #expect(state.isIdle)
+        #expect(state.resume("secret") == nil, "there is no request for it")
+        #expect(started(state.supply([("old", "/old"), ("new", "/new"), ("paused", "/paused")])) == ["new", "old"])
+        #expect(started(state.add([.init("fresh", to: "/fresh")])).isEmpty)
+        #expect(started(try end("new", &state)) == ["fresh"])
+        #expect(state.items["secret"]?.wish == .restored)
+        #expect(started(state.add([.init("secret", to: "/other", caller: 1)])).isEmpty)
+        #expect(started(try end("old", &state)) == ["secret"])
+        _ = try end("secret", &state)
+        #expect(state.items["secret"]?.wish == .restored, "the old destination still has no request")
+        #expect(state.items["paused"]?.wish == .paused)
+    }
+
+    @Test("Closing answers everybody, stops everything and keeps what is to be done")
+    func closing() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b", caller: 2)])
+        let actions = state.close()
+        #expect(Set(actions) == [.answer([1], .closed), .answer([2], .closed), .stop("b")])
+        #expect(try end("b", &state, .stopped).isEmpty)
+        #expect(Set(state.items.keys) == ["a", "b"])
+        #expect(state.items.values.allSatisfy { $0.wish == .waiting })
+    }
+
+    @Test("Many: a thousand come and go in order")
+    func many() throws {
+        var state = QueueState(maximumRunning: 4)
+        let keys = (0..<1000).map { "\($0)" }
+        var order = started(state.add(keys.map { .init($0, to: "/\($0)") }))
+        order += try drain(&state)
+        #expect(order == keys.reversed())
+    }
+}

@@ -1,0 +1,42 @@
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// `queue-runner STORE FOLDER ORIGIN COUNT RUNNING`: downloads `ORIGIN/0` and so on with a queue until all are there.
+///
+/// With what an earlier process left it goes on; with 0 for the count it has nothing else to do.
+@main
+struct QueueRunner {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 6, let count = Int(arguments[4]), let running = Int(arguments[5]) else { exit(64) }
+        let store = try await DownloadStore.open(at: arguments[1])
+        let transport = AsyncHTTPTransport(.init(threads: 1))
+        let queue = try await DownloadQueue.open(
+            Downloader(store: store, transport: transport),
+            configuration: .init(maximumRunning: running) { key, result in
+                if case .failure(let error) = result { print("failed \(key): \(error)") }
+            })
+        try await queue.resumeRestored()
+        try await queue.add(
+            try (0..<count).map { number in
+                DownloadRequest(try DownloadURL("\(arguments[3])/\(number)"), to: "\(arguments[2])/\(number)")
+            })
+        await queue.waitUntilIdle()
+        let left = await queue.report()
+        print("left \(left.items.count)")
+        await queue.close()
+        await store.close()
+        try await transport.shutdown()
+        exit(left.items.isEmpty ? 0 : 1)
+    }
+}
