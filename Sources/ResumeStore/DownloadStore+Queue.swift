@@ -90,9 +90,17 @@ extension DownloadStore {
         }
     }
 
-    /// What a queue has still to deliver, what runs first coming first.
+    /// What a queue has still to deliver, what runs first coming first, each with what is held of it.
     package func queued(in queue: QueueLease) async throws -> [QueuedRequest] {
-        try await read { connection in try connection.queued(in: queue.id) }
+        try await read { connection in
+            try connection.queued(in: queue.id).map { request in
+                var request = request
+                let entry = try connection.entry(key: request.key)
+                request.receivedBytes = entry?.receivedBytes ?? 0
+                request.totalBytes = entry?.totalBytes
+                return request
+            }
+        }
     }
 
     /// Adds and changes requests of a queue and takes others away, all or none.

@@ -4,6 +4,7 @@ internal import ResumeSQLite
 /// What can be read of a damaged database, and what of that can be proved.
 extension Rebuild {
     typealias Saved = (entry: Entry, blocks: [Block])
+    typealias SavedQueue = (name: String, requests: [QueuedRequest])
 
     /// The database; nil where it is too damaged to be opened, or gone.
     ///
@@ -35,8 +36,8 @@ extension Rebuild {
     }
 
     /// What can be read: rows from the first one on until one cannot be read, then from the last one backwards.
-    func salvage() throws -> (entries: [Saved], events: [Event]) {
-        guard let connection = try opened() else { return ([], []) }
+    func salvage() throws -> (entries: [Saved], events: [Event], queues: [SavedQueue]) {
+        guard let connection = try opened() else { return ([], [], []) }
         var entries: [Int64: Saved] = [:]
         let walks: [(sql: String, start: Int64)] = [
             ("SELECT id FROM download WHERE id > ? ORDER BY id LIMIT 1", 0),
@@ -54,7 +55,11 @@ extension Rebuild {
             }
         }
         let events = try readable { try connection.events(key: nil) } ?? []
-        return (entries.values.sorted { $0.entry.id < $1.entry.id }, events)
+        let queues = try readable { try connection.queues() } ?? []
+        let queued = try queues.map { queue in
+            SavedQueue(name: queue.name, requests: try readable { try connection.queued(in: queue.id) } ?? [])
+        }
+        return (entries.values.sorted { $0.entry.id < $1.entry.id }, events, queued)
     }
 
     /// The entry with no bytes but those whose checksums are right; nil where none are.

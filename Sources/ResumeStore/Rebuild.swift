@@ -73,7 +73,7 @@ struct Rebuild {
             let salvaged = try salvage()
             let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks, &report) }, &report)
             do {
-                try makeDatabase(kept, salvaged.events)
+                try makeDatabase(kept, salvaged.events, salvaged.queues)
             } catch {
                 _ = try? folder.root.remove(StoreFolder.rebuiltName)
                 throw error
@@ -108,13 +108,21 @@ struct Rebuild {
     }
 
     /// A new database beside the old one, on disk before it takes its place.
-    private func makeDatabase(_ entries: [Saved], _ events: [Event]) throws {
+    private func makeDatabase(_ entries: [Saved], _ events: [Event], _ queues: [SavedQueue]) throws {
         for suffix in ["", "-journal"] { try folder.root.remove(StoreFolder.rebuiltName + suffix) }
         _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
         let connection = try Connection.open(path: "\(folder.path)/\(StoreFolder.rebuiltName)")
         try Schema.create(connection)
         try connection.transaction(.immediate, durability: .power) {
             for event in events { try connection.record(event) }
+            for queue in queues {
+                let id = try connection.queue(named: queue.name)
+                for var request in queue.requests {
+                    // Its number is given anew.
+                    request.id = nil
+                    _ = try connection.setQueued(request, in: id)
+                }
+            }
             for saved in entries {
                 try connection.insert(saved.entry, saved.blocks)
                 try connection.record(

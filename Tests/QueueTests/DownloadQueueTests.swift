@@ -16,11 +16,17 @@ struct DownloadQueueTests {
             bench.origin["a"] = .stalled(after: Self.half)
             let first = try await bench.ask("a", to: "1")
             try await bench.received("a", Self.half)
-            let tasks = [try await bench.ask("a", to: "2"), try await bench.ask("a", to: "3")]
+            let told = Told()
+            let tasks = [
+                try await bench.ask("a", to: "2") { told.note($0) }, try await bench.ask("a", to: "3"),
+            ]
             bench.origin.release()
             await bench.queue.pause(bench.key("a"))
             await bench.queue.resume(bench.key("a"))
             for task in [first] + tasks { _ = try await task.value }
+            let ends = told.all.compactMap { if case .finished(let result) = $0 { result.path } else { nil } }
+            #expect(ends == [bench.folder["2"]], "progress of the download, and the end of the own file")
+            #expect(told.all.contains { if case .resumed = $0 { true } else { false } })
             for file in ["1", "2", "3"] { #expect(try bench.isWhole("a", as: file)) }
             #expect(bench.requests(for: "a").map { $0.byteRange?.first } == [nil, Self.half - 4096])
             let entries = try await bench.store.entries()

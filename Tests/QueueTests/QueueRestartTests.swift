@@ -256,4 +256,27 @@ struct QueueRestartTests {
             #expect(checks.allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
         }
     }
+
+    @Test("A damaged database that is made anew keeps what can be read of the queue")
+    func rebuilt() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add([try bench.request("a"), try bench.request("b")])
+            await bench.queue.close()
+            await bench.store.close()
+            // What the schema lacks is damage.
+            try await Shell.run("sqlite3", bench.folder["store/store.sqlite"], "DROP TABLE event")
+            let report = try await DownloadStore.rebuild(at: bench.folder["store"])
+            #expect(!report.wasWhole)
+            let store = try await DownloadStore.open(at: bench.folder["store"])
+            let queue = try await DownloadQueue.open(
+                Downloader(store: store, transport: bench.transport), configuration: .init(maximumRunning: 1))
+            try await queue.resumeRestored()
+            await queue.waitUntilIdle()
+            #expect(try bench.isWhole("a") && bench.isWhole("b"))
+            #expect(bench.asked == ["b", "a"])
+            await queue.close()
+            await store.close()
+        }
+    }
 }

@@ -27,6 +27,13 @@ struct ReadmeTests {
         #expect(try Self.text("README.md").contains("```swift\n\(example)```"))
     }
 
+    @Test("What the README says of queues is what is compiled here")
+    func sameQueue() throws {
+        let example = try Self.text("Tests/ReadmeExample/Queue.swift").components(separatedBy: "    // README\n")[1]
+        let lines = example.split(separator: "\n").map { String($0.dropFirst(4)) + "\n" }
+        #expect(try Self.text("README.md").contains("```swift\n\(lines.joined())```"))
+    }
+
     @Test("The README's example does what it says")
     func works() async throws {
         try await TemporaryFolder.with { folder in

@@ -40,16 +40,21 @@ extension DownloadQueue {
         live[key]?.url = request.url.redacted
         live[key]?.requests[addition.destination] = request
         live[key]?.failure = nil
-        restored.removeAll { $0.key == key && $0.destination == addition.destination }
     }
 
-    /// The rows that an item should have, by destination.
-    func rows(of key: String) -> [String: QueuedRequest] {
-        guard let item = state.items[key], let live = live[key] else { return [:] }
+    /// Takes those off the list of what an earlier process left that there are requests for now.
+    func strike(_ additions: [QueueState.Addition]) {
+        guard !restored.isEmpty else { return }
+        let places = Set(additions.map(\.place))
+        restored.removeAll { places.contains(QueueState.Addition($0.key, to: $0.destination).place) }
+    }
+
+    /// The rows that an item should have, one for each destination.
+    func rows(of key: String) -> [QueuedRequest] {
+        guard let item = state.items[key], let live = live[key] else { return [] }
         let isPaused = item.wish == .paused
         let isRunning = item.run.map { !$0.isStopping } ?? false
-        var rows: [String: QueuedRequest] = [:]
-        for delivery in item.deliveries {
+        return item.deliveries.map { delivery in
             var row = QueuedRequest(
                 id: live.rows[delivery.destination]?.id, key: key, url: live.url, destination: delivery.destination,
                 state: isPaused ? .paused : isRunning ? .running : .waiting,
@@ -60,9 +65,8 @@ extension DownloadQueue {
                 if isRunning { request.restarts = false }
                 row.terms = QueuedTerms.text(for: request)
             }
-            rows[delivery.destination] = row
+            return row
         }
-        return rows
     }
 }
 

@@ -46,7 +46,7 @@ extension DownloadQueue {
     public func resumeRestored(
         _ supply: @Sendable (RestoredDownload) async throws -> DownloadRequest? = { $0.request }
     ) async throws -> Int {
-        var supplied: [(request: DownloadRequest, key: String, destination: String)] = []
+        var supplied: [(request: DownloadRequest, addition: QueueState.Addition)] = []
         for download in restored {
             guard let request = try await supply(download) else { continue }
             guard request.storeKey == download.key,
@@ -55,14 +55,15 @@ extension DownloadQueue {
                 throw QueueError(
                     .conflict, "The request for a download of an earlier process must have its key and destination.")
             }
-            supplied.append((request, download.key, download.destination))
+            supplied.append((request, QueueState.Addition(download.key, to: download.destination)))
         }
         guard !state.isClosed else { throw QueueError.closed }
-        // Others may have asked for some of them meanwhile.
-        let known = Set(restored.map { "\($0.key)\n\($0.destination)" })
-        supplied.removeAll { !known.contains("\($0.key)\n\($0.destination)") }
-        for (request, key, destination) in supplied { take(request, for: .init(key, to: destination)) }
-        step { $0.supply(supplied.map { ($0.key, $0.destination) }) }
+        // Others may have asked for some of them meanwhile, or cancelled them.
+        let left = Set(restored.map { QueueState.Addition($0.key, to: $0.destination).place })
+        supplied.removeAll { !left.contains($0.addition.place) }
+        for (request, addition) in supplied { take(request, for: addition) }
+        strike(supplied.map(\.addition))
+        step { $0.supply(supplied.map { ($0.addition.key, $0.addition.destination) }) }
         return supplied.count
     }
 }

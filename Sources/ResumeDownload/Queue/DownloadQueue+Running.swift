@@ -80,16 +80,17 @@ extension DownloadQueue {
         unrecorded = []
         var requests: [QueuedRequest] = []
         for key in keys {
-            let wanted = rows(of: key)
-            for (destination, row) in live[key]?.rows ?? [:] where wanted[destination] == nil {
+            let rows = rows(of: key)
+            let wanted = Set(rows.map(\.destination))
+            for (destination, row) in live[key]?.rows ?? [:] where !wanted.contains(destination) {
                 if let id = row.id { removals.insert(id) }
                 live[key]?.rows[destination] = nil
             }
-            for destination in live[key]?.requests.keys ?? [:].keys where wanted[destination] == nil {
+            for destination in live[key]?.requests.keys ?? [:].keys where !wanted.contains(destination) {
                 live[key]?.requests[destination] = nil
             }
             if wanted.count < 2 { live[key]?.sign = nil }
-            requests += wanted.values.filter { $0 != live[key]?.rows[$0.destination] }
+            requests += rows.filter { $0 != live[key]?.rows[$0.destination] }
             if state.items[key] == nil { live[key] = nil }
         }
         guard !requests.isEmpty || !removals.isEmpty else { return nil }

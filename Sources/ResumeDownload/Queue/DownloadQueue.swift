@@ -187,6 +187,7 @@ public actor DownloadQueue {
             additions.append(addition)
         }
         for (request, addition) in zip(requests, additions) { take(request, for: addition) }
+        strike(additions)
         step { $0.add(additions) }
         try await recorded()
     }
@@ -211,6 +212,7 @@ public actor DownloadQueue {
         waiters[caller] = Waiter(key: addition.key, continuation: continuation)
         take(request, for: addition)
         live[addition.key]?.listeners.add(caller, to: addition.destination, onEvent)
+        strike([addition])
         step { $0.add([addition]) }
         // Who comes while it runs already: what is delivered must stay for him.
         if live[addition.key]?.task != nil { Task { await announceWaiting(for: addition.key) } }

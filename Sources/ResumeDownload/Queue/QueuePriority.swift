@@ -18,6 +18,8 @@ public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
 /// Which of two downloads with the same priority runs first.
 public enum QueueOrder: String, Sendable, Hashable {
     /// The one that was asked for last: it is what is looked at now.
+    ///
+    /// What was asked for first waits as long as newer requests come, unless its priority is raised; a report shows it.
     case lastInFirstOut = "last-in-first-out"
     /// The one that was asked for first.
     case firstInFirstOut = "first-in-first-out"

@@ -9,6 +9,9 @@ extension QueueState {
         package var priority = QueuePriority.normal
         package var isForced = false
 
+        /// Which delivery it is for.
+        var place: [String] { [key, destination] }
+
         package init(
             _ key: Key, to destination: String, caller: Caller? = nil, priority: QueuePriority = .normal,
             isForced: Bool = false

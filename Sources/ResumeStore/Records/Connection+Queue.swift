@@ -8,11 +8,18 @@ extension Connection {
         return try integer("SELECT id FROM queue WHERE name = ?", .text(name)) ?? 0
     }
 
-    /// The requests of a queue, those first that run first, each with what is held of it.
+    /// The queues by number.
+    borrowing func queues() throws -> [(id: Int64, name: String)] {
+        try rows("SELECT id, name FROM queue ORDER BY id") { row in
+            row.integer(0).flatMap { id in row.text(1).map { (id, $0) } }
+        }.compactMap { $0 }
+    }
+
+    /// The requests of a queue, those first that run first.
     ///
     /// A row that cannot be read is left out, not a failure of all.
     borrowing func queued(in queue: Int64) throws -> [QueuedRequest] {
-        let rows = try rows(
+        try rows(
             """
             SELECT id, key, url, destination, state, priority, forced, position, terms FROM queued WHERE queue = ?
             ORDER BY priority DESC, position DESC, id
@@ -26,14 +33,7 @@ extension Connection {
                 id: id, key: key, url: url, destination: destination, state: state, priority: priority,
                 isForced: row.integer(6) == 1, position: min(max(position, -Self.largest), Self.largest),
                 terms: row.text(8))
-        }
-        return try rows.compactMap { request in
-            guard var request else { return nil }
-            let entry = try entry(key: request.key)
-            request.receivedBytes = entry?.receivedBytes ?? 0
-            request.totalBytes = entry?.totalBytes
-            return request
-        }
+        }.compactMap { $0 }
     }
 
     /// Adds a request, or changes the one that is there.
