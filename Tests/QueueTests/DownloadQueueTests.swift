@@ -1,3 +1,4 @@
+import Dispatch
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -86,6 +87,32 @@ struct DownloadQueueTests {
             #expect(bench.requests(for: "a").map { $0.byteRange != nil } == [false, true])
             let entries = try await bench.store.entries()
             #expect(entries.isEmpty)
+        }
+    }
+
+    @Test("Nothing is left in the store for a destination whose caller left before its turn")
+    func nothingLeft() async throws {
+        try await QueueBench.with { bench in
+            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+            // Progress is told on the transfer's own thread, which the delivery waits for.
+            let first = try await bench.ask("a", to: "1") { event in
+                if case .progress = event, !reached.isSet {
+                    reached.set()
+                    gate.wait()
+                }
+            }
+            try await bench.eventually("it has begun") { reached.isSet }
+            let second = try await bench.ask("a", to: "2")
+            // Time for the store to know that somebody waits; without it the test proves less.
+            try await Task.sleep(for: .milliseconds(200))
+            second.cancel()
+            #expect(await failure(of: second) is CancellationError)
+            try await bench.queue.add([])
+            gate.signal()
+            _ = try await first.value
+            let entries = try await bench.store.entries()
+            #expect(entries.isEmpty)
+            #expect(!Files.exists(bench.folder["2"]))
         }
     }
 

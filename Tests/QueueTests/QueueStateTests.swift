@@ -190,6 +190,16 @@ struct QueueStateTests {
         #expect(started(state.resumeAll()) == ["c", "b"])
     }
 
+    @Test("What was begun and had to stop goes on before what was asked for later and has not begun")
+    func begunFirst() throws {
+        var state = QueueState(maximumRunning: 1)
+        for key in ["a", "b", "c"] { _ = state.add([.init(key, to: "/\(key)")]) }
+        _ = state.pauseAll()
+        _ = try end("a", &state, .stopped)
+        #expect(started(state.resumeAll()) == ["a"])
+        #expect(state.waiting == ["c", "b"])
+    }
+
     @Test("A lower limit stops what began last; a higher one starts what waits")
     func limits() throws {
         var state = QueueState(maximumRunning: 3)
