@@ -54,10 +54,7 @@ let package = Package(
     ],
     traits: [
         .default(enabledTraits: ["AsyncHTTP", "CommandLine", "Engine"]),
-        .trait(
-            name: "Engine",
-            description: "ResumeDownload, which needs swift-crypto, swift-log, swift-metrics and swift-distributed-tracing."
-        ),
+        .trait(name: "Engine", description: "ResumeDownload; it needs swift-crypto, swift-log, metrics and tracing."),
         .trait(
             name: "AsyncHTTP", description: "ResumeAsyncHTTP, which needs async-http-client and swift-nio.",
             enabledTraits: ["Engine"]),

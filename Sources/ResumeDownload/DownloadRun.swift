@@ -221,7 +221,7 @@ struct DownloadRun {
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             return .ended(progressed: false, failure: .contentDigestMismatch)
         }
-        _ = try await transfer.endBody(outcome.ending)
+        _ = try await transfer.endBody(outcome.ending, isDelivered: true)
         if outcome.failure is CancellationError { throw CancellationError() }
         let progressed = await transfer.partial.length > start
         return .ended(

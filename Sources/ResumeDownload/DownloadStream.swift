@@ -4,7 +4,7 @@ internal import ResumeStore
 /// The bytes of a download while it runs: those that are held, then those that come; and random access to what is held.
 ///
 /// ```swift
-/// for try await piece in downloader.stream(DownloadRequest(url, to: "film.mp4")) { decoder.feed(piece) }
+/// for try await piece in downloader.stream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
 /// ```
 ///
 /// The download does what ``Downloader/download(_:onEvent:)`` does, at its own speed, and delivers to its destination.

@@ -8,11 +8,12 @@ internal import Synchronization
 /// ```swift
 /// let task = downloader.task(DownloadRequest(url, to: "image.iso"))
 /// task.resume()
-/// …
-/// let resumeData = await task.cancelProducingResumeData()     // keep it, in this program or the next one
-/// let again = downloader.task(resuming: resumeData, to: "image.iso")
-/// again.resume()
-/// print(try await again.value.reusedBytes)
+/// let resumeData = await task.cancelProducingResumeData()  // keep it, in this program or the next one
+/// if let resumeData {
+///     let again = downloader.task(resuming: resumeData, to: "image.iso")
+///     again.resume()
+///     print(try await again.value.reusedBytes)
+/// }
 /// ```
 ///
 /// While it is suspended it has neither a connection nor the lease: others may work on the same download, and the

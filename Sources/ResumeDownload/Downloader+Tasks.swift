@@ -52,7 +52,3 @@ extension Downloader {
         DownloadStream(request, downloader: self, onEvent: onEvent)
     }
 }
-
-extension DownloadRequest {
-    /// What names it in the store.
-}

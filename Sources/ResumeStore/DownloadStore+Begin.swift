@@ -70,9 +70,13 @@ extension DownloadStore {
     /// What names a download in the store.
     ///
     /// A URL has no fragment here, so that no other download has this key.
+    static func key(_ key: String, _ selection: RangeSelection?) -> String {
+        selection.map { "\(key)#\($0)" } ?? key
+    }
+
+    /// The same for a URL, unless its caller names it.
     package static func key(of url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
-        let key = key ?? url.redacted
-        return selection.map { "\(key)#\($0)" } ?? key
+        self.key(key ?? url.redacted, selection)
     }
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.

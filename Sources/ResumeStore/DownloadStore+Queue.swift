@@ -121,7 +121,9 @@ extension DownloadStore {
     ) async throws -> WaitingSign {
         let name = Self.key(of: url, named: key, selection: selection)
         let id = try await write { connection in
-            try connection.claim(key: name, url: url.redacted, selection: selection, now: WallClock.milliseconds)
+            try connection.claim(
+                key: name, url: url.redacted, selection: selection, destination: nil, now: WallClock.milliseconds
+            ).id
         }
         do {
             return try WaitingSign(id, in: folder)

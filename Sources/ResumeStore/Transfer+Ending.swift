@@ -11,13 +11,25 @@ extension Transfer {
     /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
+        try await endBody(ending, isDelivered: false)
+    }
+
+    /// Does what ``endBody(_:)`` does.
+    ///
+    /// - Parameters:
+    ///   - ending: How it ended.
+    ///   - isDelivered: Whether the whole is delivered next: then one that is so short that the death of the process
+    ///     may cost it is not recorded before.
+    /// - Returns: Whether every byte is there now.
+    /// - Throws: ``StoreError``
+    package func endBody(_ ending: BodyEnding, isDelivered: Bool) async throws -> Bool {
         try requireOpen()
         main.recorder.holdBack(from: nil)
         if let length = main.writer.end()?.completeLength(after: ending), entry.representation?.completeLength == nil {
             try await learnLength(length)
         }
-        if isBrief {
-            // What follows is its delivery, with which its row goes.
+        if isDelivered, isBrief {
+            // Its row goes with its delivery.
             try main.recordIfDue()
         } else {
             try checkpoint()

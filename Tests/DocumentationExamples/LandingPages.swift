@@ -39,3 +39,64 @@ func storeComment(_ url: DownloadURL, _ request: inout HTTPRequest) async throws
     request.headerFields = plan.fields  // of your HTTP client's request: Range and If-Range, where they help
     // END
 }
+
+func streamComment(
+    _ downloader: Downloader, _ url: DownloadURL, feed: ([UInt8]) -> Void
+) async throws {
+    // SNIPPET
+    for try await piece in downloader.stream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
+    // END
+}
+
+func taskComment(_ downloader: Downloader, _ url: DownloadURL) async throws {
+    // SNIPPET
+    let task = downloader.task(DownloadRequest(url, to: "image.iso"))
+    task.resume()
+    let resumeData = await task.cancelProducingResumeData()  // keep it, in this program or the next one
+    if let resumeData {
+        let again = downloader.task(resuming: resumeData, to: "image.iso")
+        again.resume()
+        print(try await again.value.reusedBytes)
+    }
+    // END
+}
+
+func meterComment(_ task: DownloadTask, update: (Int64, Int64, Int64?) -> Void) async {
+    // SNIPPET
+    var meter = ProgressMeter()
+    for await event in task.events {
+        if let step = meter.step(for: event) { update(step.bytes, step.receivedBytes, step.expectedBytes) }
+    }
+    // END
+}
+
+func queueComment(_ downloader: Downloader, _ url: DownloadURL) async throws -> DownloadResult {
+    // SNIPPET
+    let queue = try await DownloadQueue.open(downloader)
+    let result = try await queue.download(DownloadRequest(url, to: "image.jpg"))
+    // END
+    return result
+}
+
+typealias Answer = (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>)
+
+func fetchComment(
+    _ store: DownloadStore, _ url: DownloadURL, _ original: HTTPRequest, send: (HTTPRequest) async throws -> Answer
+) async throws -> [UInt8] {
+    var request = original
+    // SNIPPET
+    let image = try await store.fetch(url) { fields in
+        request.headerFields = fields  // Range and If-Range, where they help
+        return try await send(request)  // your client's: the head as soon as it is there, and the parts of the body
+    }
+    // END
+    return image
+}
+
+func memoryComment(_ url: DownloadURL, get: (HTTPFields) async throws -> Answer) async throws -> [UInt8] {
+    // SNIPPET
+    let store = MemoryStore()
+    let image = try await store.fetch(url) { fields in try await get(fields) }
+    // END
+    return image
+}

@@ -11,7 +11,7 @@ import Testing
 /// A transport reads no faster than its reader.
 ///
 /// In a module of its own: on Linux a reader that is busy holds up every URLSession of the process.
-@Suite(.timeLimit(.minutes(4)), .serialized)
+@Suite(.timeLimit(.minutes(10)), .serialized)
 struct BackPressureTests {
     enum Kind: CaseIterable { case asyncHTTP, urlSession }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a fetch does with answers, and with clients of all kinds.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchTests {
     static let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
 

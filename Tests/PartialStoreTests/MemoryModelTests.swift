@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The store on disk is the model of the one in memory: the same calls, the same plans, verdicts, errors and bytes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MemoryModelTests {
     /// Random numbers that are the same each time.
     struct Random: RandomNumberGenerator {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The bounds of the store in memory, who goes first, and who never does.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MemoryStoreTests {
     static func url(_ name: String) throws -> DownloadURL { try DownloadURL("http://127.0.0.1/\(name)") }
 

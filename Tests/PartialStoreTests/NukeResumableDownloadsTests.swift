@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// "Resumable Downloads" (kean.blog), step by step, in memory as Nuke has it and on disk.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct NukeResumableDownloadsTests {
     static let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
     static let changed = Resource(Content(length: 60_000, seed: 2), etag: "\"v2\"")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A partial moves from memory to disk, whole or not at all.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PromotionTests {
     static let url = "http://127.0.0.1/file.bin"
     static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 /// The queue over a real origin: who gets what, and what is refused.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadQueueTests {
-    private static let half: Int64 = 200_000
+    private static let half: Int64 = 600_000
 
     @Test("Two destinations of one resource: each has its file, and the origin is asked once")
     func destinations() async throws {

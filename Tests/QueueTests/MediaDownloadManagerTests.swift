@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 /// The article "Not all downloads are born equal" (a media download manager), step by step, over a real origin.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MediaDownloadManagerTests {
-    private static let half: Int64 = 200_000
+    private static let half: Int64 = 600_000
 
     @Test("The waiting stack: the newest request downloads first when a space opens up")
     func lastInFirstOut() async throws {
@@ -87,7 +87,7 @@ struct MediaDownloadManagerTests {
             #expect(bench.requests(for: "a").map { $0.byteRange?.first != nil } == [false, true])
             for told in told {
                 #expect(told.all.last == .finished(results[0]))
-                #expect(told.all.contains(.progress(receivedBytes: 400_000, totalBytes: 400_000)))
+                #expect(told.all.contains(.progress(receivedBytes: 1_200_000, totalBytes: 1_200_000)))
             }
         }
     }

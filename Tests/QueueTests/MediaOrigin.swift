@@ -12,7 +12,7 @@ final class MediaOrigin: Sendable {
         case missing
     }
 
-    static let length: Int64 = 400_000
+    static let length: Int64 = 1_200_000
 
     private let modes = Mutex<[String: Mode]>([:])
 

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The process dies by SIGKILL between the steps of a delivery; the next queue asks for nothing that is there.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct QueueCrashTests {
     /// Runs a body with a queue on a store of its own and an origin.
     private static func withQueue(

@@ -8,9 +8,9 @@ import TestSupport
 import Testing
 
 /// What a queue leaves behind, and how the next one goes on with it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct QueueRestartTests {
-    private static let half: Int64 = 200_000
+    private static let half: Int64 = 600_000
 
     /// The rows of `queued`, as another program reads them.
     private func rows(_ bench: QueueBench) throws -> [String] {

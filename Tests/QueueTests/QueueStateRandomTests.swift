@@ -2,7 +2,7 @@ import ResumeDownload
 import Testing
 
 /// Random walks through the state machine, with what must hold after each step.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct QueueStateRandomTests {
     /// Numbers that look random and are the same each time.
     struct Chance: RandomNumberGenerator {

@@ -2,7 +2,7 @@ import ResumeDownload
 import Testing
 
 /// The scheduling as a pure value.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct QueueStateTests {
     typealias Action = QueueState.Action
 

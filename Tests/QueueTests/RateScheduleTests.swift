@@ -1,7 +1,7 @@
 import ResumeDownload
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RateScheduleTests {
     private let start = ContinuousClock.now
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The article about clients of one's own does what it says.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddingExampleTests {
     /// A client as the article wants it.
     private struct TransportClient: Client {

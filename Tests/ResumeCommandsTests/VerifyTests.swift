@@ -92,8 +92,11 @@ struct VerifyTests {
                 let outcome = await home.run(get + ["--json"])
                 #expect(outcome.status == .success)
                 #expect(try outcome.json.last?["reusedBytes"]?.integer == kept)
-                #expect(server.requests.count == 3)
-                #expect(server.bodyBytesSent - sent == 6_000_000 - kept + 3 * 4096)
+                // One for the gap, compared at both ends, and one for the rest; or one where nothing was held behind it,
+                // for what had come and was not read when the connection was cut is lost.
+                let count = server.requests.count - 1
+                #expect(count == 1 || count == 2)
+                #expect(server.bodyBytesSent - sent == 6_000_000 - kept + (count == 2 ? 3 : 1) * 4096)
                 #expect(content.matches(try home.bytes("out.bin")))
             })
     }

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Apple's article "Pausing and Resuming Downloads", step by step, with this package's means.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ApplePausingAndResumingTests {
     private static let held: Int64 = 60_000
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Alibaba Cloud's article on resumable download from its object store, step by step, with this package's means.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ObjectStoreDownloadTests {
     private static let held: Int64 = 60_000
 

@@ -14,7 +14,7 @@ import Testing
 import Tracing
 
 /// What a program that embeds the engine is told by its log, its metrics and its traces.
-@Suite(.timeLimit(.minutes(2)), .eachTransport)
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ObservabilityTests {
     @Test("The log has each step with its level and its reason, and the key with each")
     func log() async throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Resume data as bytes, which may come from anywhere.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumeDataTests {
     private static let text = """
         {"entityTag":"\\"a\\"","key":"k","ranges":"bytes=0-9","received":3,"total":10,\

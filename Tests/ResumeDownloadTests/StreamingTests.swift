@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Reading a download while it runs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StreamingTests {
     private static let film = Resource(Content(length: 3_000_000, seed: 7), etag: "\"film\"")
     private static let other = Resource(Content(length: 3_000_000, seed: 8), etag: "\"other\"")

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What URLSession would do by itself, and must not.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: TransportKind.tested.contains(.urlSession)))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: TransportKind.tested.contains(.urlSession)))
 struct URLSessionTests {
     private static func withOrigin(
         _ handler: @escaping Origin.Handler, _ body: (Origin) async throws -> Void

@@ -2,7 +2,7 @@ import ResumeHTTP
 import Testing
 
 /// Which ranges are fetched over which connections: pure decisions, and thousands of random downloads.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SegmentPlanTests {
     private static let mebibyte: Int64 = 1 << 20
 

@@ -3,7 +3,7 @@ import ResumeHTTP
 import Testing
 
 /// The answer to the request for a segment: used only where it is exactly what was asked for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SegmentVerdictTests {
     private static let stored = Representation(fields: headerFields(["ETag: \"a\"", "Content-Length: 250000"]))
     private static let policy = ResumePolicy()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Several streams into one blob: rows, borders, deaths at each step, and going on with another number of them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SegmentTests {
     static let server = HonestServer(sampleBytes(8_000_000))
     static let url = "http://127.0.0.1/file.bin"

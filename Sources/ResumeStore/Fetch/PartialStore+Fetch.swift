@@ -10,10 +10,8 @@ extension PartialStore {
     ///
     /// ```swift
     /// let image = try await store.fetch(url) { fields in
-    ///     var request = URLRequest(url: address)
-    ///     for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name.rawName) }
-    ///     …                                           // the client's own way to send it
-    ///     return (head, parts)                        // as soon as the head is there
+    ///     request.headerFields = fields  // Range and If-Range, where they help
+    ///     return try await send(request)  // your client's: the head as soon as it is there, and the parts of the body
     /// }
     /// ```
     ///

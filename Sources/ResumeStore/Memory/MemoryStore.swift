@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let store = MemoryStore()
-/// let image = try await store.fetch(url) { fields in try await client.get(url, fields) }
+/// let image = try await store.fetch(url) { fields in try await get(fields) }
 /// ```
 public final class MemoryStore: PartialStore {
     /// The bounds.
