@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build release test examples tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -8,6 +8,7 @@ RELEASE = --configuration release $(if $(filter Linux,$(shell uname)),$(STATIC))
 help:
 	@echo "make build    build everything"
 	@echo "make test     set up what the tests need, then run them all"
+	@echo "make examples build the programs of Examples, and run them against their tests"
 	@echo "make demo     show the main job: download, kill, list, resume, compare"
 	@echo "make bench    measure against curl, wget and aria2c (speed, memory, a store of 100,000 entries)"
 	@echo "make lint     check the format"
@@ -39,12 +40,19 @@ release: setup
 
 test: setup-test
 	$(SWIFT) build --build-tests
+	Scripts/build-examples.sh
 	Scripts/test-modules.sh
 
-# Programs with a library preloaded do not go together with a sanitizer's own; nor does what counts memory. One test
-# after the other: side by side they would run out of their time limits.
+examples: setup-test
+	$(SWIFT) build --build-tests
+	Scripts/build-examples.sh
+	$(SWIFT) test --skip-build --filter '^ExampleTests\.'
+
+# Programs with a library preloaded do not go together with a sanitizer's own; nor does what counts memory; the examples
+# are built without one. One test after the other: side by side they would run out of their time limits.
 ONE_BY_ONE = --no-parallel
-SANITIZED = SKIP="CrashSweepTests CrowdTests FaultInjectionTests LinkageTests MemoryTests" Scripts/test-modules.sh
+SANITIZED = SKIP="CrashSweepTests CrowdTests ExampleTests FaultInjectionTests LinkageTests MemoryTests" \
+	Scripts/test-modules.sh
 
 tsan: setup-test
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
@@ -56,10 +64,10 @@ asan: setup-test
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) $(ONE_BY_ONE) --sanitize=address --scratch-path .build/asan
 
 lint:
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples
 
 format:
-	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz
+	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples
 
 # From the debug build, which is made where it is missing.
 docs: setup

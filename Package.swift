@@ -246,6 +246,10 @@ let package = Package(
                 "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", arguments, httpTypes,
             ],
             swiftSettings: testSettings),
+        // Of the programs in Examples, which are packages of their own: Scripts/build-examples.sh builds them.
+        .testTarget(
+            name: "ExampleTests", dependencies: ["OriginServer", "TestSupport", crypto], exclude: ["object_store.py"],
+            swiftSettings: testSettings),
         .executableTarget(
             name: "store-benchmark", dependencies: ["ResumeHTTP", "ResumeSQLite", "ResumeStore"],
             path: "Benchmarks/StoreBenchmark", swiftSettings: settings),

@@ -1,0 +1,28 @@
+import ResumeDownload
+
+/// Tells how one file gets on: a line for each tenth of it, and whatever is out of the ordinary.
+struct Progress {
+    private let name: String
+    private var tenths: Int64 = 0
+
+    init(of name: String) {
+        self.name = name
+    }
+
+    mutating func tell(_ event: DownloadEvent) {
+        switch event {
+        case .progress(let received, let total?) where total > 0:
+            let tenths = Int64(Double(received) / Double(total) * 10)
+            if tenths > self.tenths { say("\(tenths * 10) %") }
+            self.tenths = tenths
+        case .resumed(let offset, _): say("goes on at \(offset)")
+        case .restarted(let reason, _): say("starts over: \(reason)")
+        case .damaged(let reason): say("fetches some of it again: \(reason)")
+        case .retrying(let reason, let seconds): say("\(reason) Next try in \(seconds) s.")
+        case .waiting: say("somebody else is fetching it")
+        case .started, .progress, .finished: break
+        }
+    }
+
+    private func say(_ text: String) { ModelFetcher.say("\(name): \(text)") }
+}

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "PresignedObjects",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        // In a package of your own: .package(url: "…", from: "…")
+        .package(name: "resume-store", path: "../.."),
+        .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "PresignedObjects",
+            dependencies: [
+                .product(name: "ResumeAsyncHTTP", package: "resume-store"),
+                .product(name: "ResumeDownload", package: "resume-store"),
+                .product(name: "ResumeHTTP", package: "resume-store"),
+                .product(name: "ResumeStore", package: "resume-store"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ])
+    ]
+)

@@ -1,0 +1,69 @@
+import Foundation
+import OriginServer
+import TestSupport
+
+/// A program of `Examples`, built by `Scripts/build-examples.sh` and run as its readers run it.
+enum Example: String {
+    case imageLoader = "ImageLoader"
+    case mediaManager = "MediaManager"
+    case modelFetcher = "ModelFetcher"
+    case presignedObjects = "PresignedObjects"
+
+    /// The folder of the repository.
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().appendingPathComponent("../..").standardizedFileURL.path
+
+    /// Where the script leaves it.
+    private var path: String { "\(Self.root)/.build/examples/\(rawValue)" }
+
+    /// Runs it to its end.
+    func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Shell.Outcome {
+        try await Shell.outcome(try builtPath, arguments, environment: Self.direct(environment))
+    }
+
+    /// Starts it, its output and errors going to a file, its input coming from another one.
+    func start(
+        _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null", output: String
+    ) throws -> ChildProcess {
+        // The shell becomes the program, so that a signal goes to that.
+        try Shell.start(
+            "sh", ["-c", "input=$1; shift; exec \"$@\" <\"$input\"", "sh", input, try builtPath] + arguments,
+            environment: Self.direct(environment), output: output)
+    }
+
+    private var builtPath: String {
+        get throws {
+            guard Files.exists(path) else {
+                throw Shell.Failure(description: "\(rawValue) is not built: Scripts/build-examples.sh does that.")
+            }
+            return path
+        }
+    }
+
+    /// Loopback by itself, whatever proxies the machine has.
+    private static func direct(_ environment: [String: String]) -> [String: String] {
+        environment.merging(["no_proxy": "127.0.0.1"]) { given, _ in given }
+    }
+}
+
+/// Waits for something to happen; the time limit of the suite is what ends it else.
+func wait(until isTrue: () async throws -> Bool) async throws {
+    while try await !isTrue() { try await Task.sleep(for: .milliseconds(20)) }
+}
+
+extension Response {
+    /// A file that goes on slowly after so many bytes: whoever downloads it tells of them, and is not done.
+    static func slow(_ resource: Resource, for request: OriginRequest, after count: Int64) -> Response {
+        var response = Response.file(resource, for: request, cutAfter: count, stall: true)
+        // In place of the stall.
+        response.steps.removeLast()
+        let rest = count..<resource.content.length
+        response.steps.append(.trickle(resource.content, rest, bytesPerStep: 500, milliseconds: 50))
+        return response
+    }
+}
+
+/// What a program has said so far.
+func text(_ path: String) throws -> String {
+    Files.exists(path) ? String(decoding: try Files.bytes(path), as: UTF8.self) : ""
+}
