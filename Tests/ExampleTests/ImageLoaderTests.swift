@@ -1,0 +1,83 @@
+import OriginServer
+import TestSupport
+import Testing
+
+/// The image loader with a client of its own, against an origin that does not end what it sends first.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct ImageLoaderTests {
+    private static let content = Content(length: 2_000_000, seed: 1)
+    private static let large = Content(length: 6_000_000, seed: 2)
+
+    /// What is asked for without a range, first, stops in the middle.
+    private static func stalling(_ request: OriginRequest) -> Response {
+        let content = request.path == "/large" ? large : content
+        let isFirst = request.byteRange == nil && request.path == "/image"
+        return .file(
+            Resource(content, etag: "\"v1\""), for: request, cutAfter: isFirst ? 1_000_000 : nil, stall: isFirst)
+    }
+
+    @Test("Left too early and looked at again by two views: one request for the rest, from memory")
+    func memory() async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: Self.stalling) { server in
+                let url = "\(server.baseURL)/image"
+                let outcome = try await Example.imageLoader.run(
+                    [folder["store"], "glance", url, "600000", "show", url, folder["image"]])
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                #expect(Self.content.matches(try Files.bytes(folder["image"])))
+                let offsets = server.requests.map { $0.byteRange?.first }
+                #expect(offsets.count == 2 && offsets[0] == nil, "\(offsets)")
+                #expect(offsets.last.flatMap { $0 } ?? 0 >= 500_000, "\(offsets)")
+            }
+        }
+    }
+
+    @Test("Moved to disk in the background: the next run goes on with it")
+    func promotion() async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: Self.stalling) { server in
+                let url = "\(server.baseURL)/image"
+                let first = try await Example.imageLoader.run(
+                    [folder["store"], "glance", url, "600000", "background"])
+                #expect(
+                    first.status == 0 && !first.output.contains("to disk: 0 bytes"), "\(first.output)\(first.errors)")
+                let second = try await Example.imageLoader.run([folder["store"], "show", url, folder["image"]])
+                #expect(second.status == 0, "\(second.errors)")
+                #expect(Self.content.matches(try Files.bytes(folder["image"])))
+                #expect(server.requests.map { $0.byteRange != nil } == [false, true])
+            }
+        }
+    }
+
+    @Test("Dropped for want of memory: the image is asked for anew, and is right")
+    func warning() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            let isFirst = request.number == 1
+            return .file(
+                Resource(Self.content, etag: "\"v1\""), for: request, cutAfter: isFirst ? 1_000_000 : nil,
+                stall: isFirst)
+        }
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: handler) { server in
+                let url = "\(server.baseURL)/image"
+                let outcome = try await Example.imageLoader.run(
+                    [folder["store"], "glance", url, "600000", "warning", "show", url, folder["image"]])
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                #expect(Self.content.matches(try Files.bytes(folder["image"])))
+                #expect(server.requests.map { $0.byteRange != nil } == [false, false])
+            }
+        }
+    }
+
+    @Test("Too large for memory: it comes by way of the disk, and nothing is left there")
+    func large() async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: Self.stalling) { server in
+                let outcome = try await Example.imageLoader.run(
+                    [folder["store"], "show", "\(server.baseURL)/large", folder["image"]])
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                #expect(Self.large.matches(try Files.bytes(folder["image"])))
+            }
+        }
+    }
+}
