@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "MediaManager",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        // In a package of your own: .package(url: "…", from: "…")
+        .package(name: "resume-store", path: "../..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "MediaManager",
+            dependencies: [
+                .product(name: "ResumeAsyncHTTP", package: "resume-store"),
+                .product(name: "ResumeDownload", package: "resume-store"),
+                .product(name: "ResumeHTTP", package: "resume-store"),
+                .product(name: "ResumeStore", package: "resume-store"),
+            ])
+    ]
+)

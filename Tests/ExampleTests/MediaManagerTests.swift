@@ -1,0 +1,180 @@
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// The media manager's session: a user at its standard input, an origin that is slow with what is asked for first.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct MediaManagerTests {
+    private static let length: Int64 = 2_000_000
+
+    private static func content(_ name: String) -> Content {
+        Content(length: length, seed: UInt64(name.utf8.first ?? 0))
+    }
+
+    /// Each file named in capitals is slow after its half, unless its rest is asked for; one named "film" begins late.
+    private static func answer(_ request: OriginRequest) -> Response {
+        let name = String(request.path.dropFirst())
+        let resource = Resource(content(name), etag: "\"\(name)\"")
+        let isSlow = name == name.uppercased() && request.byteRange == nil
+        if isSlow { return .slow(resource, for: request, after: length / 2) }
+        return .file(resource, for: request, pausingFor: name == "film" ? 1000 : 0)
+    }
+
+    @Test("The newest first; what is tapped pauses the rest, is fetched once, and the rest goes on from where it was")
+    func forced() async throws {
+        try await Session.with(Self.answer) { session in
+            try session.say("show a B C")
+            try await session.reports { $0.share(of: "C") >= 50 && $0.share(of: "B") >= 50 }
+            try session.say("open film film")
+            try await session.sees("opened: \(session.path("film"))\nopened: \(session.path("film"))\n")
+            try await session.finish()
+            for name in ["a", "B", "C", "film"] {
+                #expect(Self.content(name).matches(try session.file(name)), "\(name)")
+            }
+            #expect(session.requests(for: "film").count == 1, "asked for twice, fetched once")
+            #expect(session.asked.prefix(3).sorted() == ["B", "C", "film"] && session.asked.last == "a")
+            for name in ["B", "C"] {
+                let starts = session.requests(for: name).map { $0.byteRange?.first ?? 0 }
+                #expect(starts.count == 2 && starts[1] > Self.length / 4, "\(name): \(starts)")
+            }
+        }
+    }
+
+    @Test("Left and seen again: it goes on from where it was")
+    func revival() async throws {
+        try await Session.with(Self.answer) { session in
+            try session.say("show A")
+            try await session.reports { $0.share(of: "A") >= 50 }
+            try session.say("leave A")
+            try await session.reports { $0.share(of: "A") >= 50 && $0.line(of: "A").contains("canceled") }
+            try session.say("show A")
+            try await session.finish()
+            #expect(Self.content("A").matches(try session.file("A")))
+            let starts = session.requests(for: "A").map { $0.byteRange?.first ?? 0 }
+            #expect(starts.count == 2 && starts[1] > Self.length / 4, "\(starts)")
+        }
+    }
+
+    @Test("Killed and started again: what was to be done is done, without being asked for")
+    func killed() async throws {
+        try await Session.with(Self.answer) { session in
+            try session.say("show a B C")
+            try await session.reports { $0.share(of: "C") >= 50 && $0.share(of: "B") >= 50 }
+            try await session.kill()
+            try session.start()
+            try await session.finish()
+            for name in ["a", "B", "C"] { #expect(Self.content(name).matches(try session.file(name))) }
+            for name in ["B", "C"] {
+                let starts = session.requests(for: name).map { $0.byteRange?.first ?? 0 }
+                #expect(starts.count == 2 && starts[1] > 0, "\(name): \(starts)")
+            }
+            #expect(session.requests(for: "a").count == 1)
+        }
+    }
+}
+
+/// The program with a pipe to its standard input.
+private final class Session {
+    private let folder: TemporaryFolder
+    private let server: OriginServer
+    private var process: ChildProcess?
+    /// Both ends are open here, so that neither opening nor writing waits for the program.
+    private var pipe: FileHandle?
+
+    static func with(
+        _ handler: @escaping @Sendable (OriginRequest) -> Response, _ body: (Session) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(sendBufferSize: 65_536, handler: handler) { server in
+                let session = Session(folder: folder, server: server)
+                try await Shell.run("mkdir", folder["media"])
+                try await Shell.run("mkfifo", folder["input"])
+                try session.start()
+                do {
+                    try await body(session)
+                } catch {
+                    try await session.kill()
+                    throw error
+                }
+                try await session.kill()
+            }
+        }
+    }
+
+    private init(folder: TemporaryFolder, server: OriginServer) {
+        self.folder = folder
+        self.server = server
+    }
+
+    /// Starts the program; what it said before is kept.
+    func start() throws {
+        let pipe = try #require(FileHandle(forUpdatingAtPath: folder["input"]))
+        // Else the program had the other end as well, and never saw an end of its input.
+        _ = fcntl(pipe.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        self.pipe = pipe
+        process = try Example.mediaManager.start(
+            [folder["media"], server.baseURL], input: folder["input"], output: folder["output"])
+    }
+
+    func say(_ line: String) throws {
+        try #require(pipe).write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// Waits until the program has said something.
+    func sees(_ text: String) async throws {
+        try await wait { try self.output.contains(text) }
+    }
+
+    /// Asks for reports until one of them is as it should be.
+    func reports(_ isRight: (Report) -> Bool) async throws {
+        try await wait {
+            try say("report")
+            try await Task.sleep(for: .milliseconds(50))
+            return isRight(
+                Report(text: try output.components(separatedBy: "-       Download Report       -").last ?? ""))
+        }
+    }
+
+    /// Ends the input, and waits for the program to do the rest.
+    func finish() async throws {
+        // Not before the program has opened its end, which it has when it speaks.
+        try await reports { $0.text.contains("Items:") }
+        try pipe?.close()
+        let ending = await process?.wait()
+        let said = try output
+        #expect(ending == .exited(0), "\(said)")
+    }
+
+    func kill() async throws {
+        process?.send(SIGKILL)
+        await process?.wait()
+    }
+
+    func path(_ name: String) -> String { folder["media/\(name)"] }
+
+    func file(_ name: String) throws -> [UInt8] { try Files.bytes(path(name)) }
+
+    func requests(for name: String) -> [OriginRequest] { server.requests.filter { $0.path == "/\(name)" } }
+
+    /// The names that were asked for, in order.
+    var asked: [String] { server.requests.map { String($0.path.dropFirst()) } }
+
+    private var output: String { get throws { try text(folder["output"]) } }
+}
+
+/// What the program said last of what it does.
+private struct Report {
+    var text: String
+
+    /// The line of a file.
+    func line(of name: String) -> Substring {
+        text.split(separator: "\n").first { $0.contains("/\(name) (") } ?? ""
+    }
+
+    /// How much of a file is there, in percent.
+    func share(of name: String) -> Double {
+        let share = line(of: name).split(separator: "(").dropFirst().first?.prefix { $0 != "%" }
+        return share.flatMap { Double($0) } ?? 0
+    }
+}
