@@ -13,6 +13,9 @@ enum Example: String {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../..").standardizedFileURL.path
 
+    /// Whether the script has built them.
+    static var areBuilt: Bool { Files.exists("\(root)/.build/examples") }
+
     /// Where the script leaves it.
     private var path: String { "\(Self.root)/.build/examples/\(rawValue)" }
 

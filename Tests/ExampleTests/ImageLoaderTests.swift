@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// The image loader with a client of its own, against an origin that does not end what it sends first.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(
+    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct ImageLoaderTests {
     private static let content = Content(length: 2_000_000, seed: 1)
     private static let large = Content(length: 6_000_000, seed: 2)

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// The media manager's session: a user at its standard input, an origin that is slow with what is asked for first.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(
+    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct MediaManagerTests {
     private static let length: Int64 = 2_000_000
 

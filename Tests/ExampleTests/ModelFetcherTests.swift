@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// The model fetcher against an origin, killed in the middle.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(
+    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct ModelFetcherTests {
     private static let models = ["small": 100_000, "medium": 3_000_000, "large": 8_000_000]
 

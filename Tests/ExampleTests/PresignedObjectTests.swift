@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Presigned URLs that end, against moto's S3 with signatures and times that are verified.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(
+    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct PresignedObjectTests {
     private static let bytes = sampleBytes(6 << 20)
     private static let cut = 4 << 20
