@@ -75,11 +75,18 @@ struct VerifyTests {
         let content = Content(length: 6_000_000, seed: 3)
         let resource = Resource(content, etag: "\"v1\"")
         try await OriginServer.withServer(
-            handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 5_000_000 : nil) },
+            handler: { request in
+                // Slow enough for a program without optimisation to have read all when it is cut.
+                let isFirst = request.number == 1
+                return .file(
+                    resource, for: request, cutAfter: isFirst ? 5_000_000 : nil,
+                    bytesPerSecond: isFirst ? 5_000_000 : nil)
+            },
             { server in
                 let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
                 #expect(await home.run(get).status == .tryAgain)
                 var bytes = try home.bytes(try blob())
+                try #require(bytes.count > 3_500_000)
                 bytes[3_500_000] ^= 1
                 try home.write(bytes, to: try blob())
                 let finding = try await home.run("verify", "--json").object
