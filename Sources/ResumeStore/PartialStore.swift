@@ -3,7 +3,7 @@ public import ResumeHTTP
 
 /// A store of partial downloads, wherever it keeps them: on disk (``DownloadStore``) or in memory (``MemoryStore``).
 ///
-/// ``fetch(_:key:policy:limit:retries:sending:)`` does a whole download with the HTTP client of the caller;
+/// ``fetch(_:key:selection:policy:limit:retries:sending:)`` does a whole download with the HTTP client of the caller;
 /// ``begin(_:key:selection:policy:waits:)`` is the door for who makes each request himself.
 public protocol PartialStore: Sendable {
     /// One download of this store under its lease.
