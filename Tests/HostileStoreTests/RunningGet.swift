@@ -15,8 +15,6 @@ enum RunningGet {
         }
         try await OriginServer.withServer(handler: handler) { server in
             let variables = ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"]
-            // What the test and its origin have open is not the program's.
-            for descriptor in Int32(3)..<1024 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
             let process = try Shell.start(
                 Resumectl.path, ["get", url(server), "--output", folder["out"]] + options,
                 environment: variables.merging(environment(server)) { $1 }, output: folder["said"])
