@@ -73,6 +73,8 @@ public struct DownloadRequest: Sendable {
     public var stallTimeout: Double = 30
     /// The timeout as a number that a clock can take.
     var boundedStallTimeout: Double { stallTimeout.isFinite ? min(max(stallTimeout, 0.1), 86_400) : 86_400 }
+    /// The connections as a number that makes sense.
+    var boundedConnections: Int { min(max(connections, 1), Self.mostConnections) }
     /// How many bytes must come in each ``stallTimeout``.
     public var stallBytes: Int64 = 1024
     /// The highest rate, in bytes a second; nil for no limit.

@@ -10,7 +10,7 @@ extension DownloadRun {
     /// - Returns: What to do next.
     /// - Throws: What ends the download.
     mutating func finish(_ outcome: SegmentedBody.Outcome, before: Int64) async throws -> Step {
-        fetched += outcome.bytes
+        count(outcome.bytes)
         connections = outcome.connections
         budget = outcome.budget
         let held = await transfer.receivedBytes
@@ -21,7 +21,7 @@ extension DownloadRun {
         }
         switch outcome.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
-            return .discard(Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message))
+            return .discard(.heldBytesDiffer(error))
         case let error?: throw error
         case nil: break
         }

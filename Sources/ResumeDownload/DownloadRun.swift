@@ -38,7 +38,7 @@ struct DownloadRun {
         self.metrics = metrics
         self.onEvent = onEvent
         budget = RetryBudget(request.limits)
-        connections = min(max(request.connections, 1), DownloadRequest.mostConnections)
+        connections = request.boundedConnections
         if let rate = request.rateLimit { self.request.rateLimiters.append(RateLimiter(bytesPerSecond: rate)) }
     }
 
@@ -80,7 +80,7 @@ struct DownloadRun {
     private mutating func turn() async throws {
         let plan = await transfer.plan(avoidsRange: avoidsRange)
         switch try await exchange(plan) {
-        case .renewed: connections = min(max(request.connections, 1), DownloadRequest.mostConnections)
+        case .renewed: connections = request.boundedConnections
         case .ended(let progressed, let failure):
             if progressed {
                 rangeFailures = 0
@@ -184,31 +184,24 @@ struct DownloadRun {
             digest = RunningDigest(algorithm, of: await transfer.heldBytes)
         }
         let contentDigest = HTTPDigest(contentDigestIn: response.head.headerFields)
-        let pump = BodyPump(
-            body: response.body, request: request, digest: digest,
-            contentDigest: contentDigest)
-        let progress = Task { [self] in await tellProgress(of: transfer) }
+        let pump = BodyPump(body: response.body, request: request, digest: digest, contentDigest: contentDigest)
+        let transfer = transfer
         // A part that is found to be wrong at its end is given up alone: that is for a single stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
             let before = await transfer.receivedBytes
             let body = SegmentedBody(run: self, terms: terms)
-            let outcome = await body.run(with: pump)
-            progress.cancel()
-            await progress.value
-            return try await finish(outcome, before: before)
+            return try await finish(await tellingProgress { await body.run(with: pump) }, before: before)
         }
-        let outcome = await pump.run(into: transfer.main, isCloseDelimited: response.isCloseDelimited)
-        progress.cancel()
-        // Nothing is told after the end.
-        await progress.value
-        fetched += outcome.bytes
-        metrics.fetched(outcome.bytes)
+        let outcome = await tellingProgress {
+            await pump.run(into: transfer.main, isCloseDelimited: response.isCloseDelimited)
+        }
+        count(outcome.bytes)
         if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
             isLengthVerified = false
         }
         switch outcome.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
-            return .discard(Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message))
+            return .discard(.heldBytesDiffer(error))
         case let error as StoreError where error.code != .surplusBytes:
             throw error
         case let error as DownloadError:
@@ -226,6 +219,12 @@ struct DownloadRun {
         let progressed = await transfer.partial.length > start
         return .ended(
             progressed: progressed, failure: outcome.failure.map(Reason.ended) ?? (progressed ? nil : .endedEarly))
+    }
+
+    /// Counts what came over the network.
+    mutating func count(_ bytes: Int64) {
+        fetched += bytes
+        metrics.fetched(bytes)
     }
 
     private mutating func countRestart(_ reason: Reason) throws {

@@ -106,17 +106,7 @@ public struct Downloader: Sendable {
     /// - Parameter request: What, to where, how.
     /// - Returns: The events, in order.
     public func events(_ request: DownloadRequest) -> AsyncThrowingStream<DownloadEvent, any Error> {
-        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
-            let task = Task {
-                do {
-                    _ = try await download(request) { continuation.yield($0) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
+        AsyncThrowingStream(of: { onEvent in _ = try await download(request, onEvent: onEvent) })
     }
 
     private func begin(
@@ -143,6 +133,24 @@ public struct Downloader: Sendable {
         let held = await transfer.receivedBytes
         try? await transfer.close()
         try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
+    }
+}
+
+extension AsyncThrowingStream where Element == DownloadEvent, Failure == any Error {
+    /// The events of a download, which is cancelled where nobody reads on.
+    init(of download: @escaping @Sendable (_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) async throws -> Void)
+    {
+        self.init(bufferingPolicy: .bufferingNewest(64)) { continuation in
+            let task = Task {
+                do {
+                    try await download { continuation.yield($0) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
     }
 }
 
@@ -179,6 +187,10 @@ extension Reason {
 
     static func transport(_ error: TransportError) -> Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
+    }
+
+    static func heldBytesDiffer(_ error: StoreError) -> Reason {
+        Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
     }
 
     /// Why a body ended before its end.

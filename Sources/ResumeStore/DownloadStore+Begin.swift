@@ -74,6 +74,14 @@ extension DownloadStore {
         selection.map { "\(key)#\($0)" } ?? key
     }
 
+    /// The key as the caller gave it.
+    ///
+    /// - Returns: nil where the key is not one of this selection.
+    package static func callersKey(_ key: String, _ selection: RangeSelection?) -> String? {
+        let suffix = self.key("", selection)
+        return key.hasSuffix(suffix) ? String(key.dropLast(suffix.count)) : nil
+    }
+
     /// The same for a URL, unless its caller names it.
     package static func key(of url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
         self.key(key ?? url.redacted, selection)

@@ -10,8 +10,9 @@ extension ResumeData {
         }
         // Coded bytes are dropped by whoever asks for the file itself.
         guard held.representation?.contentCoding == nil || policy.storesCoded else { return nil }
+        let key = DownloadStore.callersKey(entry.key, entry.selection) ?? entry.key
         self.init(
-            url: entry.url, key: DownloadStore.callersKey(of: entry), selection: entry.selection,
+            url: entry.url, key: key, selection: entry.selection,
             validator: held.representation?.validator, receivedBytes: receivedBytes, totalBytes: held.totalLength)
     }
 
@@ -61,12 +62,6 @@ extension DownloadStore {
         return entry.flatMap {
             ResumeData(of: $0, held: $0.held, receivedBytes: $0.receivedBytes, policy: policy)
         }
-    }
-
-    /// The key as it was given to ``begin(_:key:selection:policy:waits:)``.
-    fileprivate static func callersKey(of entry: Entry) -> String {
-        let suffix = key("", entry.selection)
-        return entry.key.hasSuffix(suffix) ? String(entry.key.dropLast(suffix.count)) : entry.key
     }
 }
 

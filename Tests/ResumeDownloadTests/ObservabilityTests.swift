@@ -88,6 +88,20 @@ struct ObservabilityTests {
         }
     }
 
+    @Test("Bytes that come over several connections are counted as well")
+    func severalConnections() async throws {
+        let file = Resource(Content(length: 6_000_000, seed: 1), etag: "\"v1\"")
+        try await Origin.with({ .file(file, for: $0, bytesPerSecond: 3_000_000) }) { origin in
+            let watch = Watch()
+            try await watch.watching {
+                let isDelivered = try await watch.get(origin) { $0.connections = 3 }
+                #expect(isDelivered)
+                #expect(origin.server.requests.count >= 3)
+                #expect(watch.total("resume_store_bytes_fetched") >= 6_000_000)
+            }
+        }
+    }
+
     @Test("Evictions are counted and logged by reason, also where a download makes room for itself")
     func evictions() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in

@@ -154,17 +154,9 @@ public actor DownloadQueue {
     public nonisolated func events(
         _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false
     ) -> AsyncThrowingStream<DownloadEvent, any Error> {
-        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
-            let task = Task {
-                do {
-                    _ = try await download(request, priority: priority, isForced: isForced) { continuation.yield($0) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
+        AsyncThrowingStream(of: { onEvent in
+            _ = try await self.download(request, priority: priority, isForced: isForced, onEvent: onEvent)
+        })
     }
 
     /// Takes downloads that nobody waits for, all of them before one is started; returns when they are recorded.

@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 internal import ResumeHTTP
+internal import ResumeStore
 
 /// What a request asks for beside its URL and destination, as it is kept for the next process.
 ///
@@ -17,6 +18,7 @@ struct QueuedTerms: Codable {
     private var acceptEncoding: String
     private var restarts: Bool
     private var waits: Bool
+    private var connections: Int
     private var overlap: Int64
     private var retries: Int
     private var firstDelay: Double
@@ -41,6 +43,7 @@ struct QueuedTerms: Codable {
         acceptEncoding = request.acceptEncoding
         restarts = request.restarts
         waits = request.waits
+        connections = request.connections
         overlap = request.overlap
         retries = request.limits.retries
         firstDelay = request.limits.firstDelay
@@ -72,12 +75,11 @@ struct QueuedTerms: Codable {
     private func request(url: DownloadURL, key: String, destination: String) -> DownloadRequest? {
         var request = DownloadRequest(url, to: destination)
         if let selection {
-            guard let parsed = RangeSelection(selection), key.hasSuffix("#\(parsed)") else { return nil }
+            guard let parsed = RangeSelection(selection) else { return nil }
             request.selection = parsed
-            request.key = String(key.dropLast("#\(parsed)".count))
-        } else {
-            request.key = key
         }
+        request.key = DownloadStore.callersKey(key, request.selection)
+        guard request.key != nil else { return nil }
         guard let condition = ResumePolicy.Condition(rawValue: condition) else { return nil }
         request.condition = condition
         if let digest {
@@ -90,6 +92,7 @@ struct QueuedTerms: Codable {
         request.acceptEncoding = acceptEncoding
         request.restarts = restarts
         request.waits = waits
+        request.connections = connections
         request.overlap = overlap
         request.limits = .init(
             retries: retries, firstDelay: firstDelay, longestDelay: longestDelay, restarts: restartLimit)

@@ -1,0 +1,58 @@
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import TestSupport
+import Testing
+
+/// What a later process knows of what was asked for.
+@Suite(.timeLimit(.minutes(5)))
+struct QueuedTermsTests {
+    /// What a queue does not keep: a request that has it is supplied by the program again; or it is the queue's own.
+    static let left: Set<String> = [
+        "fields", "secretFields", "headURL", "renewal", "permits", "rateLimiters", "queuedRow",
+        // What the store holds is known in the later process by the store itself.
+        "resumeData",
+    ]
+
+    /// The properties by their names.
+    static func properties(_ request: DownloadRequest) -> [String: String] {
+        let children = Mirror(reflecting: request).children.map { ($0.label ?? "", String(reflecting: $0.value)) }
+        return Dictionary(uniqueKeysWithValues: children).filter { !left.contains($0.key) }
+    }
+
+    @Test("Everything that a request asks for reaches the later process")
+    func everything() async throws {
+        try await QueueBench.with { bench in
+            var request = try bench.request("a")
+            let plain = request
+            request.url = try DownloadURL("\(bench.server.baseURL)/other")
+            request.destination = bench.folder["elsewhere"]
+            request.key = "my own"
+            request.digest = HTTPDigest(.sha256, bytes: Array(repeating: 7, count: 32))
+            request.selection = try RangeSelection(parsing: "bytes=100-199")
+            request.condition = .ifMatch
+            request.allowsUnvalidated = true
+            request.acceptEncoding = "gzip"
+            request.connections = 3
+            request.restarts = true
+            request.waits = false
+            request.overlap = 17
+            request.limits = .init(retries: 2, firstDelay: 0.3, longestDelay: 4, restarts: 5)
+            request.stallTimeout = 6
+            request.stallBytes = 7
+            request.rateLimit = 8
+            request.maximumLength = 9
+            let wanted = Self.properties(request)
+            // A new property stands here, too, or on the list of what is left out.
+            for (name, value) in Self.properties(plain) { #expect(wanted[name] != value, "\(name)") }
+
+            await bench.queue.pauseAll()
+            try await bench.queue.add([request])
+            await bench.queue.close()
+            let queue = try await DownloadQueue.open(bench.downloader)
+            let restored = try #require(await queue.restored.first?.request)
+            #expect(Self.properties(restored) == wanted)
+            await queue.close()
+        }
+    }
+}
