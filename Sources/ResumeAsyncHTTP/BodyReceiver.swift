@@ -18,8 +18,8 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         var headWaiter: CheckedContinuation<HTTPResponseHead, any Error>?
         /// What came while nobody read.
         var parts: CircularBuffer<ByteBuffer> = []
-        /// Bytes in `parts`.
-        var count: Int { parts.reduce(0) { $0 + $1.readableBytes } }
+        /// Bytes in `parts`, of which there may be as many as bytes.
+        var count = 0
         var reader: Reader?
         var waiter: CheckedContinuation<Bool, any Error>?
         /// Whether the reader is in a call, so that it must not be told of anything else yet.
@@ -112,6 +112,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         state.withLock { state in
             guard state.end == nil, buffer.readableBytes > 0 else { return }
             state.parts.append(buffer)
+            state.count += buffer.readableBytes
         }
         drain()
         return state.withLock { state in
@@ -132,7 +133,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
 
     private func end(with error: (any Error)?, drops: Bool = false) {
         let (isFirst, headWaiter) = state.withLock { state in
-            if drops { state.parts = [] }
+            if drops { (state.parts, state.count) = ([], 0) }
             let isFirst = state.end == nil
             // What is dropped has not come to its end, even if that is known already.
             let isWhole = if case .some(nil) = state.end { true } else { false }
@@ -184,6 +185,7 @@ extension BodyReceiver.State {
         if end != nil, let pressure = pressure.take() { return .relieve(pressure) }
         guard let reader else { return .nothing }
         if let part = parts.popFirst() {
+            count -= part.readableBytes
             isReading = true
             return .hand(part, to: reader)
         }

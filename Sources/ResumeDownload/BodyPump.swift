@@ -18,14 +18,13 @@ struct BodyPump {
         var bytes: Int64
         /// Why it ended before its end; nil where it did not.
         var failure: (any Error)?
-        /// False where it came to its end, and is not what its `Content-Digest` says.
-        var hasContentDigest = true
+        /// False where all that was wanted came, and is not what its `Content-Digest` says; true where there is none.
+        var matchesContentDigest = true
     }
 
     /// Reads to the end.
     func run(into segment: Segment, isCloseDelimited: Bool = false) async -> Outcome {
-        let flow = BodyFlow(
-            into: segment, request: request, digest: digest, contentDigest: contentDigest)
+        let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest)
         let watch = Task { [body] in await flow.monitor.watch(body) }
         let outcome = await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         watch.cancel()
@@ -48,13 +47,15 @@ struct BodyPump {
             let ending: Transfer.BodyEnding = !isAtEnd ? .cut : isCloseDelimited ? .closeDelimited : .whole
             return Outcome(
                 ending: ending, bytes: flow.received, failure: nil,
-                hasContentDigest: !isAtEnd || flow.hasContentDigest)
+                matchesContentDigest: !isAtEnd || flow.matchesContentDigest)
         } catch {
             body.cancel(with: error)
-            return Outcome(ending: .cut, bytes: flow.received, failure: error)
+            // What is wanted may have come all the same, and counts then.
+            return Outcome(
+                ending: .cut, bytes: flow.received, failure: error,
+                matchesContentDigest: segment.held < segment.end || flow.matchesContentDigest)
         }
     }
-
 }
 
 /// What happens to each part of a body on the thread where it came.
@@ -70,8 +71,7 @@ private final class BodyFlow: Sendable {
     private let pace: RatePace
 
     init(
-        into segment: Segment, request: DownloadRequest, digest: RunningDigest?,
-        contentDigest: HTTPDigest?
+        into segment: Segment, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?
     ) {
         self.digest = digest
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
@@ -109,9 +109,9 @@ private final class BodyFlow: Sendable {
     }
 
     /// Whether what came is what was announced.
-    var hasContentDigest: Bool {
+    var matchesContentDigest: Bool {
         guard let contentDigest else { return true }
-        return hash.withLock { $0?.digest(contentDigest.algorithm) } == contentDigest
+        return hash.withLock { $0?.digest } == contentDigest
     }
 
     /// Waits until as many bytes may have come as came.

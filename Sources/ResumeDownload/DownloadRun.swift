@@ -132,6 +132,7 @@ struct DownloadRun {
             try checkLength(of: response)
             verdict = try await transfer.receive(response.head, to: plan)
             try checkLength(of: verdict, total: await transfer.partial.totalLength)
+            if let reason = verdict.reasonToBegin { try await begun(because: reason, after: before) }
         } catch {
             response.body.cancel(with: CancellationError())
             throw error
@@ -143,11 +144,7 @@ struct DownloadRun {
             let total = await transfer.partial.totalLength ?? continuation.representation.completeLength
             onEvent(.resumed(offset: continuation.offset, totalBytes: total))
             return try await readBody(of: response, from: before.length)
-        case .startOver(_, let reason):
-            try await begun(because: reason, after: before)
-            return try await readBody(of: response, from: 0)
-        case .startRange(let continuation):
-            try await begun(because: continuation.reason, after: before)
+        case .startOver, .startRange:
             return try await readBody(of: response, from: 0)
         case .complete:
             return .ended(progressed: true, failure: nil)
@@ -208,7 +205,7 @@ struct DownloadRun {
             throw error
         default: break
         }
-        if !outcome.hasContentDigest {
+        if !outcome.matchesContentDigest {
             // The part is of no use; what was held before it stays.
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
@@ -218,7 +215,7 @@ struct DownloadRun {
         if outcome.failure is CancellationError { throw CancellationError() }
         let progressed = await transfer.partial.length > start
         return .ended(
-            progressed: progressed, failure: outcome.failure.map(Reason.ended) ?? (progressed ? nil : .endedEarly))
+            progressed: progressed, failure: outcome.failure.map(Reason.init(for:)) ?? (progressed ? nil : .endedEarly))
     }
 
     /// Counts what came over the network.
@@ -241,5 +238,16 @@ struct DownloadRun {
         }
         onEvent(.retrying(reason: reason, afterSeconds: seconds))
         try await Task.sleep(for: .seconds(seconds))
+    }
+}
+
+extension Verdict {
+    /// Why the body goes into a new blob; nil where it does not.
+    fileprivate var reasonToBegin: Reason? {
+        switch self {
+        case .startOver(_, let reason): reason
+        case .startRange(let continuation): continuation.reason
+        default: nil
+        }
     }
 }

@@ -71,13 +71,19 @@ extension SegmentedBody {
         mutating func take(_ report: Report, in group: inout TaskGroup<Report>) async {
             switch report {
             case .tick:
+                // Without a pause from then on.
+                guard !isStopping, !Task.isCancelled else { return }
                 group.addTask { await SegmentedBody.tick() }
             case .ended(let id, let ended):
                 outcome.bytes += ended.bytes
                 guard let stream = running.removeValue(forKey: id) else { return }
                 if id == 0 { outcome.first = ended.ending }
+                let (start, held, end) = (stream.start, stream.segment.held, stream.segment.end)
                 if let error = ended.failure {
-                    bodyFailed(with: error, progressed: stream.segment.held > stream.start, as: id, in: &group)
+                    bodyFailed(with: error, progressed: held > start, as: id, in: &group)
+                } else if held == start, held < end {
+                    // An answer without a body, which the next one may be as well.
+                    failed(because: .endedEarly, progressed: false, in: &group)
                 } else {
                     outcome.interruption = nil
                 }
@@ -100,7 +106,7 @@ extension SegmentedBody {
                 if let error = error as? TransportError, error.isTransient, error.code != .notConnected {
                     failed(because: .transport(error), progressed: false, in: &group)
                 } else {
-                    await refused(because: .ended(error))
+                    await refused(because: Reason(for: error))
                 }
                 return
             }
@@ -110,13 +116,12 @@ extension SegmentedBody {
                     let splitting = question.splitting.flatMap { running[$0]?.segment }
                     guard !isStopping, let segment = try await transfer.open(continuation, splitting: splitting) else {
                         tooLate += 1
-                        if tooLate > Self.mostTooLate { plan.refused(running: running.count + asked.count) }
+                        if tooLate > Self.mostTooLate { refuse() }
                         break
                     }
                     tooLate = 0
                     let pump = BodyPump(
-                        body: response.body, request: work.run.request, digest: nil,
-                        contentDigest: nil)
+                        body: response.body, request: work.run.request, digest: nil, contentDigest: nil)
                     return begin(pump, into: segment, as: id, in: &group)
                 case .noMore(let reason):
                     await refused(because: reason)
@@ -132,10 +137,15 @@ extension SegmentedBody {
             response.body.cancel(with: CancellationError())
         }
 
+        /// Asks for no more connections than there are.
+        private mutating func refuse() {
+            plan.refused(running: running.count + asked.count)
+        }
+
         /// The server wants no more connections than there are.
         private mutating func refused(because reason: Reason) async {
             guard !isStopping, !Task.isCancelled else { return }
-            plan.refused(running: running.count + asked.count)
+            refuse()
             outcome.connections = plan.limit
             if !isBusy { outcome.interruption = reason }
             try? await transfer.note(reason)
@@ -153,7 +163,7 @@ extension SegmentedBody {
                 outcome.failure = outcome.failure ?? error
                 return stop(&group)
             }
-            if !closed.contains(id) { failed(because: .ended(error), progressed: progressed, in: &group) }
+            if !closed.contains(id) { failed(because: Reason(for: error), progressed: progressed, in: &group) }
         }
 
         /// A stream failed, for now.
@@ -166,7 +176,7 @@ extension SegmentedBody {
                 progressed: progressed, retryAfter: nil, jitter: Double.random(in: 0...1))
             switch action {
             case .wait(let seconds): plan.wait(until: now + seconds)
-            case .giveUp: plan.refused(running: running.count + asked.count)
+            case .giveUp: refuse()
             }
         }
 

@@ -54,7 +54,11 @@ public final class URLSessionTransport: Transport {
             if !state.isShutDown { state.live[ObjectIdentifier(body)] = body }
             return state.isShutDown
         }
-        guard !isRefused else { throw Self.isShutDown }
+        guard !isRefused else {
+            // A session keeps its delegate until it is told to end.
+            box.session.finishTasksAndInvalidate()
+            throw Self.isShutDown
+        }
         box.start(message, for: body)
         return try await withTaskCancellationHandler {
             TransportResponse(head: try await body.head(), body: body)

@@ -1,0 +1,107 @@
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// Bodies that end in ways that no honest server's do.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct BodyEndTests {
+    /// How the last answer's framing is broken behind its last byte.
+    enum Break: CaseIterable {
+        case noLastChunk, surplusByte
+    }
+
+    @Test(
+        "A wrong Content-Digest counts also where the body breaks off behind its last byte", arguments: Break.allCases)
+    func digestOfBrokenBody(kind: Break) async throws {
+        try await Origin.afterCut { origin in
+            let range: Range<Int64> = 55_904..<100_000
+            var altered = Resource.old.content.bytes(in: range)
+            let digest = Sample.field(altered)
+            altered[40_000] ^= 1
+            if kind == .surplusByte { altered.append(0) }
+            let content = Content(altered)
+            origin.server.setHandler { request in
+                guard request.number == 2 else { return .file(.old, for: request) }
+                let fields = [
+                    ("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000"), ("Content-Digest", digest),
+                    ("Transfer-Encoding", "chunked"),
+                ]
+                return Response([
+                    .head(status: "206 Partial Content", fields: fields),
+                    .chunked(content, content.all, chunkSize: 10_000), .pause(milliseconds: 200), .reset,
+                ])
+            }
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+            #expect(try await origin.reasons().contains("content-digest-mismatch"))
+        }
+    }
+
+    @Test("Parts that come whole and empty are not asked for again and again")
+    func emptyParts() async throws {
+        let file = Resource(Content(length: 6_000_000, seed: 1), etag: "\"v1\"")
+        let handler: Origin.Handler = { request in
+            guard let part = request.byteRange else {
+                return .file(file, for: request, bytesPerSecond: 3_000_000)
+            }
+            let fields = [
+                ("ETag", "\"v1\""), ("Transfer-Encoding", "chunked"),
+                ("Content-Range", "bytes \(part.first)-\(part.last ?? 5_999_999)/6000000"),
+            ]
+            return Response([.head(status: "206 Partial Content", fields: fields), .lastChunk])
+        }
+        try await Origin.with(handler) { origin in
+            let error = await origin.failure { $0.connections = 3 }
+            #expect(error?.code == .unreachable)
+            #expect(origin.server.requests.count < 30)
+        }
+    }
+
+    @Test("The answer that is one start too many is not left hanging")
+    func lastStart() async throws {
+        // More than the buffers of a connection take.
+        let large = Resource(Content(length: 64 << 20, seed: 3), etag: "\"a\"")
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.number == 2 ? .file(.new, for: request, cutAfter: 20_000) : .file(large, for: request)
+            }
+            try await TransportKind.withTransport { transport in
+                var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
+                request.limits = .init(retries: 3, firstDelay: 0.01, longestDelay: 0.02, restarts: 1)
+                do {
+                    _ = try await Downloader(store: origin.store, transport: transport).download(request)
+                    Issue.record("It was delivered.")
+                } catch let error as DownloadError {
+                    #expect(error.code == .unstable)
+                }
+                for _ in 0..<200 where origin.server.openConnections > 0 {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                #expect(origin.server.openConnections == 0)
+            }
+        }
+    }
+
+    @Test("A million chunks of a byte that wait for a reader cost no more than their number")
+    func tinyChunks() async throws {
+        let file = Resource(Content(length: 300_000, seed: 4), etag: "\"v1\"")
+        try await Origin.with({ request in
+            let fields = [("ETag", "\"v1\""), ("Transfer-Encoding", "chunked")]
+            return Response([
+                .head(status: "200 OK", fields: fields), .chunked(file.content, file.content.all, chunkSize: 1),
+                .lastChunk,
+            ])
+        }) { origin in
+            try await TransportKind.withTransport { transport in
+                var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
+                request.rateLimit = 150_000
+                _ = try await Downloader(store: origin.store, transport: transport).download(request)
+            }
+            #expect(try origin.hasDelivered(file))
+        }
+    }
+}
