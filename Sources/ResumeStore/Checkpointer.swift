@@ -9,7 +9,7 @@ internal import Synchronization
 /// there to reset it.
 final class Checkpointer: Sendable {
     private let folder: StoreFolder
-    private let lock: WriterLock
+    private let lock: StoreLock
     private let commits = Atomic<Int>(0)
 
     /// How many commits of this process go by before it looks at the log's size.
@@ -19,7 +19,7 @@ final class Checkpointer: Sendable {
     /// The size from which on it is waited for.
     private static let hardLimit: Int64 = 32 << 20
 
-    init(folder: StoreFolder, lock: WriterLock) {
+    init(folder: StoreFolder, lock: StoreLock) {
         self.folder = folder
         self.lock = lock
     }

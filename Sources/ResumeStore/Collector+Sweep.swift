@@ -12,11 +12,12 @@ extension DownloadStore {
 
     /// Blobs that no row names.
     ///
-    /// With the writer lock held alone nobody can be between making a blob and committing its row. Files whose names
-    /// no blob has are not the store's, and are left alone.
+    /// With the lock of creations held alone nobody can be between making a blob and committing its row. Files whose
+    /// names no blob has are not the store's, and are left alone.
     func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
-        let (folder, lock) = (folder, guardLock)
+        let folder = folder
         do {
+            let lock = try StoreLock(creationsIn: folder)
             // Tried again and again, never waited for on the database's queue: whoever holds the lock may need it.
             for _ in 0..<200 {
                 let orphans = try await database.withConnection { connection in
@@ -51,18 +52,27 @@ extension DownloadStore {
     /// byte, or with a blob that somebody removed.
     private func removeEmptyEntries(dryRun: Bool) async throws -> [RemovalReport.Removed] {
         let (folder, leases) = (folder, try leaseFile())
+        let isMissing: @Sendable (Entry) throws -> Bool = { entry in
+            try entry.chunks.contains { chunk in
+                guard let name = BlobName(path: chunk.path) else { return true }
+                return try folder.blobs.status(of: name.fileName) == nil
+            }
+        }
+        let chosen = try await read { connection in
+            try connection.entries().filter { entry in
+                let isEmpty = entry.receivedBytes == 0 && entry.state == .partial
+                return try !entry.isPinned && (isEmpty || isMissing(entry)) && (try? leases.tryLock(entry.id)) == true
+            }
+        }
+        if chosen.isEmpty { return [] }
+        // Before the row goes, and beside the database's queue, as in every removal.
+        if !dryRun { try await Blocking.run { chosen.forEach(Self.removeLeftovers) } }
         let (removed, blobs) = try await write { connection in
             var removed: [RemovalReport.Removed] = []
             var blobs: [BlobName] = []
-            for entry in try connection.entries() where !entry.isPinned {
-                let isMissing = try entry.chunks.contains { chunk in
-                    guard let name = BlobName(path: chunk.path) else { return true }
-                    return try folder.blobs.status(of: name.fileName) == nil
-                }
-                let isEmpty = entry.receivedBytes == 0 && entry.state == .partial
-                guard isMissing || isEmpty, (try? leases.tryLock(entry.id)) == true else { continue }
-                defer { leases.unlock(entry.id) }
+            for entry in chosen {
                 guard try connection.entry(id: entry.id) == entry else { continue }
+                let isMissing = try isMissing(entry)
                 if isMissing { removed.append(.init(key: entry.key, bytes: 0, reason: .blobMissing)) }
                 guard !dryRun else { continue }
                 // What is in the blob of an empty one was not recorded, and is of no use to anyone.
@@ -77,6 +87,8 @@ extension DownloadStore {
             return (removed, blobs)
         }
         try removeBlobs(blobs)
+        // The locks are held until the files are gone.
+        withExtendedLifetime(leases) {}
         return removed
     }
 

@@ -172,7 +172,7 @@ extension DownloadStore {
         let leases = try leaseFile()
         let waiters: ByteLocks
         do {
-            waiters = try ByteLocks("waiters", in: folder.root)
+            waiters = try folder.locks(.waiters)
         } catch {
             throw StoreError(wrapping: error)
         }
@@ -219,7 +219,8 @@ extension DownloadStore {
     ///
     /// To be called under the entry's lock: then no delivery is under way.
     @Sendable static func removeLeftovers(of entry: Entry) {
-        guard entry.state == .complete, let destination = entry.destination.flatMap({ try? Destination($0) }),
+        // A short whole is delivered without being recorded as complete.
+        guard let destination = entry.destination.flatMap({ try? Destination($0) }),
             let folder = try? Folder(destination.folder, followsLinks: true)
         else { return }
         for chunk in entry.chunks {

@@ -42,8 +42,7 @@ extension DownloadStore {
                 } else if waits {
                     lease = try await Lease.wait(for: id, in: folder)
                 } else {
-                    throw StoreError(
-                        .inUse, "Somebody else is downloading \(Printable.escaped(key)).", advice: "Try again later.")
+                    throw StoreError.inUse(key)
                 }
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)

@@ -38,11 +38,11 @@ extension DownloadStore {
 
 extension Database {
     /// Opens folder, lock and connection and brings the schema up to date, on the database's own queue.
-    fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, Presence, WriterLock) {
+    fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, Presence, StoreLock) {
         let folder = try StoreFolder(path: path, creating: creating)
         let isNew = try folder.prepareDatabaseFile(creating: creating)
         let presence = try Presence(in: folder)
-        let lock = try WriterLock(in: folder.root)
+        let lock = try StoreLock(writersIn: folder.root)
         try openGivingUpReserve(of: folder) {
             let connection = try Connection.open(path: folder.databasePath)
             try Schema.prepare(connection, at: folder.path, lock: lock) { try folder.hasBlobs() }
@@ -89,7 +89,7 @@ enum Schema {
     ///
     /// An empty one beside blobs (`hasBlobs`) is one that was lost.
     static func prepare(
-        _ connection: borrowing Connection, at path: String, lock: WriterLock, hasBlobs: () throws -> Bool
+        _ connection: borrowing Connection, at path: String, lock: StoreLock, hasBlobs: () throws -> Bool
     ) throws {
         var version = try verifiedVersion(connection, at: path)
         if version < Self.version {

@@ -65,7 +65,7 @@ package final class WaitingSign: Sendable {
     private let waiters: ByteLocks
 
     fileprivate init(_ id: Int64, in folder: StoreFolder) throws {
-        waiters = try ByteLocks("waiters", in: folder.root)
+        waiters = try folder.locks(.waiters)
         // Shared with others who wait; nobody takes it alone.
         _ = try waiters.tryLock(id, exclusively: false)
     }
@@ -78,7 +78,7 @@ extension DownloadStore {
     package func leaseQueue(named name: String) async throws -> QueueLease {
         let id = try await write { connection in try connection.queue(named: name) }
         do {
-            let locks = try ByteLocks("queues", in: folder.root)
+            let locks = try folder.locks(.queues)
             guard try locks.tryLock(id) else {
                 throw StoreError(
                     .inUse, "The queue \(Printable.escaped(name)) is open already, in this process or another.",

@@ -49,11 +49,11 @@ public final class DownloadStore: Sendable {
     let folder: StoreFolder
     private let presence: Presence
     let database: Database
-    let guardLock: WriterLock
+    let guardLock: StoreLock
     let checkpointer: Checkpointer
 
     init(
-        folder: StoreFolder, presence: Presence, database: Database, guardLock: WriterLock, configuration: Configuration
+        folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, configuration: Configuration
     ) {
         path = folder.path
         self.folder = folder
@@ -120,13 +120,15 @@ public final class DownloadStore: Sendable {
 
     /// Runs a synchronous body that only reads, on one state of the database.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``, `CancellationError`
     func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
         try StoreError.refuseForkedChild()
         do {
             return try await database.read { connection in
                 try connection.transaction(.deferred) { try body(connection) }
             }
+        } catch let error as SQLiteError where error.code == .interrupt && Task.isCancelled {
+            throw CancellationError()
         } catch {
             throw StoreError(wrapping: error)
         }
@@ -193,7 +195,7 @@ extension DownloadStore {
     func leaseFile() throws -> ByteLocks {
         try StoreError.refuseForkedChild()
         do {
-            return try ByteLocks("leases", in: folder.root)
+            return try folder.locks(.leases)
         } catch {
             throw StoreError(wrapping: error)
         }

@@ -15,9 +15,9 @@ final class Lease: Sendable {
 
     /// Takes the lease of an entry if nobody has it.
     static func take(_ id: Int64, in folder: StoreFolder) throws -> Lease? {
-        let locks = try ByteLocks("leases", in: folder.root)
+        let locks = try folder.locks(.leases)
         guard try locks.tryLock(id) else { return nil }
-        return Lease(id: id, locks: locks, waiters: try ByteLocks("waiters", in: folder.root))
+        return Lease(id: id, locks: locks, waiters: try folder.locks(.waiters))
     }
 
     /// Waits until the lease can be had, however long its holder works; looks often enough to take over at once
@@ -27,7 +27,7 @@ final class Lease: Sendable {
     ///
     /// - Throws: `CancellationError` where the task is cancelled.
     static func wait(for id: Int64, in folder: StoreFolder) async throws -> Lease {
-        let sign = try ByteLocks("waiters", in: folder.root)
+        let sign = try folder.locks(.waiters)
         // Shared with other waiters; nobody takes it alone, so it is had at once.
         _ = try sign.tryLock(id, exclusively: false)
         defer { sign.unlock(id) }

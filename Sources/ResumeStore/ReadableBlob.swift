@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The blob of a transfer, to be read on any thread while it is written.
 ///
-/// What lies in it before ``Transfer/held`` does not change, but for what is given up: a new blob for another
+/// What is held of it does not change, but for what is given up: a new blob for another
 /// representation, or an end that was found to be wrong and is written anew. Each time that happens the epoch is
 /// another one, before a byte is written over; so what was read counts if the epoch is the same after it.
 final class ReadableBlob: Sendable {
@@ -11,6 +11,10 @@ final class ReadableBlob: Sendable {
         var blob: OpenFile?
         var epoch = 0
         var totalLength: Int64?
+        /// What was held when the blob was begun with, in order.
+        var heldBefore: [Range<Int64>]
+        /// Streams beside the main one.
+        var segments: [Segment] = []
         /// What was held before the transfer, and has not been compared with its checksums yet.
         var unread: [Block]
         var isClosed = false
@@ -28,8 +32,8 @@ final class ReadableBlob: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ blob: OpenFile?, totalLength: Int64?, unread: [Block]) {
-        state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread))
+    init(_ blob: OpenFile?, totalLength: Int64?, heldBefore: [Range<Int64>], unread: [Block]) {
+        state = Mutex(State(blob: blob, totalLength: totalLength, heldBefore: heldBefore, unread: unread))
     }
 
     /// Goes on with a blob, or without one, after the writer does.
@@ -37,16 +41,37 @@ final class ReadableBlob: Sendable {
     /// - Parameters:
     ///   - blob: The blob.
     ///   - totalLength: How many bytes are wanted.
+    ///   - held: What is held, in order.
     ///   - givesUp: Whether bytes that could be read cannot be relied on any more.
-    func begin(with blob: OpenFile?, totalLength: Int64?, givesUp: Bool) {
+    func begin(with blob: OpenFile?, totalLength: Int64?, held: [Range<Int64>], givesUp: Bool) {
         state.withLock { state in
             let isOther = state.blob !== blob
             if isOther { state.unread = [] }
             if isOther || givesUp { state.epoch &+= 1 }
             state.blob = blob
             state.totalLength = totalLength
+            state.heldBefore = held
+            state.segments = []
         }
         changed()
+    }
+
+    /// Follows a stream beside the main one as well.
+    func follow(_ segment: Segment) {
+        state.withLock { $0.segments.append(segment) }
+    }
+
+    /// How far bytes are held without a gap, whoever brought them.
+    ///
+    /// - Parameter end: Where the main stream is.
+    func contiguousEnd(from end: Int64) -> Int64 {
+        state.withLock { state in
+            guard !state.segments.isEmpty || state.heldBefore.count > 1 else { return end }
+            let others = state.heldBefore + state.segments.map(\.heldRange)
+            return others.sorted { $0.lowerBound < $1.lowerBound }.reduce(end) { end, range in
+                range.lowerBound <= end ? max(end, range.upperBound) : end
+            }
+        }
     }
 
     /// Takes note of how many bytes are wanted.
@@ -67,6 +92,7 @@ final class ReadableBlob: Sendable {
     func close() {
         state.withLock { state in
             state.blob = nil
+            state.segments = []
             state.epoch &+= 1
             state.isClosed = true
         }

@@ -61,7 +61,7 @@ struct Rebuild {
     func run() throws -> RebuildReport {
         let presence = try Presence(alone: folder)
         defer { withExtendedLifetime(presence) {} }
-        let lock = try WriterLock(in: folder.root)
+        let lock = try StoreLock(writersIn: folder.root)
         return try lock.exclusively {
             var report = RebuildReport()
             guard try !isWhole() else {

@@ -12,15 +12,15 @@ package final class Segment: Sendable {
     let writer: BodyWriter
     let recorder: ProgressRecorder
     private let synchronizer: Synchronizer
-    /// Told of what is written to the first stream, behind which nobody can read on.
-    private let readable: ReadableBlob?
+    /// Told of what is written.
+    private let readable: ReadableBlob
     /// Where the part begins whose row says how much is held.
     private let partOffset: Atomic<Int64>
     private let wantedEnd: Atomic<Int64>
 
     init(
         store: DownloadStore, part: PartReference, held: Int64, synchronizer: Synchronizer,
-        readable: ReadableBlob? = nil
+        readable: ReadableBlob
     ) {
         self.readable = readable
         writer = BodyWriter(held: held)
@@ -32,6 +32,12 @@ package final class Segment: Sendable {
 
     /// Where the bytes end that lie in the blob, recorded or not.
     package var held: Int64 { writer.held }
+
+    /// The bytes of its part, with those that were held of it before.
+    var heldRange: Range<Int64> {
+        let start = partOffset.load(ordering: .acquiring)
+        return start..<max(start, held)
+    }
 
     /// Where this stream ends, excluded: at the next one, or with the representation.
     package var end: Int64 { wantedEnd.load(ordering: .acquiring) }
@@ -76,7 +82,7 @@ package final class Segment: Sendable {
             // A large part piece by piece, so that what a crash may cost does not grow with it.
             wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
-            readable?.changed()
+            readable.changed()
             try recordIfDue()
         }
         return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore

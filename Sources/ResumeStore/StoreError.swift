@@ -1,3 +1,4 @@
+package import ResumeHTTP
 internal import ResumeSQLite
 
 /// A failure of the store: what happened, what to do about it, and what caused it.
@@ -136,5 +137,12 @@ extension StoreError {
         default:
             self.init(.io, "\(error)", cause: error)
         }
+    }
+}
+
+extension Reason {
+    /// What the store found wrong with bytes that are held, as a reason to begin anew.
+    package static func heldBytesDiffer(_ error: StoreError) -> Reason {
+        Reason(code: .init(rawValue: error.code.description), text: error.message)
     }
 }

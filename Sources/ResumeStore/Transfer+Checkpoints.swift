@@ -7,11 +7,6 @@ extension Transfer {
         for segment in segments { try segment.checkpoint() }
     }
 
-    /// Waits for a sync that is slower than the network.
-    ///
-    /// - Throws: What one failed with.
-    package func catchUp() async throws { try await main.catchUp() }
-
     /// Waits for the sync that runs, and makes everything that is held survive a power loss.
     func synchronize() async throws {
         try await synchronizer.finish()

@@ -11,7 +11,7 @@ extension Transfer {
     ///   dropped, and the next plan asks for them.
     public func takeData(upTo limit: Int) async throws -> [UInt8] {
         try requireOpen()
-        guard isComplete, let blob else { throw Self.incomplete }
+        guard isComplete, let blob else { throw StoreError.incomplete }
         guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
         try await requireConfirmed()
         // The process may end before these bytes are of use: until then they are held, as after each body.
@@ -19,16 +19,6 @@ extension Transfer {
         let bytes = try blob.bytes(count: Int(held))
         try leaveStore(isShared: lease?.isAwaited ?? false, to: "memory")
         return bytes
-    }
-
-    static let incomplete = StoreError(.misuse, "Bytes of the download are still missing.")
-}
-
-extension StoreError {
-    static func tooLarge(_ length: Int64, limit: Int64) -> StoreError {
-        StoreError(
-            .tooLarge, "The download has \(length) bytes, and no more than \(limit) may be held in memory.",
-            advice: "Take it into a file, with a store on disk.")
     }
 }
 
@@ -45,6 +35,6 @@ extension OpenFile {
         } catch {
             throw StoreError(wrapping: error)
         }
-        throw StoreError(.io, "The blob is shorter than what was recorded; it was changed from outside.")
+        throw StoreError.blobShort
     }
 }

@@ -12,7 +12,7 @@ internal import ResumeSQLite
 extension Transfer {
     /// Makes the whole durable and its completeness known: from here on no crash needs another request.
     func seal() async throws {
-        guard isComplete else { throw Self.incomplete }
+        guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
         try await synchronizer.finish()
         let (id, generation) = (entry.id, entry.generation)
@@ -67,7 +67,7 @@ extension Transfer {
             throw StoreError(wrapping: error)
         }
         guard file.size >= held else {
-            throw StoreError(.io, "The blob is shorter than what was recorded; it was changed from outside.")
+            throw StoreError.blobShort
         }
         // A blob may be longer than what counts, after a crash or a body cut in a lie; and after a crash between rename
         // and row it may be the delivered file itself, which is its owner's now. Both are copied, not linked.
@@ -109,7 +109,8 @@ extension Transfer {
             return isStillShared ? [] : try connection.remove(entry)
         }
         KillPoint.reached(.rowRemoved)
-        try store.removeBlobs(blobs)
+        // It was handed over: a blob that cannot be removed is left to the collector.
+        try? store.removeBlobs(blobs)
         release()
     }
 }
@@ -142,7 +143,7 @@ private struct Staging: Sendable {
         }
         KillPoint.reached(.deliveryRenamed)
         // Two names of one file are left alone by rename; so they are after a crash at this point.
-        try folder.remove(staging)
+        _ = try? folder.remove(staging)
         return folder
     }
 

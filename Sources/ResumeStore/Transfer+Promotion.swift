@@ -13,7 +13,7 @@ extension Transfer {
     /// - Throws: ``StoreError``: `holdsMore`, `noSpace`, `superseded`, `io`, `database`; then the entry is what it was.
     func replace(with representation: Representation, bytes: [UInt8]) async throws {
         try requireOpen()
-        guard receivedBytes <= bytes.count else {
+        guard !isComplete, receivedBytes <= bytes.count else {
             throw StoreError(.holdsMore, "More of \(Printable.escaped(key)) is held on disk already.")
         }
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength

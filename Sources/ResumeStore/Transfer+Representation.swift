@@ -112,7 +112,8 @@ extension Transfer {
         let held = entry.held.length
         let givesUp = held < self.held
         main.reset(to: entry.part, held: held)
-        readable.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
+        readable.begin(
+            with: blob, totalLength: entry.totalBytes, held: entry.chunks.disjoint.extents, givesUp: givesUp)
         synchronizer.reset(to: entry, blob: blob)
     }
 
@@ -182,7 +183,7 @@ package struct HeldBytes: Sendable {
                 throw StoreError(wrapping: error)
             }
             guard count == wanted else {
-                throw StoreError(.io, "The blob is shorter than what was recorded; it was changed from outside.")
+                throw StoreError.blobShort
             }
             try unsafe body(UnsafeRawBufferPointer(target))
             offset += Int64(count)

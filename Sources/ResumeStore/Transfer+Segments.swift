@@ -40,7 +40,7 @@ extension Transfer {
             try take(current)
             KillPoint.reached(.segmentOpened)
         }
-        let segment = Segment(store: store, part: part, held: start, synchronizer: synchronizer)
+        let segment = Segment(store: store, part: part, held: start, synchronizer: synchronizer, readable: readable)
         try segment.begin(continuation, of: blob, upTo: nil)
         if let running, running.end > start,
             !running.shorten(to: start, before: segment, overlap: policy.overlap)
@@ -49,6 +49,7 @@ extension Transfer {
             return nil
         }
         segments.append(segment)
+        readable.follow(segment)
         return segment
     }
 }

@@ -53,7 +53,8 @@ public actor Transfer {
         self.entry = entry
         self.blob = blob
         synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
-        readable = ReadableBlob(blob, totalLength: entry.totalBytes, unread: unread)
+        readable = ReadableBlob(
+            blob, totalLength: entry.totalBytes, heldBefore: entry.chunks.disjoint.extents, unread: unread)
         main = Segment(
             store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
         executor = QueueExecutor(label: "resume-store.transfer")
@@ -156,16 +157,9 @@ public actor Transfer {
         try requireOpen()
         for start in stride(from: 0, to: bytes.count, by: Segment.pieceSize) {
             let piece = unsafe bytes.span.bytes.extracting(start..<min(start + Segment.pieceSize, bytes.count))
-            if try !append(piece) { try await catchUp() }
+            if try !main.append(piece) { try await main.catchUp() }
         }
     }
-
-    /// Does what ``write(_:)`` does on the thread of whoever calls, which it blocks meanwhile.
-    ///
-    /// One part at a time, in order.
-    ///
-    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``.
-    package nonisolated func append(_ bytes: RawSpan) throws -> Bool { try main.append(bytes) }
 
     /// Whether the body goes on, but nothing more of it is wanted.
     ///
@@ -186,6 +180,6 @@ public actor Transfer {
         .superseded, "Somebody else started this download over or removed it meanwhile.", advice: "Run it again.")
 
     func requireOpen() throws(StoreError) {
-        if isClosed { throw StoreError(.misuse, "The transfer is closed.") }
+        if isClosed { throw .closed }
     }
 }

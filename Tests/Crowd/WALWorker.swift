@@ -47,7 +47,7 @@ package struct WALWorker {
     package func run(seconds: Int) throws {
         guard unfetch_hook_register() == 0 else { return }
         let connection = try Connection.open(path: path, vfs: "unfetch-hook")
-        let lock = try WriterLock(store: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        let lock = try StoreLock(writersOf: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         let deadline = ContinuousClock.now + .seconds(seconds)
         var rows = 0
         var checkpoints = 0
@@ -84,7 +84,7 @@ package struct WALWorker {
     }
 
     /// - Returns: Whether one was made.
-    private func checkpoint(_ connection: borrowing Connection, _ lock: WriterLock) throws -> Bool {
+    private func checkpoint(_ connection: borrowing Connection, _ lock: StoreLock) throws -> Bool {
         // Between reading the header of the log and copying its frames. Half of them without: those copy all that
         // there is, so that the next writer begins the log anew.
         let longest = chance.happens(50) ? 8000 : 0

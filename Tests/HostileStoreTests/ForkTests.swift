@@ -73,7 +73,7 @@ struct ForkTests {
 
     static func append(to transfer: Transfer) throws {
         let bytes = [UInt8](repeating: 1, count: 10)
-        _ = try transfer.append(bytes.span.bytes)
+        _ = try transfer.main.append(bytes.span.bytes)
     }
 
     /// The only reference to a store and its transfer, so that a child can let go of them.

@@ -55,6 +55,25 @@ struct PromotionTests {
         }
     }
 
+    @Test("What is complete on disk and waits to be delivered is not replaced")
+    func complete() async throws {
+        try await TemporaryFolder.with { folder in
+            let disk = try await DownloadStore.open(at: folder["store"])
+            let small = HonestServer(sampleBytes(100_000), etag: "\"v3\"")
+            let transfer = try await disk.begin(try DownloadURL(Self.url))
+            try await small.fill(transfer)
+            try await transfer.close()
+            let memory = try await Self.memory()
+            await #expect { try await memory.promote(Self.url, to: disk) } throws: {
+                ($0 as? StoreError)?.code == .holdsMore
+            }
+            #expect(memory.entries.count == 1)
+            let kept = try await disk.begin(try DownloadURL(Self.url))
+            #expect(try await kept.takeData(upTo: 100_000) == small.content)
+            await disk.close()
+        }
+    }
+
     @Test("A byte that flips after that is found by its checksum")
     func checksums() async throws {
         try await TemporaryFolder.with { folder in

@@ -93,6 +93,37 @@ struct SegmentTests {
         try await TemporaryFolder.with { folder in try await Self.recover(folder, streams: streams) }
     }
 
+    @Test("Whoever reads along gets on over the borders of streams, and over what was held behind a gap")
+    func readAlong() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await Self.begin(store)
+            try await Self.start(first)
+            let third = try #require(try await Self.open(6_000_000..<8_000_000, in: first, splitting: first.main))
+            let second = try #require(try await Self.open(4_000_000..<6_000_000, in: first, splitting: first.main))
+            try Self.append(third.body, to: third.segment)
+            try Self.append(second.body[..<1_000_000], to: second.segment)
+            #expect(first.heldView.held == 0)
+            try Self.append(Self.server.content[..<4_000_000], to: first.main)
+            #expect(first.heldView.held == 5_000_000)
+            let epoch = first.heldView.epoch
+            let read = try first.readNow(3_999_000..<5_000_000, in: epoch)
+            #expect(read == Array(Self.server.content[3_999_000..<5_000_000]))
+            _ = try await first.endBody(.cut)
+            #expect(first.heldView.held == 5_000_000 && first.heldView.epoch == epoch)
+            try await first.close()
+
+            let next = try await Self.begin(store)
+            try await Self.start(next)
+            #expect(next.heldView.held == 5_000_000)
+            let overlap = 5_000_000 - Int(ResumePolicy.defaultOverlap)
+            try Self.append(Self.server.content[overlap..<6_000_000], to: next.main)
+            #expect(next.heldView.held == 8_000_000, "without waiting for the end of the body")
+            try await next.close()
+            await store.close()
+        }
+    }
+
     @Test("A stream that is shortened stops at the border, and compares what comes after with its successor's bytes")
     func border() async throws {
         try await TemporaryFolder.with { folder in

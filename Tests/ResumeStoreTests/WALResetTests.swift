@@ -34,7 +34,7 @@ struct WALResetTests {
         _ number: Int64, into connection: borrowing Connection, _ isGuarded: Bool, _ folder: String
     ) throws {
         guard isGuarded else { return try insert(number, into: connection) }
-        try WriterLock(store: folder).shared { try insert(number, into: connection) }
+        try StoreLock(writersOf: folder).shared { try insert(number, into: connection) }
     }
 
     private static func insert(_ number: Int64, into connection: borrowing Connection) throws {
@@ -72,7 +72,7 @@ struct WALResetTests {
                 Unmanaged<Intruder>.fromOpaque(context).takeRetainedValue().enter()
             }, context)
         if guarded {
-            _ = try WriterLock(store: folderPath).exclusive(patience: .seconds(1)) {
+            _ = try StoreLock(writersOf: folderPath).exclusive(patience: .seconds(1)) {
                 try checkpointer.checkpoint(.passive)
             }
         } else {
@@ -126,7 +126,7 @@ struct WALResetTests {
             }
             // A purge empties the log; beside a writer it must not touch it.
             let log = folder["store/store.sqlite-wal"]
-            let lock = try WriterLock(store: folder["store"])
+            let lock = try StoreLock(writersOf: folder["store"])
             try await lock.sharedWhile { _ = try await store.purge { $0.key.hasSuffix("/a") } }
             #expect(try Files.bytes(log).count > 0)
             _ = try await store.purge { $0.key.hasSuffix("/b") }
@@ -135,7 +135,7 @@ struct WALResetTests {
     }
 }
 
-extension WriterLock {
+extension StoreLock {
     /// Holds the lock shared on a thread of its own while an asynchronous body runs.
     fileprivate func sharedWhile(_ body: () async throws -> Void) async throws {
         let release = DispatchSemaphore(value: 0)

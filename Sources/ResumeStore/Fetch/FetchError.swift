@@ -19,8 +19,3 @@ extension FetchError: CustomStringConvertible {
     /// The reason.
     public var description: String { reason.text }
 }
-
-extension Reason {
-    static let endedEarly = Reason(
-        code: .init(rawValue: "ended-early"), text: "The answer ended before every byte was there.")
-}

@@ -54,13 +54,11 @@ struct FetchRun<Partial: PartialTransfer> {
         let status = response.status.code
         switch verdict {
         case .append(let continuation):
-            let start = continuation.bodyStart - continuation.skipped
-            try await read(body, from: start, held: before.length, restarted: false)
+            try await read(body, from: continuation.firstPosition, held: before.length, restarted: false)
         case .startOver:
             try await read(body, from: 0, held: 0, restarted: !before.isEmpty)
         case .startRange(let continuation):
-            let start = continuation.bodyStart - continuation.skipped
-            try await read(body, from: start, held: 0, restarted: !before.isEmpty)
+            try await read(body, from: continuation.firstPosition, held: 0, restarted: !before.isEmpty)
         case .complete: break
         case .askForWhole(let reason):
             try await follow(.askForWhole(reason), failure: FetchError(reason, status: status))
@@ -91,8 +89,7 @@ struct FetchRun<Partial: PartialTransfer> {
             }
             try await move(body, from: start)
         } catch let error as StoreError where error.code == .heldBytesDiffer {
-            try await transfer.discard(
-                reason: Reason(code: .init(rawValue: error.code.description), text: error.message))
+            try await transfer.discard(reason: .heldBytesDiffer(error))
             return try await follow(.discarded, failure: error)
         } catch {
             failure = error

@@ -59,16 +59,15 @@ extension StoreFolder {
 
 /// An empty blob that no row names yet.
 ///
-/// It holds the writer lock for as long as it lives, so that the sweep of orphans cannot come between the file and
+/// It holds the lock of creations for as long as it lives, so that the sweep of orphans cannot come between the file and
 /// the commit of its row.
 final class BlobCreation: Sendable {
     let name = BlobName()
     let file: OpenFile
-    private let lock: WriterLock
+    private let lock: StoreLock
 
     init(in folder: StoreFolder) throws {
-        // Opened anew, so that this lock is one beside the database's own.
-        lock = try WriterLock(in: folder.root)
+        lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
         file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
     }

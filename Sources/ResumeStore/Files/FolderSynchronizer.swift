@@ -27,9 +27,11 @@ final class FolderSynchronizer: Sendable {
             return true
         }
         if isAlone {
+            let result = Result { try folder.file.synchronize() }
+            if case .failure = result { failWaiters(of: identity, with: result) }
             // Those who come meanwhile are served elsewhere: there may be no end of them.
-            defer { Task { await serve(folder, identity) } }
-            return try folder.file.synchronize()
+            Task { await serve(folder, identity) }
+            return try result.get()
         }
         try await withCheckedThrowingContinuation { (waiter: Waiter) in
             let isServed = waiters.withLock { waiters in
@@ -54,7 +56,18 @@ final class FolderSynchronizer: Sendable {
                 result = .failure(error)
             }
             for waiter in served { waiter.resume(with: result) }
+            if case .failure = result { failWaiters(of: identity, with: result) }
         }
+    }
+
+    /// Tells a failure also to those who came while that sync ran: the system tells it once, and the next one would
+    /// succeed without having brought their names to disk.
+    private func failWaiters(of identity: FileIdentity, with result: Result<Void, any Error>) {
+        let failed = waiters.withLock { waiters in
+            defer { waiters[identity] = [] }
+            return waiters[identity] ?? []
+        }
+        for waiter in failed { waiter.resume(with: result) }
     }
 
     /// Those whom the sync that begins now serves; nil where nobody waits any more.

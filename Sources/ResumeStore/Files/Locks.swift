@@ -7,41 +7,49 @@ internal import Glibc
 #endif
 internal import CResumeFiles
 
-/// The store's own lock around writing transactions and checkpoints.
+/// A lock of a whole store, which some hold beside one another and some alone. It dies with its process.
 ///
-/// Writers hold it shared, a checkpoint holds it alone: so no process can reset the write-ahead log inside
-/// another one's checkpoint, which corrupts the database with SQLite 3.7.0 to 3.51.2. It dies with its process.
-package struct WriterLock: Sendable {
+/// There are two. Writers hold one shared around their transactions, a checkpoint holds it alone: so no process can
+/// reset the write-ahead log inside another one's checkpoint, which corrupts the database with SQLite 3.7.0 to 3.51.2.
+/// And who makes a blob holds the other one shared until its row is committed, who sweeps orphans holds it alone.
+package struct StoreLock: Sendable {
     private let file: OpenFile
 
     /// How long to wait for the lock before the store counts as busy.
     private static let patience: Duration = .seconds(10)
 
-    /// Opens the lock file of the store in a folder.
+    /// Opens the lock of writers of the store in a folder.
     ///
     /// - Throws: ``SystemError``
-    package init(store path: String) throws {
-        try self.init(in: Folder(path))
+    package init(writersOf path: String) throws {
+        try self.init(writersIn: Folder(path))
     }
 
-    /// Opens the lock file anew: locks of different instances exclude one another even in one process.
-    init(in store: Folder) throws(SystemError) {
+    /// Opens the lock of writers anew: locks of different instances exclude one another even in one process.
+    init(writersIn store: Folder) throws(SystemError) {
         file = try OpenFile("lock", in: store.file, flags: O_RDWR | O_CREAT)
     }
 
-    /// Takes the lock beside other writers until the lock file is closed.
+    /// Opens the lock of those who make blobs, which is that of their folder.
+    ///
+    /// Not the writers' one: a creation waits for the database, and whoever has the database may wait for that one.
+    init(creationsIn store: StoreFolder) throws(SystemError) {
+        file = try OpenFile(".", in: store.blobs.file, flags: O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Takes the lock beside others until this goes away.
     func holdShared() throws {
         guard try lock(LOCK_SH, patience: Self.patience) else { throw Self.busy }
     }
 
-    /// Runs a body that writes, beside other writers but not beside a checkpoint.
+    /// Runs a body beside others who hold it shared.
     package func shared<Result>(_ body: () throws -> Result) throws -> Result {
         try holdShared()
         defer { flock(file.descriptor, LOCK_UN) }
         return try body()
     }
 
-    /// Runs a body with no writer anywhere; nil where that cannot be had within `patience`.
+    /// Runs a body with nobody else anywhere; nil where that cannot be had within `patience`.
     package func exclusive<Result>(patience: Duration = .zero, _ body: () throws -> Result) throws -> Result? {
         guard try lock(LOCK_EX, patience: patience) else { return nil }
         defer { flock(file.descriptor, LOCK_UN) }
@@ -81,7 +89,7 @@ package struct WriterLock: Sendable {
 struct ByteLocks: Sendable {
     private let file: OpenFile
 
-    init(_ name: String, in store: Folder) throws(SystemError) {
+    fileprivate init(_ name: String, in store: Folder) throws(SystemError) {
         file = try OpenFile(name, in: store.file, flags: O_RDWR | O_CREAT)
     }
 
@@ -107,4 +115,9 @@ struct ByteLocks: Sendable {
     func isLocked(_ byte: Int64) throws(SystemError) -> Bool {
         try SystemError.check("lock", file.path) { resume_files_is_byte_locked(file.descriptor, byte) } == 1
     }
+}
+
+extension StoreFolder {
+    /// Opens a file of locks; each opening has locks of its own.
+    func locks(_ file: LockFile) throws(SystemError) -> ByteLocks { try ByteLocks(file.rawValue, in: root) }
 }

@@ -10,7 +10,7 @@ struct Presence: Sendable {
     ///
     /// - Throws: ``StoreError`` with `busy` while the store is rebuilt; ``SystemError``.
     init(in folder: StoreFolder) throws {
-        locks = try ByteLocks("waiters", in: folder.root)
+        locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte, exclusively: false) else {
             throw StoreError(
                 .busy, "The store at \(folder.path) is being rebuilt by another process.", advice: "Try again later.")
@@ -23,7 +23,7 @@ struct Presence: Sendable {
     ///
     /// - Throws: ``StoreError`` with `inUse` where somebody has it open; ``SystemError``.
     init(alone folder: StoreFolder) throws {
-        locks = try ByteLocks("waiters", in: folder.root)
+        locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte) else {
             throw StoreError(
                 .inUse, "Another process or task has the store at \(folder.path) open.",

@@ -17,13 +17,23 @@ struct StoreFolder: Sendable {
     /// What the names of folders begin with that a rebuild sets things aside in.
     static let asidePrefix = "aside-"
     /// The files of a store beside its blobs.
-    static let fileNames = [
-        databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", "leases",
-        "waiters", "queues", reserveName,
-    ]
+    static let fileNames =
+        [
+            databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", reserveName,
+        ] + LockFile.allCases.map(\.rawValue)
     /// Given up when the file system is full, so that rows can be deleted: that needs a page of log for some 150 rows,
     /// and an entry of 16 GiB has 8,000 checksums.
     static let reserveSize: Int64 = 1 << 20
+
+    /// The files whose bytes are locked, each for an entry or a queue of its number.
+    enum LockFile: String, CaseIterable {
+        /// Held by who works on an entry.
+        case leases
+        /// Shared by who waits for an entry; byte 0 by who has the store open.
+        case waiters
+        /// Held by who works with a queue.
+        case queues
+    }
 
     let path: String
     let root: Folder

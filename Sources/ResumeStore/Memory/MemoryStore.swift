@@ -131,7 +131,7 @@ extension MemoryStore {
                     switch state.shelf.take(key, orElse: fresh) {
                     case .taken(let partial): return .success(partial)
                     case .absent: return .success(nil)
-                    case .inUse where !waits: return .failure(Self.inUse(key))
+                    case .inUse where !waits: return .failure(StoreError.inUse(key))
                     // The handler has run by now, and found nobody.
                     case .inUse where Task.isCancelled: return .failure(CancellationError())
                     case .inUse:
@@ -148,10 +148,6 @@ extension MemoryStore {
             }
             waiter?.continuation.resume(throwing: CancellationError())
         }
-    }
-
-    private static func inUse(_ key: String) -> StoreError {
-        StoreError(.inUse, "Somebody else is downloading \(Printable.escaped(key)).", advice: "Try again later.")
     }
 
     /// Makes room for an entry in use.

@@ -14,7 +14,7 @@ extension MemoryTransfer {
     public func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
         guard let representation = entry.representation, let blob = entry.blob, !partial.isEmpty || isComplete else {
-            throw StoreError(.noEntry, "Nothing is held of \(Printable.escaped(key)).")
+            throw StoreError.nothingHeld(key)
         }
         // Nobody writes to it meanwhile.
         writer.end()
@@ -51,7 +51,7 @@ extension MemoryStore {
     @discardableResult
     public func promote(_ key: String, to disk: DownloadStore, waits: Bool = true) async throws -> Int64 {
         guard let held = try await reopen(key, waits: waits) else {
-            throw StoreError(.noEntry, "Nothing is held of \(Printable.escaped(key)).")
+            throw StoreError.nothingHeld(key)
         }
         do {
             let transfer = try await held.promote(to: disk)

@@ -123,7 +123,7 @@ public actor MemoryTransfer: PartialTransfer {
     /// - Throws: ``StoreError``: `tooLarge`, `misuse` where bytes are missing; then the download stays.
     public func takeData(upTo limit: Int) throws -> [UInt8] {
         try requireOpen()
-        guard isComplete, let blob = entry.blob else { throw Transfer.incomplete }
+        guard isComplete, let blob = entry.blob else { throw StoreError.incomplete }
         guard writer.held <= limit else { throw StoreError.tooLarge(writer.held, limit: Int64(limit)) }
         let bytes = blob.bytes(count: Int(writer.held))
         release(goes: true)
@@ -136,7 +136,7 @@ public actor MemoryTransfer: PartialTransfer {
     }
 
     func requireOpen() throws(StoreError) {
-        if isClosed { throw StoreError(.misuse, "The transfer is closed.") }
+        if isClosed { throw .closed }
     }
 
     func release(goes: Bool) {

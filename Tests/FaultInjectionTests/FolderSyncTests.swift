@@ -1,0 +1,36 @@
+import FaultInjection
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// A folder that cannot be synced while several downloads are delivered into it.
+@Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
+struct FolderSyncTests {
+    @Test("A failure is told to all whose names it may be about, and their bytes stay in the store")
+    func failure() async throws {
+        let file = Resource(Content(length: 50_000, seed: 1), etag: "\"v1\"")
+        try await TemporaryFolder.with { folder in
+            try FileManager.default.createDirectory(atPath: folder["out"], withIntermediateDirectories: true)
+            try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
+                // The system tells such an error once; whoever syncs the folder again is told of success.
+                let shim = try await FaultShim.environment(
+                    roots: [folder.path], rules: "fsync@/out:delay=1000000:1;fsync@/out:error=EIO:1")
+                let environment = Resumectl(folder: folder).environment.merging(["no_proxy": "127.0.0.1"]) { $1 }
+                let urls = (0..<6).map { "\(server.baseURL)/\($0)" }
+                let get = ["get", "--retries", "0", "--max-concurrent", "6", "--directory", folder["out"]] + urls
+                let failed = try await Shell.outcome(
+                    Resumectl.path, get, environment: environment.merging(shim) { $1 })
+                #expect(failed.status != 0)
+                let list = try await Shell.outcome(Resumectl.path, ["list", "--json"], environment: environment)
+                let held = list.output.split(separator: "\n").count { $0.contains("\"receivedBytes\":50000") }
+                #expect(held == 6, "\(list.output)\(failed.errors)")
+                let again = try await Shell.outcome(Resumectl.path, get, environment: environment)
+                #expect(again.status == 0, "\(again.errors)")
+                for number in 0..<6 {
+                    #expect(try Files.bytes(folder["out/\(number)"]) == file.content.bytes(in: file.content.all))
+                }
+            }
+        }
+    }
+}
