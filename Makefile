@@ -40,6 +40,7 @@ release: setup
 
 test: setup-test
 	$(SWIFT) build --build-tests
+	Scripts/build-examples.sh
 	Scripts/test-modules.sh
 
 examples: setup-test

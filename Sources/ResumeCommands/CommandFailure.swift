@@ -54,7 +54,8 @@ struct CommandFailure: Error {
             let status: ExitStatus =
                 switch error.code {
                 case .refused, .digestMismatch, .tooLarge: .refused
-                case .unreachable, .unstable, .representationChanged: .tryAgain
+                // .unreachable, .unstable, .representationChanged
+                default: .tryAgain
                 }
             self.init(status, error.description)
         case is CancellationError:

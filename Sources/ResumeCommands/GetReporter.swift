@@ -76,7 +76,7 @@ final class GetReporter: Sendable {
             return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length not known")" : nil
         case .resumed(let offset, let total):
             return "\(name): resumed at \(ByteCount.text(offset)) of \(total.map(ByteCount.text) ?? "unknown")"
-        case .damaged(let reason):
+        case .damaged(let reason), .resumeDataOutdated(let reason):
             return "\(name): \(Printable.escaped(reason.text))"
         case .restarted(let reason, _):
             return "\(name): started over. \(Printable.escaped(reason.text))"
@@ -118,6 +118,10 @@ final class GetReporter: Sendable {
             members["totalBytes"] = .optional(total)
         case .damaged(let reason):
             members["event"] = .string("damaged")
+            members["reason"] = .string(reason.code.rawValue)
+            members["message"] = .string(reason.text)
+        case .resumeDataOutdated(let reason):
+            members["event"] = .string("resumeDataOutdated")
             members["reason"] = .string(reason.code.rawValue)
             members["message"] = .string(reason.text)
         case .restarted(let reason, let total):

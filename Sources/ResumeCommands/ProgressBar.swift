@@ -40,7 +40,7 @@ struct ProgressBar {
             item.received = result.totalBytes
             item.total = result.totalBytes
             item.isFinished = true
-        case .waiting, .retrying, .damaged: break
+        case .waiting, .retrying, .damaged, .resumeDataOutdated: break
         }
         items[name] = item
         if let lastDrawn, now - lastDrawn < .milliseconds(100), !item.isFinished { return nil }

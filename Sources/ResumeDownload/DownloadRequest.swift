@@ -101,7 +101,7 @@ public struct DownloadRequest: Sendable {
     /// Makes a request that goes on with what was interrupted, with the defaults for all that is not in the data.
     ///
     /// Set what the first request had beside URL, key and selection anew: fields, digest, condition and so on. Where the
-    /// store holds nothing of it any more, ``DownloadEvent/restarted(reason:totalBytes:)`` says why, and it begins anew.
+    /// store holds nothing of it any more, ``DownloadEvent/resumeDataOutdated(reason:)`` says why, and it begins anew.
     ///
     /// - Parameters:
     ///   - resumeData: What to go on with.
@@ -155,6 +155,8 @@ public enum DownloadEvent: Sendable, Hashable {
     case resumed(offset: Int64, totalBytes: Int64?)
     /// Some of what was held was given up, since the disk did not keep it or a crash lost it; it is fetched again.
     case damaged(reason: Reason)
+    /// The store does not hold what the resume data named, but nothing, or another version: it goes on with what is there.
+    case resumeDataOutdated(reason: Reason)
     /// It began anew although bytes were held.
     case restarted(reason: Reason, totalBytes: Int64?)
     /// So many bytes are there. It grows, but for a restart and for a part that was found to be wrong.

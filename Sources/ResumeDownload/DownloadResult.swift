@@ -26,19 +26,25 @@ public struct DownloadError: Error, Sendable, Equatable {
     /// What kind of failure it is.
     ///
     /// New ones may be added.
-    public enum Code: String, Sendable, Hashable {
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The code's name, stable from release to release.
+        public let rawValue: String
+
+        /// Makes a code.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
         /// The server said no for good, or sent something else.
-        case refused
+        public static let refused = Code(rawValue: "refused")
         /// The content does not have the expected digest.
-        case digestMismatch = "digest-mismatch"
+        public static let digestMismatch = Code(rawValue: "digest-mismatch")
         /// The tries are used up, or there is no way to the server; running it again later may help.
-        case unreachable
+        public static let unreachable = Code(rawValue: "unreachable")
         /// The server's content or validator changes from answer to answer.
-        case unstable
+        public static let unstable = Code(rawValue: "unstable")
         /// The whole is longer than what was allowed.
-        case tooLarge = "too-large"
+        public static let tooLarge = Code(rawValue: "too-large")
         /// The file was replaced after a reader of a ``DownloadStream`` had been given bytes of the old one.
-        case representationChanged = "representation-changed"
+        public static let representationChanged = Code(rawValue: "representation-changed")
     }
 
     /// The kind of failure.

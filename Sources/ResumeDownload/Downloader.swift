@@ -56,7 +56,8 @@ public struct Downloader: Sendable {
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
         // Found out before anything is fetched, and before a lease is waited for.
-        let destination = try Destination(checking: request.destination)
+        // Its disk may be one that does not answer.
+        let destination = try await Blocking.run { try Destination(checking: request.destination) }
         let observer = DownloadObserver(of: request, in: store, logger: logger)
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
             let transfer = try await begin(request, to: destination, onEvent: onEvent)
@@ -76,8 +77,8 @@ public struct Downloader: Sendable {
                     try await transfer.discard(reason: .restartRequested)
                     onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
                 } else if !request.restarts, let reason = request.resumeData?.mismatch(with: transfer.partial) {
-                    try await store.record(.restarted, key: transfer.key, reason: reason)
-                    onEvent(.restarted(reason: reason, totalBytes: nil))
+                    try await transfer.note(reason)
+                    onEvent(.resumeDataOutdated(reason: reason))
                 }
                 onTransfer(transfer)
                 var run = run
@@ -152,57 +153,4 @@ extension AsyncThrowingStream where Element == DownloadEvent, Failure == any Err
             continuation.onTermination = { _ in task.cancel() }
         }
     }
-}
-
-extension Reason {
-    static let cancelled = Reason(code: .init(rawValue: "cancelled"), text: "It was interrupted; what came is kept.")
-
-    static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
-        Reason(
-            code: .init(rawValue: "too-large"),
-            text:
-                "The download has more than the \(limit) bytes that are allowed\(length > limit ? " (\(length))" : "")."
-        )
-    }
-
-    static func notPermitted(_ url: DownloadURL) -> Reason {
-        Reason(code: .init(rawValue: "not-permitted"), text: "Requests to \(url.redacted) are not permitted here.")
-    }
-
-    static func forbidden(_ refusal: Reason) -> Reason {
-        Reason(
-            code: refusal.code,
-            text: "\(refusal.text) What came is kept: run it again with valid credentials or a fresh URL.")
-    }
-
-    static func retriesExhausted(_ last: Reason) -> Reason {
-        Reason(code: last.code, text: "\(last.text) The tries are used up; what came is kept, run it again.")
-    }
-
-    static func unstable(_ last: Reason) -> Reason {
-        Reason(
-            code: .init(rawValue: "unstable"),
-            text: "The download had to start over too often. The last time: \(last.text)")
-    }
-
-    static func transport(_ error: TransportError) -> Reason {
-        Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
-    }
-
-    static func heldBytesDiffer(_ error: StoreError) -> Reason {
-        Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
-    }
-
-    /// Why a body ended before its end.
-    static func ended(_ error: any Error) -> Reason {
-        if let error = error as? TransportError { return .transport(error) }
-        return Reason(code: .init(rawValue: "failed"), text: "\(error)")
-    }
-
-    static func redirect(_ problem: Redirection.Problem) -> Reason {
-        Reason(code: .init(rawValue: "redirect"), text: problem.description)
-    }
-
-    static let endedEarly = Reason(
-        code: .init(rawValue: "ended-early"), text: "The answer ended before every byte was there.")
 }

@@ -40,7 +40,7 @@ public struct ProgressMeter: Sendable {
             let (bytes, overflow) = count.subtractingReportingOverflow(received ?? count)
             received = count
             return ProgressStep(bytes: overflow ? 0 : max(bytes, 0), receivedBytes: count, expectedBytes: total)
-        case .waiting, .damaged, .retrying, .finished:
+        case .waiting, .damaged, .resumeDataOutdated, .retrying, .finished:
             break
         }
         return nil

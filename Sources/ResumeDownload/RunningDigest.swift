@@ -62,7 +62,7 @@ final class RunningDigest: Sendable {
                 continuation.resume(with: Result { try self.hash(upTo: length) })
             }
         }
-        return state.withLock { $0.position == length ? $0.hash.digest(algorithm) : nil }
+        return state.withLock { $0.position == length ? $0.hash.digest : nil }
     }
 
     private func hash(upTo end: Int64) throws {
@@ -101,10 +101,18 @@ enum RunningHash {
         }
     }
 
-    func digest(_ algorithm: HTTPDigest.Algorithm) -> HTTPDigest? {
+    var algorithm: HTTPDigest.Algorithm {
         switch self {
-        case .sha256(let hash): HTTPDigest(algorithm, bytes: hash.finalize())
-        case .sha512(let hash): HTTPDigest(algorithm, bytes: hash.finalize())
+        case .sha256: .sha256
+        case .sha512: .sha512
+        }
+    }
+
+    /// Of the bytes so far.
+    var digest: HTTPDigest? {
+        switch self {
+        case .sha256(let hash): HTTPDigest(.sha256, bytes: hash.finalize())
+        case .sha512(let hash): HTTPDigest(.sha512, bytes: hash.finalize())
         }
     }
 }

@@ -24,12 +24,10 @@ struct StreamCursor: Sendable {
     private(set) var offset: Int64 = 0
     /// Over the bytes that were handed out.
     private(set) var hash: RunningHash
-    let algorithm: HTTPDigest.Algorithm
     /// The epoch that the bytes handed out are known to belong to.
     private var epoch: Int?
 
     init(_ algorithm: HTTPDigest.Algorithm) {
-        self.algorithm = algorithm
         hash = RunningHash(algorithm)
     }
 
@@ -70,6 +68,6 @@ struct StreamCursor: Sendable {
 
     /// Whether the bytes that were handed out have a digest; true where that is one of another kind.
     func agrees(with digest: HTTPDigest?) -> Bool {
-        digest.map { $0.algorithm != algorithm || hash.digest(algorithm) == $0 } ?? true
+        digest.map { $0.algorithm != hash.algorithm || hash.digest == $0 } ?? true
     }
 }

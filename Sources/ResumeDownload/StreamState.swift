@@ -29,7 +29,7 @@ final class StreamState: Sendable {
             case .started, .progress: mutable.start = mutable.start ?? 0
             // After an answer: what comes now is all of the server's file.
             case .restarted where mutable.start != nil: mutable.start = 0
-            case .waiting, .damaged, .restarted, .retrying, .finished: break
+            case .waiting, .damaged, .resumeDataOutdated, .restarted, .retrying, .finished: break
             }
         }
         changed()
@@ -127,15 +127,15 @@ final class StreamState: Sendable {
     /// Compares the bytes that were handed out with the beginning of what is held now.
     private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws {
         guard let held = transfer.heldBytes(in: epoch) else { return }
-        let (algorithm, length) = (cursor.algorithm, cursor.offset)
+        let (algorithm, length) = (cursor.hash.algorithm, cursor.offset)
         let digest = try await Blocking.run { () throws -> HTTPDigest? in
             var hash = RunningHash(algorithm)
             try unsafe held.forEachBuffer(in: 0..<length) { unsafe hash.update($0) }
-            return hash.digest(algorithm)
+            return hash.digest
         }
         // Given up meanwhile: it is looked at again.
         guard transfer.heldView.epoch == epoch else { return }
-        guard cursor.hash.digest(algorithm) == digest else {
+        guard cursor.hash.digest == digest else {
             throw DownloadError(.representationChanged, .changedWhileRead)
         }
         cursor.follow(epoch)

@@ -53,27 +53,33 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     /// What kind of failure it is.
     ///
     /// New ones may be added.
-    public enum Code: String, Sendable, Hashable {
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The code's name, stable from release to release.
+        public let rawValue: String
+
+        /// Makes a code.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
         /// The name of the host could not be resolved.
-        case nameNotResolved = "name-not-resolved"
+        public static let nameNotResolved = Code(rawValue: "name-not-resolved")
         /// No connection: refused, unreachable, or not in time.
-        case notConnected = "not-connected"
+        public static let notConnected = Code(rawValue: "not-connected")
         /// The TLS handshake failed, or the certificate is not trusted.
-        case tls
+        public static let tls = Code(rawValue: "tls")
         /// The connection ended before the response did.
-        case connectionClosed = "connection-closed"
+        public static let connectionClosed = Code(rawValue: "connection-closed")
         /// No byte, or too few, came for too long.
-        case stalled
+        public static let stalled = Code(rawValue: "stalled")
         /// The server broke the rules of HTTP.
-        case invalidResponse = "invalid-response"
+        public static let invalidResponse = Code(rawValue: "invalid-response")
         /// The proxy refuses, for want of credentials or otherwise.
-        case proxyRefused = "proxy-refused"
+        public static let proxyRefused = Code(rawValue: "proxy-refused")
         /// The caller's policy does not permit the address.
-        case addressNotPermitted = "address-not-permitted"
+        public static let addressNotPermitted = Code(rawValue: "address-not-permitted")
         /// The request cannot be sent.
-        case invalidRequest = "invalid-request"
+        public static let invalidRequest = Code(rawValue: "invalid-request")
         /// Anything else.
-        case other
+        public static let other = Code(rawValue: "other")
     }
 
     /// The kind of failure.

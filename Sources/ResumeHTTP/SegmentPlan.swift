@@ -21,8 +21,6 @@ package struct SegmentPlan: Sendable {
             self.position = position
             self.end = end
         }
-
-        fileprivate var remaining: Int64 { max(end - position, 0) }
     }
 
     /// How things stand.

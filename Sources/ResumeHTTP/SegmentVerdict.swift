@@ -25,9 +25,14 @@ package enum SegmentVerdict: Sendable, Hashable {
         let fields = response.headerFields
         switch response.status.code {
         case 206:
-            guard case .append(let continuation) = Verdict.partial(fields, range: range, stored: stored, policy: policy)
-            else {
-                self = .stop(Self.reason(fields, range, stored, policy))
+            let continuation: Verdict.Continuation
+            switch Verdict.partial(fields, range: range, stored: stored, policy: policy) {
+            case .append(let usable): continuation = usable
+            case .askForWhole(let reason):
+                self = .stop(reason)
+                return
+            default:
+                self = .stop(.contentRangeInvalid)
                 return
             }
             guard case .bytes(range.start, let last, stored.completeLength?) = ContentRange(in: fields),
@@ -49,14 +54,6 @@ package enum SegmentVerdict: Sendable, Hashable {
         default:
             self = .noMore(Verdict.reason(response))
         }
-    }
-
-    private static func reason(
-        _ fields: HTTPFields, _ range: Plan.RangeRequest, _ stored: Representation, _ policy: ResumePolicy
-    ) -> Reason {
-        guard case .askForWhole(let reason) = Verdict.partial(fields, range: range, stored: stored, policy: policy)
-        else { return .contentRangeInvalid }
-        return reason
     }
 }
 

@@ -33,6 +33,8 @@ public enum Verdict: Sendable, Hashable {
         public var skipped: Int64 = 0
         /// Whether the body goes on after what is wanted of it.
         public var goesOn = false
+        /// Where in the file the body's first byte lies, wanted or not.
+        package var firstPosition: Int64 { bodyStart - skipped }
         /// What is known of the representation from now on.
         public var representation: Representation
         /// Why the body may be used.

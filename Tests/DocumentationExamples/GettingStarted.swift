@@ -47,7 +47,7 @@ func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
         case .started(let total): print("\(total.map { "\($0)" } ?? "an unknown number of") bytes to fetch")
         case .resumed(let offset, _): print("continued at byte \(offset)")
         case .restarted(let reason, _): print("started over: \(reason)")
-        case .damaged(let reason): print(reason)
+        case .damaged(let reason), .resumeDataOutdated(let reason): print(reason)
         case .retrying(let reason, let seconds): print("\(reason) Again in \(seconds) s.")
         case .progress(let received, let total): print("\(received) of \(total ?? 0)")
         case .waiting: print("somebody else downloads this")

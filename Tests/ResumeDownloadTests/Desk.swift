@@ -96,6 +96,11 @@ extension [DownloadEvent] {
         compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
     }
 
+    /// Why resume data was of no use.
+    var outdated: [String] {
+        compactMap { if case .resumeDataOutdated(let reason) = $0 { reason.code.rawValue } else { nil } }
+    }
+
     /// Why it began anew, each time.
     var restarts: [String] {
         compactMap { if case .restarted(let reason, _) = $0 { reason.code.rawValue } else { nil } }

@@ -9,13 +9,13 @@ internal import Tracing
 /// keys and URLs as they are stored, and of errors their code.
 struct DownloadObserver: Sendable {
     let metrics = DownloadMetrics()
-    private let request: DownloadRequest
+    private let url: DownloadURL
     private let store: DownloadStore
     private let key: String
     private let logger: Logger?
 
     init(of request: DownloadRequest, in store: DownloadStore, logger: Logger?) {
-        self.request = request
+        url = request.url
         self.store = store
         key = Printable.escaped(request.storeKey)
         var logger = logger
@@ -56,11 +56,11 @@ struct DownloadObserver: Sendable {
         guard !(InstrumentationSystem.tracer is NoOpTracer) else { return try await download(transport) }
         let span = startSpan("resume-store.download")
         defer { span.end() }
-        span.describe(request.url)
+        span.describe(url)
         span.attributes["resume_store.key"] = key
         do {
             let result = try await InstrumentationContext.$current.withValue(span.context) {
-                try await download(TracedTransport(transport, origin: request.url.origin))
+                try await download(TracedTransport(transport, origin: url.origin))
             }
             span.attributes["resume_store.bytes.total"] = result.totalBytes
             span.attributes["resume_store.bytes.reused"] = result.reusedBytes
@@ -80,6 +80,7 @@ struct DownloadObserver: Sendable {
         case .resumed(let offset, let total):
             logger?.debug("resumed", metadata: ["offset": "\(offset)", "total": .optional(total)])
         case .damaged(let reason): logger?.info("damaged", metadata: .reason(reason))
+        case .resumeDataOutdated(let reason): logger?.info("resume data outdated", metadata: .reason(reason))
         case .restarted(let reason, _):
             metrics.restarted(because: reason.code)
             logger?.info("restarted", metadata: .reason(reason))
@@ -105,20 +106,6 @@ struct DownloadObserver: Sendable {
     private func noteSize() async {
         guard metrics.isOn, let totals = try? await store.totals() else { return }
         metrics.size(totals.receivedBytes)
-    }
-}
-
-extension Reason {
-    /// Why a download ended with an error.
-    init(for error: any Error) {
-        self =
-            switch error {
-            case is CancellationError: .cancelled
-            case let error as DownloadError: error.reason
-            case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
-            // What a caller's hook throws may hold a URL with its signature.
-            default: Reason(code: .init(rawValue: "failed"), text: "It failed with \(type(of: error)).")
-            }
     }
 }
 

@@ -102,6 +102,6 @@ extension Span {
     }
 
     fileprivate func fail(with error: any Error) {
-        fail(because: (error as? TransportError)?.code.rawValue ?? Reason(for: error).code.rawValue)
+        fail(because: Reason(for: error).code.rawValue)
     }
 }

@@ -53,7 +53,7 @@ final class Listeners: Sendable {
 extension Listeners.Progress {
     fileprivate mutating func note(_ event: DownloadEvent) {
         switch event {
-        case .waiting, .retrying, .damaged: return
+        case .waiting, .retrying, .damaged, .resumeDataOutdated: return
         case .started(let total): (receivedBytes, totalBytes) = (0, total)
         case .resumed(_, let total): totalBytes = total ?? totalBytes
         case .restarted(_, let total): (receivedBytes, totalBytes) = (0, total ?? totalBytes)

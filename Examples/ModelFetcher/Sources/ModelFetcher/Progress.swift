@@ -17,6 +17,7 @@ struct Progress {
             self.tenths = tenths
         case .resumed(let offset, _): say("goes on at \(offset)")
         case .restarted(let reason, _): say("starts over: \(reason)")
+        case .resumeDataOutdated(let reason): say("\(reason)")
         case .damaged(let reason): say("fetches some of it again: \(reason)")
         case .retrying(let reason, let seconds): say("\(reason) Next try in \(seconds) s.")
         case .waiting: say("somebody else is fetching it")
