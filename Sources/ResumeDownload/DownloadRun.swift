@@ -20,7 +20,7 @@ struct DownloadRun {
     var fetched: Int64 = 0
     /// How many connections the server may be asked for by now.
     var connections: Int
-    private var isLengthVerified = true
+    var isLengthVerified = true
     var hasRetriedDigest = false
     var digest: RunningDigest?
     /// How often the URL was renewed since the last progress.
@@ -173,49 +173,6 @@ struct DownloadRun {
         }
         reused = 0
         avoidsRange = nil
-    }
-
-    /// Moves the body into the store.
-    private mutating func readBody(of response: TransportResponse, from start: Int64) async throws -> Step {
-        if digest == nil, let algorithm = await expectedDigest?.algorithm {
-            digest = RunningDigest(algorithm, of: await transfer.heldBytes)
-        }
-        let contentDigest = HTTPDigest(contentDigestIn: response.head.headerFields)
-        let pump = BodyPump(body: response.body, request: request, digest: digest, contentDigest: contentDigest)
-        let transfer = transfer
-        // A part that is found to be wrong at its end is given up alone: that is for a single stream.
-        if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
-            let before = await transfer.receivedBytes
-            let body = SegmentedBody(run: self, terms: terms)
-            return try await finish(await tellingProgress { await body.run(with: pump) }, before: before)
-        }
-        let outcome = await tellingProgress {
-            await pump.run(into: transfer.main, isCloseDelimited: response.isCloseDelimited)
-        }
-        count(outcome.bytes)
-        if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
-            isLengthVerified = false
-        }
-        switch outcome.failure {
-        case let error as StoreError where error.code == .heldBytesDiffer:
-            return .discard(.heldBytesDiffer(error))
-        case let error as StoreError where error.code != .surplusBytes:
-            throw error
-        case let error as DownloadError:
-            throw error
-        default: break
-        }
-        if !outcome.matchesContentDigest {
-            // The part is of no use; what was held before it stays.
-            digest = nil
-            try await transfer.rewind(to: start, reason: .contentDigestMismatch)
-            return .ended(progressed: false, failure: .contentDigestMismatch)
-        }
-        _ = try await transfer.endBody(outcome.ending, isDelivered: true)
-        if outcome.failure is CancellationError { throw CancellationError() }
-        let progressed = await transfer.partial.length > start
-        return .ended(
-            progressed: progressed, failure: outcome.failure.map(Reason.init(for:)) ?? (progressed ? nil : .endedEarly))
     }
 
     /// Counts what came over the network.

@@ -148,8 +148,10 @@ extension DownloadStore {
         }
     }
 
-    /// The entry of a key, nil where there is none.
+    /// The entry of a key.
     ///
+    /// - Parameter key: What names it in the store, as ``Entry/key`` has it: the ranges of a selection are a part of that.
+    /// - Returns: The entry, nil where there is none.
     /// - Throws: ``StoreError``
     public func entry(key: String) async throws -> Entry? {
         let leases = try leaseFile()
@@ -160,7 +162,7 @@ extension DownloadStore {
 
     /// The last events, oldest first.
     ///
-    /// - Parameter key: Only those of one download; nil for all.
+    /// - Parameter key: Only those of one download, by what names it in the store; nil for all.
     /// - Returns: At most the last 1000.
     /// - Throws: ``StoreError``
     public func events(key: String? = nil) async throws -> [Event] {

