@@ -77,7 +77,8 @@ func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
             try await transfer.write(part)
             if transfer.hasAllWanted { break }
         }
-        if !transfer.hasAllWanted { ending = .whole }
+        // A stream of Swift's own just ends when its reader is cancelled: that is no end of the body.
+        if !transfer.hasAllWanted, !Task.isCancelled { ending = .whole }
     } catch let error as StoreError where error.code == .heldBytesDiffer {
         // The server has other bytes under the same validator.
         let reason = Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
@@ -87,6 +88,7 @@ func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
         // The connection was cut: what came counts.
     }
     _ = try await transfer.endBody(ending)
+    try Task.checkCancellation()
     return await transfer.receivedBytes > before
 }
 // END

@@ -97,6 +97,36 @@ struct EmbeddingExampleTests {
         }
     }
 
+    @Test("A chunked body that is cancelled is no whole file, and what came is kept")
+    func cancelled() async throws {
+        try await TemporaryFolder.with { folder in
+            var file = Resource(Content(length: 1_000_000, seed: 11), etag: "\"v1\"")
+            file.framing = .chunked(size: 50_000)
+            let resource = file
+            let store = try await DownloadStore.open(at: folder["cache"])
+            let client = TransportClient()
+            try await OriginServer.withServer(
+                handler: { .file(resource, for: $0, cutAfter: 600_000, stall: true) },
+                { server in
+                    let url = try DownloadURL("\(server.baseURL)/image.iso")
+                    let running = Task {
+                        try await fetch(url, to: folder["image.iso"], in: store, by: client)
+                    }
+                    // Recorded within a moment; the origin sends nothing more.
+                    while try await store.entries().first?.receivedBytes != 600_000 {
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                    running.cancel()
+                    await #expect(throws: CancellationError.self) { try await running.value }
+                })
+            let held = try await store.entries().first?.receivedBytes
+            #expect(held == 600_000)
+            #expect(!Files.exists(folder["image.iso"]))
+            try await client.transport.shutdown()
+            await store.close()
+        }
+    }
+
     @Test("What is refused is given up, and what came is kept")
     func refused() async throws {
         try await TemporaryFolder.with { folder in
