@@ -2,6 +2,17 @@ import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 
+func fetchToFile(
+    _ store: DownloadStore, _ url: DownloadURL, get: (HTTPFields) async throws -> Answer
+) async throws {
+    // SNIPPET
+    let destination = try Destination(checking: "image.iso")
+    try await store.fetch(url, to: destination) { fields in
+        try await get(fields)  // your client's: the head as soon as it is there, and the parts of the body
+    }
+    // END
+}
+
 // SNIPPET
 /// What your HTTP client does: it follows redirects or not, decodes nothing, and throws where a body is cut.
 protocol Client: Sendable {

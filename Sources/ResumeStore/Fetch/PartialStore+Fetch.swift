@@ -24,7 +24,9 @@ extension PartialStore {
     ///   - retries: How often it is asked again without having got anything new, and after what waits.
     ///   - send: Sends a GET request with these fields added, follows redirects, and returns the head of the answer, and
     ///     its body as it comes: arrays, slices, `Data` or whatever has bytes. A body that is cut must throw, where the
-    ///     client can tell. Errors of the client are taken as passing ones; after the last try they are thrown.
+    ///     client can tell. A body may be left unread, where the answer is of no use or another one is asked for, and need
+    ///     not be read to its end: the client ends the request when the body and its iterator go away. Errors of the client
+    ///     are taken as passing ones; after the last try they are thrown.
     /// - Returns: Every byte.
     /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
@@ -52,7 +54,7 @@ extension DownloadStore {
     ///   - selection: What is wanted of the representation; nil for all of it.
     ///   - policy: On which terms it is continued.
     ///   - retries: How often it is asked again without having got anything new, and after what waits.
-    ///   - send: Makes a request.
+    ///   - send: Sends a GET request with these fields added, on the same terms as there.
     /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, to destination: Destination, key: String? = nil, selection: RangeSelection? = nil,
