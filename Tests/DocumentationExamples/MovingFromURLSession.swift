@@ -1,6 +1,7 @@
 import HTTPTypes
 import ResumeDownload
 import ResumeHTTP
+import ResumeStore
 
 func pauseAndResume(_ request: DownloadRequest, by downloader: Downloader) async throws -> DownloadResult {
     // SNIPPET
@@ -13,6 +14,19 @@ func pauseAndResume(_ request: DownloadRequest, by downloader: Downloader) async
     let result = try await downloader.download(request)
     // END
     return result
+}
+
+func pauseWithResumeData(
+    _ request: DownloadRequest, by downloader: Downloader, keep: ([UInt8]) -> Void, kept: () -> [UInt8]?
+) async throws {
+    // SNIPPET
+    let task = downloader.task(request)
+    task.resume()
+
+    if let resumeData = await task.cancelProducingResumeData() { keep(resumeData.bytes) }
+
+    if let bytes = kept() { downloader.task(resuming: try ResumeData(bytes), to: "image.iso").resume() }
+    // END
 }
 
 func withSessionSettings(_ url: DownloadURL) -> DownloadRequest {
