@@ -112,7 +112,8 @@ public final class DownloadTask: Sendable {
 
     /// Ends it for good, and tells how to go on later.
     ///
-    /// - Returns: nil where it was delivered before, where nothing came, or where what came cannot be gone on with.
+    /// - Returns: nil where it was delivered before, where nothing came, where what came cannot be gone on with, or where
+    ///   the store cannot be read: then ``Downloader/resumeData(for:)`` says why.
     public func cancelProducingResumeData() async -> ResumeData? {
         cancel()
         if case .success = await finished() { return nil }
