@@ -125,6 +125,63 @@ struct DocumentationTests {
         #expect(count >= 1)
     }
 
+    @Test("The page of a type lists each of its public members")
+    func members() throws {
+        var count = 0
+        for page in try Self.pages.get() {
+            guard let type = page.text.prefixMatch(of: /# ``\w+\/(\w+)``\n/)?.1 else { continue }
+            let members = try Self.members(of: type, in: page.module)
+            #expect(members.count >= 10, "\(page.name)")
+            count += 1
+            for member in members {
+                let isListed = page.text.contains("\n- ``\(member)``\n")
+                #expect(isListed, "\(type)/\(member) is not on the page \(page.name).md")
+            }
+        }
+        #expect(count >= 3)
+    }
+
+    /// The public members of a type and its extensions, as DocC names them; those of types within it are not looked at.
+    ///
+    /// Goes by the format of the sources: what is at the top stands at the margin, its members four spaces in.
+    private static func members(of type: Substring, in module: String) throws -> Set<String> {
+        let type = try Regex(
+            "(?ms)^(?:public )?(?:final )?(?:actor|class|enum|extension|struct) \(type)\\b(?!\\.)[^{]*\\{\\n(.*?)^\\}",
+            as: (Substring, Substring).self)
+        let member =
+            /(?m)^ {4}public (?:[\w()]+ )*?(?:(?<name>init)|(?<kind>func|let|struct|enum|class|var|typealias) (?<other>\w+))/
+        var members: Set<String> = []
+        for path in try files(in: "Sources/\(module)", suffix: ".swift") {
+            let text = try ReadmeTests.text("Sources/\(module)/\(path)")
+            for body in text.matches(of: type) {
+                for match in body.1.matches(of: member) {
+                    let name = match.name ?? match.other ?? ""
+                    let isCalled = match.name != nil || match.kind == "func"
+                    members.insert(name + (isCalled ? labels(of: body.1[match.range.upperBound...]) : ""))
+                }
+            }
+        }
+        return members
+    }
+
+    /// The argument labels of the first list of parameters in a text.
+    private static func labels(of text: Substring) -> String {
+        var parameters: [String] = []
+        var depth = 0
+        var last: Character = " "
+        for character in text.drop(while: { $0 != "(" }) {
+            if depth == 1, "(,".contains(last) { parameters.append("") }
+            if "([{<".contains(character) { depth += 1 }
+            if ")]}".contains(character) || character == ">" && last != "-" { depth -= 1 }
+            if depth == 0 { break }
+            // A comma within a type or a default value begins no parameter.
+            last = depth > 1 && ",(".contains(character) ? " " : character
+            if depth == 1, !parameters.isEmpty { parameters[parameters.count - 1].append(character) }
+        }
+        let labels = parameters.compactMap { $0.split { " :\n".contains($0) }.first }
+        return "(\(labels.map { "\($0):" }.joined()))"
+    }
+
     @Test("Each resumectl command that the articles show is one that it takes")
     func commands() throws {
         var count = 0
