@@ -102,7 +102,8 @@ struct DocumentationTests {
         let names = Set(pages.map(\.name))
         for topic in [
             "GettingStarted", "Embedding", "ResumeSemantics", "Durability", "Eviction", "Operating",
-            "MovingFromURLSession", "MovingFromNuke", "MovingFromAlamofire", "MovingFromCurl",
+            "MovingFromURLSession", "MovingFromNuke", "MovingFromAlamofire", "MovingFromCurl", "ManyDownloads",
+            "ReadingWhileDownloading", "SeveralConnections",
         ] {
             #expect(names.contains(topic), "\(topic)")
         }
