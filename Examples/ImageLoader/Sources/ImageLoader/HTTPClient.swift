@@ -39,7 +39,8 @@ private final class Receiver: NSObject, URLSessionDataDelegate {
     private struct Exchange {
         /// Who waits for the head.
         var waiter: CheckedContinuation<HTTPClient.Answer, any Error>?
-        var body: AsyncThrowingStream<Data, any Error>
+        /// nil once it was handed over: whoever drops it without reading it ends the request.
+        var body: AsyncThrowingStream<Data, any Error>?
         var parts: AsyncThrowingStream<Data, any Error>.Continuation
     }
 
@@ -58,10 +59,13 @@ private final class Receiver: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         let exchange = exchanges.withLock { exchanges in
-            defer { exchanges[dataTask.taskIdentifier]?.waiter = nil }
+            defer {
+                exchanges[dataTask.taskIdentifier]?.waiter = nil
+                exchanges[dataTask.taskIdentifier]?.body = nil
+            }
             return exchanges[dataTask.taskIdentifier]
         }
-        if let exchange { exchange.waiter?.resume(returning: (HTTPResponse(response), exchange.body)) }
+        if let body = exchange?.body { exchange?.waiter?.resume(returning: (HTTPResponse(response), body)) }
         completionHandler(.allow)
     }
 
