@@ -68,7 +68,7 @@ extension DownloadRun {
     private mutating func finish(_ outcome: SegmentedBody.Outcome, before: Int64) async throws -> Step {
         count(outcome.bytes)
         connections = outcome.connections
-        budget = outcome.budget
+        course.budget = outcome.budget
         let held = await transfer.receivedBytes
         do {
             _ = try await transfer.endBody(outcome.first)

@@ -4,7 +4,7 @@ internal import ResumeStore
 
 /// One download under its lease, from the first request to the delivery.
 ///
-/// The hard decisions are made by pure values (`Plan`, `Verdict`, `RetryBudget`); this asks them and does the I/O.
+/// The hard decisions are made by pure values (`Plan`, `Verdict`, `RequestCourse`); this asks them and does the I/O.
 struct DownloadRun {
     /// Its URL and fields may be renewed.
     var request: DownloadRequest
@@ -13,9 +13,7 @@ struct DownloadRun {
     private let metrics: DownloadMetrics
     let onEvent: @Sendable (DownloadEvent) -> Void
 
-    var budget: RetryBudget
-    private var avoidsRange: Reason?
-    private var rangeFailures = 0
+    var course: RequestCourse
     var reused: Int64 = 0
     var fetched: Int64 = 0
     /// How many connections the server may be asked for by now.
@@ -37,7 +35,7 @@ struct DownloadRun {
         self.transfer = transfer
         self.metrics = metrics
         self.onEvent = onEvent
-        budget = RetryBudget(request.limits)
+        course = RequestCourse(request.limits)
         connections = request.boundedConnections
         if let rate = request.rateLimit { self.request.rateLimiters.append(RateLimiter(bytesPerSecond: rate)) }
     }
@@ -78,35 +76,26 @@ struct DownloadRun {
 
     /// One request and what follows from it.
     private mutating func turn() async throws {
-        let plan = await transfer.plan(avoidsRange: avoidsRange)
+        let plan = await transfer.plan(avoidsRange: course.avoidsRange)
         switch try await exchange(plan) {
         case .renewed: connections = request.boundedConnections
         case .ended(let progressed, let failure):
-            if progressed {
-                rangeFailures = 0
-                renewals = 0
-            }
-            let isComplete = await transfer.isComplete
-            if isComplete || (progressed && failure == nil) { return }
-            try await wait(because: failure ?? .endedEarly, progressed: progressed)
+            if progressed { renewals = 0 }
+            if await transfer.isComplete { return }
+            try await follow(
+                .body(progressed: progressed, failed: failure != nil), because: failure ?? .endedEarly)
         case .askForWhole(let reason):
-            try countRestart(reason)
-            avoidsRange = reason
+            try await follow(.askForWhole(reason), because: reason)
         case .discard(let reason):
-            try countRestart(reason)
-            avoidsRange = nil
+            try await follow(.discarded, because: reason)
             reused = 0
             digest = nil
             try await transfer.discard(reason: reason)
             onEvent(.restarted(reason: reason, totalBytes: nil))
         case .retry(let reason, let seconds, let status):
-            // A server that is overloaded says so to every request; one that cannot serve ranges says 500 to those.
-            if case .range = plan, status == 500 { rangeFailures += 1 }
-            if rangeFailures >= 2, avoidsRange == nil {
-                try countRestart(reason)
-                avoidsRange = .rangeFailsRepeatedly
-            }
-            try await wait(because: reason, progressed: false, retryAfter: seconds, status: status)
+            let failedRange = if case .range = plan { status == 500 } else { false }
+            try await follow(
+                .retry(afterSeconds: seconds, failedRange: failedRange), because: reason, status: status)
         }
     }
 
@@ -140,7 +129,7 @@ struct DownloadRun {
         if !verdict.usesBody { response.body.cancel(with: CancellationError()) }
         switch verdict {
         case .append(let continuation):
-            avoidsRange = nil
+            _ = course.began(anew: false)
             let total = await transfer.partial.totalLength ?? continuation.representation.completeLength
             onEvent(.resumed(offset: continuation.offset, totalBytes: total))
             return try await readBody(of: response, from: before.length)
@@ -163,16 +152,10 @@ struct DownloadRun {
     /// Takes note of a new blob.
     private mutating func begun(because reason: Reason, after before: HeldPartial) async throws {
         digest = nil
-        let total = await transfer.partial.totalLength
-        if !before.isEmpty {
-            // The request for the whole that led here has been counted.
-            if avoidsRange == nil { try countRestart(reason) }
-            onEvent(.restarted(reason: reason, totalBytes: total))
-        } else {
-            onEvent(.started(totalBytes: total))
-        }
         reused = 0
-        avoidsRange = nil
+        guard course.began(anew: !before.isEmpty) else { throw DownloadError(.unstable, .unstable(reason)) }
+        let total = await transfer.partial.totalLength
+        onEvent(before.isEmpty ? .started(totalBytes: total) : .restarted(reason: reason, totalBytes: total))
     }
 
     /// Counts what came over the network.
@@ -181,20 +164,18 @@ struct DownloadRun {
         metrics.fetched(bytes)
     }
 
-    private mutating func countRestart(_ reason: Reason) throws {
-        guard budget.restarted() else { throw DownloadError(.unstable, .unstable(reason)) }
-    }
-
-    private mutating func wait(
-        because reason: Reason, progressed: Bool, retryAfter: Int64? = nil, status: Int? = nil
+    /// Asks again at once or later, or gives up.
+    private mutating func follow(
+        _ outcome: RequestCourse.Outcome, because reason: Reason, status: Int? = nil
     ) async throws {
-        let action = budget.failed(
-            progressed: progressed, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
-        guard case .wait(let seconds) = action else {
-            throw DownloadError(.unreachable, .retriesExhausted(reason), status: status)
+        switch course.next(after: outcome, jitter: Double.random(in: 0...1)) {
+        case .askAgain: return
+        case .wait(let seconds):
+            onEvent(.retrying(reason: reason, afterSeconds: seconds))
+            try await Task.sleep(for: .seconds(seconds))
+        case .giveUp: throw DownloadError(.unreachable, .retriesExhausted(reason), status: status)
+        case .unstable: throw DownloadError(.unstable, .unstable(reason))
         }
-        onEvent(.retrying(reason: reason, afterSeconds: seconds))
-        try await Task.sleep(for: .seconds(seconds))
     }
 }
 

@@ -39,12 +39,6 @@ extension Reason {
         Reason(code: last.code, text: "\(last.text) The tries are used up; what came is kept, run it again.")
     }
 
-    static func unstable(_ last: Reason) -> Reason {
-        Reason(
-            code: .init(rawValue: "unstable"),
-            text: "The download had to start over too often. The last time: \(last.text)")
-    }
-
     static func transport(_ error: TransportError) -> Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
     }

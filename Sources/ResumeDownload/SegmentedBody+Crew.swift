@@ -21,7 +21,7 @@ extension SegmentedBody {
         init(_ work: SegmentedBody) {
             self.work = work
             plan = SegmentPlan(length: work.terms.length, connections: work.run.connections)
-            outcome = Outcome(connections: work.run.connections, budget: work.run.budget)
+            outcome = Outcome(connections: work.run.connections, budget: work.run.course.budget)
         }
 
         var isBusy: Bool { !running.isEmpty || !asked.isEmpty }

@@ -88,6 +88,9 @@ extension Reason {
         "digest-changed", "The server's digest of the file is not the one that the held bytes came with.")
     static let contentRangeInvalid = Reason(
         "content-range-invalid", "The server's answer to a range request has no single, valid Content-Range.")
+    package static func unstable(_ last: Reason) -> Reason {
+        Reason("unstable", "The download had to start over too often. The last time: \(last.text)")
+    }
     package static let endedEarly = Reason("ended-early", "The answer ended before every byte was there.")
     static let multipartAnswer = Reason(
         "multipart-answer", "The server answered a request for one range with several parts.")

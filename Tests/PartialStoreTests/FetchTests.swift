@@ -126,24 +126,10 @@ struct FetchTests {
             return .file(Resource(content, etag: "\"v\(request.number)\""), for: request, cutAfter: 20_000)
         }
         try await Visit.with(.memory, handler) { visit in
-            await #expect(throws: SmallClient.Failure.cut) { try await visit.fetch(retries: 100) }
+            await #expect { try await visit.fetch(retries: 100) } throws: {
+                ($0 as? FetchError)?.reason.code.rawValue == "unstable"
+            }
             #expect(visit.server.requests.count == 5, "three restarts are allowed")
         }
-    }
-
-    @Test("What follows a request is a pure decision")
-    func course() {
-        var course = FetchCourse(.init(retries: 2, firstDelay: 1, longestDelay: 1, restarts: 1))
-        #expect(course.next(after: .body(progressed: true, failed: false, restarted: false), jitter: 1) == .askAgain)
-        #expect(course.next(after: .retry(afterSeconds: 7, failedRange: true), jitter: 1) == .wait(seconds: 7))
-        #expect(course.avoidsRange == nil)
-        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(seconds: 1))
-        #expect(course.avoidsRange?.code.rawValue == "range-fails-repeatedly")
-        #expect(course.next(after: .unanswered, jitter: 1) == .giveUp)
-        #expect(
-            course.next(after: .body(progressed: true, failed: true, restarted: true), jitter: 1) == .wait(seconds: 1))
-        #expect(course.avoidsRange == nil, "the whole was asked for once")
-        #expect(course.next(after: .discarded, jitter: 1) == .askAgain)
-        #expect(course.next(after: .discarded, jitter: 1) == .giveUp)
     }
 }

@@ -6,12 +6,12 @@ struct FetchRun<Partial: PartialTransfer> {
     let transfer: Partial
     /// How many bytes there may be at most.
     let limit: Int64
-    private var course: FetchCourse
+    private var course: RequestCourse
 
     init(_ transfer: Partial, limit: Int64, retries: RetryBudget.Limits) {
         self.transfer = transfer
         self.limit = limit
-        course = FetchCourse(retries)
+        course = RequestCourse(retries)
     }
 
     /// Asks until every byte is there, and hands it over.
@@ -48,17 +48,20 @@ struct FetchRun<Partial: PartialTransfer> {
         do {
             (response, body) = try await send(plan.fields)
         } catch {
-            return try await follow(.unanswered, failure: error)
+            return try await follow(.body(progressed: false, failed: true), failure: error)
         }
         let verdict = try await transfer.receive(response, to: plan)
         let status = response.status.code
         switch verdict {
         case .append(let continuation):
-            try await read(body, from: continuation.firstPosition, held: before.length, restarted: false)
-        case .startOver:
-            try await read(body, from: 0, held: 0, restarted: !before.isEmpty)
+            _ = course.began(anew: false)
+            try await read(body, from: continuation.firstPosition, held: before.length)
+        case .startOver(_, let reason):
+            try begun(because: reason, after: before)
+            try await read(body, from: 0, held: 0)
         case .startRange(let continuation):
-            try await read(body, from: continuation.firstPosition, held: 0, restarted: !before.isEmpty)
+            try begun(because: continuation.reason, after: before)
+            try await read(body, from: continuation.firstPosition, held: 0)
         case .complete: break
         case .askForWhole(let reason):
             try await follow(.askForWhole(reason), failure: FetchError(reason, status: status))
@@ -71,16 +74,19 @@ struct FetchRun<Partial: PartialTransfer> {
         }
     }
 
+    private mutating func begun(because reason: Reason, after before: HeldPartial) throws {
+        guard course.began(anew: !before.isEmpty) else { throw FetchError(.unstable(reason)) }
+    }
+
     /// Moves a body into the transfer.
     ///
     /// - Parameters:
     ///   - body: Its parts.
     ///   - start: Where its first byte lies.
     ///   - held: How many bytes are held before it.
-    ///   - restarted: Whether it takes the place of others.
     /// - Throws: What it was cut with, after the last try.
     private mutating func read<Body: AsyncSequence>(
-        _ body: Body, from start: Int64, held: Int64, restarted: Bool
+        _ body: Body, from start: Int64, held: Int64
     ) async throws where Body.Element: Sequence<UInt8> {
         var failure: (any Error)?
         do {
@@ -102,8 +108,7 @@ struct FetchRun<Partial: PartialTransfer> {
         if Task.isCancelled { throw CancellationError() }
         let progressed = await transfer.partial.length > held
         try await follow(
-            .body(progressed: progressed, failed: failure != nil, restarted: restarted),
-            failure: failure ?? FetchError(.endedEarly))
+            .body(progressed: progressed, failed: failure != nil), failure: failure ?? FetchError(.endedEarly))
     }
 
     private func move<Body: AsyncSequence>(
@@ -121,12 +126,15 @@ struct FetchRun<Partial: PartialTransfer> {
     }
 
     /// Waits, or gives up with what went wrong last.
-    private mutating func follow(_ outcome: FetchCourse.Outcome, failure: any Error) async throws {
+    private mutating func follow(_ outcome: RequestCourse.Outcome, failure: any Error) async throws {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
         switch course.next(after: outcome, jitter: Double.random(in: 0...1)) {
         case .askAgain: return
         case .wait(let seconds): try await Task.sleep(for: .seconds(seconds))
         case .giveUp: throw failure
+        case .unstable:
+            let reason = (failure as? FetchError)?.reason ?? (failure as? StoreError).map(Reason.heldBytesDiffer)
+            throw FetchError(.unstable(reason ?? .endedEarly))
         }
     }
 }

@@ -1,0 +1,48 @@
+import ResumeHTTP
+import Testing
+
+/// What follows each request of a download.
+struct RequestCourseTests {
+    static let limits = RetryBudget.Limits(retries: 2, firstDelay: 1, longestDelay: 1, restarts: 1)
+
+    @Test("A cut waits, bytes give the tries back, and a part that came whole is followed by the next one")
+    func bodies() {
+        var course = RequestCourse(Self.limits)
+        #expect(course.next(after: .body(progressed: true, failed: false), jitter: 1) == .askAgain)
+        for _ in 0..<2 {
+            #expect(course.next(after: .body(progressed: false, failed: true), jitter: 1) == .wait(seconds: 1))
+        }
+        #expect(course.next(after: .body(progressed: false, failed: false), jitter: 1) == .giveUp)
+        #expect(course.next(after: .body(progressed: true, failed: true), jitter: 1) == .wait(seconds: 1))
+    }
+
+    @Test("A server that fails at ranges twice is asked for the whole, which counts as a start")
+    func failedRanges() {
+        var course = RequestCourse(Self.limits)
+        #expect(course.next(after: .retry(afterSeconds: 7, failedRange: true), jitter: 1) == .wait(seconds: 7))
+        #expect(course.avoidsRange == nil)
+        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(seconds: 1))
+        #expect(course.avoidsRange?.code.rawValue == "range-fails-repeatedly")
+        let isFirstAllowed = course.began(anew: true)
+        #expect(isFirstAllowed, "it was counted before")
+        #expect(course.avoidsRange == nil, "the whole was asked for once")
+        let isSecondAllowed = course.began(anew: true)
+        #expect(!isSecondAllowed)
+    }
+
+    @Test("One start is allowed, whatever it is for")
+    func starts() {
+        let reason = Reason.rangeFailsRepeatedly
+        for first in [RequestCourse.Outcome.discarded, .askForWhole(reason)] {
+            var course = RequestCourse(Self.limits)
+            #expect(course.next(after: first, jitter: 1) == .askAgain)
+            #expect(course.next(after: .discarded, jitter: 1) == .unstable)
+        }
+        var course = RequestCourse(Self.limits)
+        for anew in [false, true, false] {
+            let isAllowed = course.began(anew: anew)
+            #expect(isAllowed)
+        }
+        #expect(course.next(after: .askForWhole(reason), jitter: 1) == .unstable)
+    }
+}
