@@ -9,6 +9,7 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 import Scenarios
+import Synchronization
 import TestSupport
 import Testing
 import Tracing
@@ -231,11 +232,49 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("Without a logger, metrics and a tracer nothing is different")
+    @Test("With a logger, metrics and a tracer nothing is different but the fields of the trace's context")
     func unwatched() async throws {
-        try await Origin.with({ .file(.old, for: $0) }) { origin in
-            let result = try await origin.get()
-            #expect(result.fetchedBytes == 100_000)
+        var runs: [Run] = []
+        for isWatched in [false, true] {
+            try await Origin.afterCut { origin in
+                let watch = Watch()
+                origin.server.setHandler { .file(.old, for: $0, cutAfter: $0.number == 2 ? 10_000 : nil) }
+                if isWatched {
+                    try await watch.watching { runs.append(try await Run(origin, logger: watch.logger)) }
+                } else {
+                    runs.append(try await Run(origin, logger: nil))
+                }
+                #expect(try origin.hasDelivered(.old))
+                #expect(watch.lines.isEmpty != isWatched && watch.downloads.isEmpty != isWatched)
+            }
+        }
+        #expect(runs[0] == runs[1])
+        #expect(runs[0].requests.count == 3 && runs[0].offsets == [60_000, 65_904], "\(runs[0])")
+    }
+
+    /// What is to be seen of a download from outside.
+    private struct Run: Equatable {
+        var requests: [[String]]
+        var offsets: [Int64]
+        var bytes: [Int64]
+
+        init(_ origin: Origin, logger: Logger?) async throws {
+            var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
+            request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.01)
+            let wanted = request
+            let told = Mutex<[DownloadEvent]>([])
+            let result = try await TransportKind.withTransport { transport in
+                let downloader = Downloader(store: origin.store, transport: transport, logger: logger)
+                return try await downloader.download(wanted) { event in told.withLock { $0.append(event) } }
+            }
+            // The origin's port is another one each time.
+            let others = [InMemoryTracer.traceIDKey, InMemoryTracer.spanIDKey, "host"]
+            requests = origin.server.requests.map { request in
+                let fields = request.fields.filter { !others.contains($0.name.lowercased()) }
+                return ["\(request.method) \(request.target)"] + fields.map { "\($0.name): \($0.value)" }.sorted()
+            }
+            offsets = told.withLock { $0 }.offsets
+            bytes = [result.totalBytes, result.reusedBytes, result.fetchedBytes]
         }
     }
 }
