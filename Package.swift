@@ -160,7 +160,9 @@ let package = Package(
             name: "PartialStoreTests",
             dependencies: ["OriginServer", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
             swiftSettings: testSettings),
-        .testTarget(name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", httpTypes], swiftSettings: testSettings),
+        .testTarget(
+            name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", "TestSupport", httpTypes], swiftSettings: testSettings
+        ),
         .testTarget(
             name: "ResumeDownloadTests",
             dependencies: [

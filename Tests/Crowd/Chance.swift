@@ -1,23 +1,15 @@
 internal import Synchronization
+internal import TestSupport
 
 /// Random choices that a seed repeats, from any thread.
 final class Chance: Sendable {
-    private let state: Mutex<UInt64>
+    private let generator: Mutex<SplitMix64>
 
     init(seed: UInt64) {
-        state = Mutex(seed)
+        generator = Mutex(SplitMix64(seed: seed))
     }
 
-    /// The next random bits, by splitmix64.
-    private func next() -> UInt64 {
-        state.withLock { state in
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
-    }
+    private func next() -> UInt64 { generator.withLock { $0.next() } }
 
     /// A number of a range.
     func number(_ range: ClosedRange<Int>) -> Int {

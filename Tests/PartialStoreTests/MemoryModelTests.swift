@@ -7,22 +7,6 @@ import Testing
 /// The store on disk is the model of the one in memory: the same calls, the same plans, verdicts, errors and bytes.
 @Suite(.timeLimit(.minutes(10)))
 struct MemoryModelTests {
-    /// Random numbers that are the same each time.
-    struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
-
-        mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-        mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &self)] }
-    }
-
     /// What a call came to, to be compared.
     static func outcome<Value>(_ body: () async throws -> Value) async -> String {
         do {
@@ -35,12 +19,12 @@ struct MemoryModelTests {
     }
 
     /// An answer that is often right, and often not.
-    static func answer(to plan: Plan, _ random: inout Random) -> (HTTPResponse, [UInt8]) {
+    static func answer(to plan: Plan, _ random: inout SplitMix64) -> (HTTPResponse, [UInt8]) {
         let version = random.pick([1, 1, 1, 2])
         let file = sampleBytes(20_000, seed: UInt64(version))
         var head = HTTPResponse(status: .ok)
         var body = file
-        if let range = plan.fields[.range], random.chance(85) {
+        if let range = plan.fields[.range], random.happens(85) {
             let first = Int(range.dropFirst("bytes=".count).prefix { $0 != "-" }) ?? 0
             let start = min(max(first + random.pick([0, 0, 0, 0, 1, -7]), 0), file.count - 1)
             head.status = .partialContent
@@ -52,10 +36,10 @@ struct MemoryModelTests {
             Array(repeating: head.status, count: 12) + [.init(code: 416), .init(code: 503), .notFound])
         head.headerFields[.eTag] = random.pick(
             ["\"v\(version)\"", "\"v\(version)\"", "\"v\(version)\"", "\"v1\"", "W/\"v1\"", nil])
-        if random.chance(20) { head.headerFields[.acceptRanges] = random.pick(["none", "bytes"]) }
-        if random.chance(70) { head.headerFields[.contentLength] = "\(body.count)" }
-        if random.chance(5) { body += [1, 2, 3] }
-        if random.chance(5), !body.isEmpty { body[random.pick([0, body.count / 2])] ^= 1 }
+        if random.happens(20) { head.headerFields[.acceptRanges] = random.pick(["none", "bytes"]) }
+        if random.happens(70) { head.headerFields[.contentLength] = "\(body.count)" }
+        if random.happens(5) { body += [1, 2, 3] }
+        if random.happens(5), !body.isEmpty { body[random.pick([0, body.count / 2])] ^= 1 }
         return (head, body)
     }
 
@@ -64,7 +48,7 @@ struct MemoryModelTests {
         try await TemporaryFolder.with { folder in
             let disk = try await DownloadStore.open(at: folder["store"])
             let memory = MemoryStore(.init(maximumSize: 1 << 30, maximumEntrySize: 1 << 30))
-            var random = Random(state: UInt64(seed) &* 7919)
+            var random = SplitMix64(seed: UInt64(seed) &* 7919)
             var delivered = 0
             var trace: [String] = []
             for _ in 0..<25 {
@@ -83,7 +67,7 @@ struct MemoryModelTests {
 
     /// Some requests of one transfer each, with the same answers.
     static func work(
-        _ left: Transfer, _ right: MemoryTransfer, _ random: inout Random, _ trace: inout [String]
+        _ left: Transfer, _ right: MemoryTransfer, _ random: inout SplitMix64, _ trace: inout [String]
     ) async throws -> Int {
         trace.append("begin \(left.key)")
         for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -100,7 +84,7 @@ struct MemoryModelTests {
             let verdict = await outcome { try await left.receive(head, to: plan) }
             #expect(await outcome { try await right.receive(head, to: plan) } == verdict)
             trace.append("\(head.status.code): \(verdict)")
-            let end = random.chance(50) ? body.count : Int.random(in: 0...body.count, using: &random)
+            let end = random.happens(50) ? body.count : Int.random(in: 0...body.count, using: &random)
             for start in stride(from: 0, to: end, by: 3000) {
                 let part = Array(body[start..<min(start + 3000, end)])
                 let written = await outcome { try await left.write(part) }
@@ -114,11 +98,11 @@ struct MemoryModelTests {
             let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
             // What was never held cannot be wrong.
             guard await left.partial.representation != nil else { continue }
-            if random.chance(5) {
+            if random.happens(5) {
                 trace.append("discard")
                 try await left.discard(reason: reason)
                 try await right.discard(reason: reason)
-            } else if random.chance(10) {
+            } else if random.happens(10) {
                 let length = await left.partial.length / 2
                 trace.append("rewind to \(length)")
                 try await left.rewind(to: length, reason: reason)

@@ -1,25 +1,14 @@
 import ResumeDownload
+import TestSupport
 import Testing
 
 /// Random walks through the state machine, with what must hold after each step.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueStateRandomTests {
-    /// Numbers that look random and are the same each time.
-    struct Chance: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
-    }
-
     /// A queue, and all that those around it know.
     struct Walk {
         var state: QueueState
-        var chance: Chance
+        var chance: SplitMix64
         var lastCaller = 0
         /// Those who were not answered yet.
         var waiting: Set<Int> = []
@@ -124,7 +113,7 @@ struct QueueStateRandomTests {
     func walk(seed: UInt64) throws {
         var walk = Walk(
             state: QueueState(order: seed % 2 == 0 ? .lastInFirstOut : .firstInFirstOut, maximumRunning: 3),
-            chance: Chance(state: seed))
+            chance: SplitMix64(seed: seed))
         if seed % 3 == 0 {
             for number in 0..<6 {
                 walk.state.restore(

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ResumeHTTP
+import TestSupport
 import Testing
 
 /// Random URLs and random answers: nothing traps, and what is decided obeys the promises.
@@ -11,7 +12,7 @@ struct DecisionRobustnessTests {
 
     @Test("H11, H13, L04: URLs; what is accepted can be sent, and its redacted form holds no secret", arguments: shards)
     func urls(seed: UInt64) async throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let base = try DownloadURL("https://base.example/a/b?c")
         let pieces = [
             "http", "https", "file", "HTTP", ":", "//", "/", "?", "#", "&", "=", "@", "h", "a.example", "[::1]", "%2f",
@@ -48,7 +49,7 @@ struct DecisionRobustnessTests {
 
     @Test("L04: the parameters of a signed URL never show, in any order and in any case", arguments: shards)
     func redaction(seed: UInt64) async throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let secrets = [
             "X-Amz-Signature", "X-Amz-Credential", "x-goog-signature", "X-OSS-Signature", "Signature", "sig", "token",
         ]
@@ -83,7 +84,7 @@ struct DecisionRobustnessTests {
         Fixture.held { $0.contentType = "application/zip" }, HeldPartial(representation: nil, length: 5),
     ]
 
-    private static func contentRange(using generator: inout SeededGenerator) -> String {
+    private static func contentRange(using generator: inout SplitMix64) -> String {
         let numbers: [Int64] = [0, 1, 95_904, 99_999, 100_000, 100_001, 249_999, 250_000, 250_001, .max - 1, .max]
         func number() -> String { "\(numbers.randomElement(using: &generator) ?? 0)" }
         return switch UInt8.random(in: 0...7, using: &generator) {
@@ -95,7 +96,7 @@ struct DecisionRobustnessTests {
     }
 
     /// Header lines of which half begin with those of a right answer.
-    private static func lines(using generator: inout SeededGenerator) -> [String] {
+    private static func lines(using generator: inout SplitMix64) -> [String] {
         var lines: [String] = []
         if Bool.random(using: &generator) {
             lines = ["ETag: \"a\"", "Last-Modified: \(Fixture.modified)", "Content-Length: 250000"]
@@ -111,7 +112,7 @@ struct DecisionRobustnessTests {
 
     @Test("T1 to T12: whatever comes back, bytes are combined only with evidence on both sides", arguments: shards)
     func verdicts(seed: UInt64) async {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let statuses = [200, 200, 203, 206, 206, 206, 206, 206, 416, 412, 400, 503, 304, 204, 404]
         var appended = 0
         for round in 0..<Self.verdictCount {
