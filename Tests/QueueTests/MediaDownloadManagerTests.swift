@@ -7,14 +7,10 @@ import Testing
 /// The article "Not all downloads are born equal" (a media download manager), step by step, over a real origin.
 @Suite(.timeLimit(.minutes(10)))
 struct MediaDownloadManagerTests {
-    private static let half: Int64 = 600_000
-
     @Test("The waiting stack: the newest request downloads first when a space opens up")
     func lastInFirstOut() async throws {
         try await QueueBench.with { bench in
-            bench.origin["a"] = .stalled(after: Self.half)
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
+            let a = try await bench.stall("a")
             let tasks = [try await bench.ask("b"), try await bench.ask("c"), try await bench.ask("d")]
             let waiting = await bench.names(.waiting)
             #expect(waiting == ["d", "c", "b"])
@@ -27,24 +23,17 @@ struct MediaDownloadManagerTests {
     @Test("A forced download pauses the active ones, which go on after it from where they were")
     func forced() async throws {
         try await QueueBench.with(.init(maximumRunning: 2)) { bench in
-            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half) }
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
-            let b = try await bench.ask("b")
-            try await bench.received("b", Self.half)
+            let a = try await bench.stall("a")
+            let b = try await bench.stall("b")
             let c = try await bench.ask("c")
-            bench.origin["f"] = .stalled(after: Self.half)
-            let f = try await bench.ask("f", isForced: true)
-            try await bench.received("f", Self.half)
+            let f = try await bench.stall("f", isForced: true)
             let report = await bench.queue.report()
             #expect(report.maximumRunning == 1)
             #expect(report.items.map(\.isForced) == [true, false, false, false])
             #expect(report.items(in: .downloading).count == 1)
             let waiting = await bench.names(.waiting)
             #expect(waiting == ["a", "b", "c"], "what was downloading goes on first, in its order")
-            bench.origin.release()
-            await bench.queue.pauseAll()
-            await bench.queue.resumeAll()
+            await bench.goOn()
             for task in [f, a, b, c] { _ = try await task.value }
             for name in ["a", "b", "c", "f"] { #expect(try bench.isWhole(name)) }
             #expect(bench.asked == ["a", "b", "f", "c"])
@@ -57,11 +46,8 @@ struct MediaDownloadManagerTests {
     @Test("There is only one forced download: a later one pauses it, and it is forced no more")
     func onlyOneForced() async throws {
         try await QueueBench.with(.init(maximumRunning: 4)) { bench in
-            for name in ["f", "g"] { bench.origin[name] = .stalled(after: Self.half) }
-            let f = try await bench.ask("f", isForced: true)
-            try await bench.received("f", Self.half)
-            let g = try await bench.ask("g", isForced: true)
-            try await bench.received("g", Self.half)
+            let f = try await bench.stall("f", isForced: true)
+            let g = try await bench.stall("g", isForced: true)
             let forced = await bench.queue.report().items.map(\.isForced)
             #expect(forced == [true, false])
             let waiting = await bench.names(.waiting)
@@ -73,14 +59,10 @@ struct MediaDownloadManagerTests {
     @Test("Coalescing: one request, and every caller gets progress and result")
     func coalescing() async throws {
         try await QueueBench.with { bench in
-            bench.origin["a"] = .stalled(after: Self.half)
             let told = [Told(), Told()]
-            let first = try await bench.ask("a") { told[0].note($0) }
-            try await bench.received("a", Self.half)
+            let first = try await bench.stall("a") { told[0].note($0) }
             let second = try await bench.ask("a") { told[1].note($0) }
-            bench.origin.release()
-            await bench.queue.pause(bench.key("a"))
-            await bench.queue.resume(bench.key("a"))
+            await bench.goOn("a")
             let results = [try await first.value, try await second.value]
             #expect(results[0] == results[1])
             #expect(try bench.isWhole("a"))
@@ -95,7 +77,7 @@ struct MediaDownloadManagerTests {
     @Test("Coalescing: every caller gets the error")
     func coalescedFailure() async throws {
         try await QueueBench.with { bench in
-            bench.origin["a"] = .stalled(after: Self.half)
+            bench.origin["a"] = .stalled(after: MediaOrigin.half)
             bench.origin["b"] = .missing
             let a = try await bench.ask("a")
             let tasks = [try await bench.ask("b"), try await bench.ask("b")]
@@ -111,13 +93,10 @@ struct MediaDownloadManagerTests {
     @Test("Coalescing upgrades to forced and never downgrades")
     func upgrade() async throws {
         try await QueueBench.with { bench in
-            for name in ["a", "b", "c"] { bench.origin[name] = .stalled(after: Self.half) }
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
+            let a = try await bench.stall("a")
             let b = try await bench.ask("b")
             let c = try await bench.ask("c")
-            let again = try await bench.ask("b", isForced: true)
-            try await bench.received("b", Self.half)
+            let again = try await bench.stall("b", isForced: true)
             let later = try await bench.ask("b")
             let report = await bench.queue.report()
             #expect(report.items.first?.url == bench.key("b"))
@@ -126,9 +105,7 @@ struct MediaDownloadManagerTests {
             let names = await (bench.names(.downloading), bench.names(.waiting))
             #expect(names.0 == ["b"])
             #expect(names.1 == ["a", "c"])
-            bench.origin.release()
-            await bench.queue.pauseAll()
-            await bench.queue.resumeAll()
+            await bench.goOn()
             for task in [a, b, c, again, later] { _ = try await task.value }
             #expect(bench.asked == ["a", "b", "c"])
         }
@@ -137,11 +114,8 @@ struct MediaDownloadManagerTests {
     @Test("A running download that becomes forced goes on without a pause")
     func upgradeRunning() async throws {
         try await QueueBench.with(.init(maximumRunning: 2)) { bench in
-            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half) }
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
-            let b = try await bench.ask("b")
-            try await bench.received("b", Self.half)
+            let a = try await bench.stall("a")
+            let b = try await bench.stall("b")
             let again = try await bench.ask("a", isForced: true)
             try await bench.eventually("b is paused") { await bench.names(.downloading) == ["a"] }
             #expect(bench.requests(for: "a").count == 1)
@@ -152,9 +126,7 @@ struct MediaDownloadManagerTests {
     @Test("Asking again for a waiting one moves it to the front")
     func movesToFront() async throws {
         try await QueueBench.with { bench in
-            bench.origin["a"] = .stalled(after: Self.half)
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
+            let a = try await bench.stall("a")
             let tasks = [try await bench.ask("b"), try await bench.ask("c"), try await bench.ask("b")]
             let waiting = await bench.names(.waiting)
             #expect(waiting == ["b", "c"])
@@ -167,9 +139,7 @@ struct MediaDownloadManagerTests {
     @Test("Soft cancel: the next one starts, what came stays with its percentage, and the next request revives it")
     func softCancel() async throws {
         try await QueueBench.with { bench in
-            bench.origin["a"] = .stalled(after: Self.half)
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
+            let a = try await bench.stall("a")
             let b = try await bench.ask("b")
             let isKnown = await bench.queue.cancel(bench.key("a"))
             #expect(isKnown)
@@ -181,8 +151,8 @@ struct MediaDownloadManagerTests {
             #expect(item?.fraction == 0.5)
             bench.origin.release()
             let revived = try await bench.ask("a").value
-            #expect(revived.reusedBytes >= Self.half - 4096)
-            #expect(bench.requests(for: "a").last?.byteRange?.first == Self.half - 4096)
+            #expect(revived.reusedBytes >= MediaOrigin.half - 4096)
+            #expect(bench.requests(for: "a").last?.byteRange?.first == MediaOrigin.half - 4096)
             #expect(try bench.isWhole("a"))
             let items = await bench.queue.report().items
             #expect(items.isEmpty)
@@ -192,9 +162,7 @@ struct MediaDownloadManagerTests {
     @Test("Hard cancel: what came is thrown away")
     func hardCancel() async throws {
         try await QueueBench.with { bench in
-            bench.origin["a"] = .stalled(after: Self.half)
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
+            let a = try await bench.stall("a")
             await bench.queue.cancel(bench.key("a"), .hard)
             #expect((await failure(of: a) as? QueueError)?.code == .cancelled)
             let left = await bench.queue.report().items
@@ -211,12 +179,9 @@ struct MediaDownloadManagerTests {
     @Test("A memory warning drops the suspended ones, and nothing else")
     func memoryWarning() async throws {
         try await QueueBench.with { bench in
-            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half) }
-            let a = try await bench.ask("a")
-            try await bench.received("a", Self.half)
+            let a = try await bench.stall("a")
             await bench.queue.cancel(bench.key("a"))
-            let b = try await bench.ask("b")
-            try await bench.received("b", Self.half)
+            let b = try await bench.stall("b")
             let c = try await bench.ask("c")
             await bench.queue.releaseMemory()
             let names = await bench.queue.report().items.map(\.url)
@@ -236,16 +201,16 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with { bench in
             let empty = await bench.queue.report().description
             #expect(empty.hasSuffix("Items:\nEmpty\n"))
-            for name in ["a", "b"] { bench.origin[name] = .stalled(after: Self.half / 2) }
+            for name in ["a", "b"] { bench.origin[name] = .stalled(after: MediaOrigin.half / 2) }
             let a = try await bench.ask("a")
-            try await bench.received("a", Self.half / 2)
+            try await bench.received("a", MediaOrigin.half / 2)
             await bench.queue.cancel(bench.key("a"))
             _ = await failure(of: a)
             let c = try await bench.ask("c", isForced: false)
             _ = try await c.value
             let b = try await bench.ask("b", isForced: true)
             let d = try await bench.ask("d")
-            try await bench.received("b", Self.half / 2)
+            try await bench.received("b", MediaOrigin.half / 2)
             let text = await bench.queue.report().description
             #expect(
                 text == """

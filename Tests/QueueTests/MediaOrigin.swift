@@ -13,6 +13,7 @@ final class MediaOrigin: Sendable {
     }
 
     static let length: Int64 = 1_200_000
+    static let half = length / 2
 
     private let modes = Mutex<[String: Mode]>([:])
 

@@ -2,6 +2,7 @@ import OriginServer
 import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeHTTP
+import ResumeSQLite
 import ResumeStore
 import Synchronization
 import TestSupport
@@ -41,12 +42,39 @@ struct QueueBench {
         }
     }
 
+    /// Closes the queue, and opens another one in its place, as a later process does.
+    func reopened(
+        _ configuration: DownloadQueue.Configuration = .init(), _ body: (QueueBench) async throws -> Void
+    ) async throws {
+        await queue.close()
+        var bench = self
+        bench.queue = try await DownloadQueue.open(downloader, configuration: configuration)
+        try await body(bench)
+        await bench.queue.close()
+    }
+
     var downloader: Downloader { Downloader(store: store, transport: transport) }
 
     func request(_ name: String, to file: String? = nil) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[file ?? name])
         request.limits = .init(retries: 1, firstDelay: 0.01, longestDelay: 0.02)
         return request
+    }
+
+    /// The rows of `queued`, as another program reads them.
+    func rows() throws -> [String] {
+        let connection = try Connection.open(path: folder["store/store.sqlite"], mode: .readOnly)
+        return try connection.rows(
+            "SELECT key, url, destination, state, terms FROM queued ORDER BY priority DESC, position DESC"
+        ) { row in (0..<5).map { row.text($0) ?? "NULL" }.joined(separator: " ") }
+    }
+
+    /// The names and states of the rows.
+    func states() throws -> [String] {
+        try rows().map { row in
+            let words = row.split(separator: " ")
+            return "\(words[0].split(separator: "/").last ?? "") \(words[3])"
+        }
     }
 
     func key(_ name: String) -> String { "\(server.baseURL)/\(name)" }
@@ -67,6 +95,29 @@ struct QueueBench {
             await (item(name)?.callers ?? 0) > before || isDone.isSet
         }
         return task
+    }
+
+    /// Asks for a file of which one half comes and then nothing more, and returns when that is there.
+    func stall(
+        _ name: String, to file: String? = nil, isForced: Bool = false,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> Task<DownloadResult, any Error> {
+        origin[name] = .stalled(after: MediaOrigin.half)
+        let task = try await ask(name, to: file, isForced: isForced, onEvent: onEvent)
+        try await received(name, MediaOrigin.half)
+        return task
+    }
+
+    /// Lets everything come from now on, and has what stalled ask for its rest: one file, or all of them.
+    func goOn(_ name: String? = nil) async {
+        origin.release()
+        if let name {
+            await queue.pause(key(name))
+            await queue.resume(key(name))
+        } else {
+            await queue.pauseAll()
+            await queue.resumeAll()
+        }
     }
 
     func item(_ name: String) async -> QueueReport.Item? {

@@ -1,0 +1,117 @@
+import Dispatch
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Who asks for one resource to several files: each has his own, whoever else comes and goes.
+@Suite(.timeLimit(.minutes(10)))
+struct QueueDestinationTests {
+    @Test("Two destinations of one resource: each has its file, and the origin is asked once")
+    func destinations() async throws {
+        try await QueueBench.with { bench in
+            let first = try await bench.stall("a", to: "1")
+            let told = Told()
+            let tasks = [
+                try await bench.ask("a", to: "2") { told.note($0) }, try await bench.ask("a", to: "3"),
+            ]
+            await bench.goOn("a")
+            for task in [first] + tasks { _ = try await task.value }
+            let ends = told.all.compactMap { if case .finished(let result) = $0 { result.path } else { nil } }
+            #expect(ends == [bench.folder["2"]], "progress of the download, and the end of the own file")
+            #expect(told.all.contains { if case .resumed = $0 { true } else { false } })
+            for file in ["1", "2", "3"] { #expect(try bench.isWhole("a", as: file)) }
+            #expect(bench.requests(for: "a").map { $0.byteRange?.first } == [nil, MediaOrigin.half - 4096])
+            let entries = try await bench.store.entries()
+            #expect(entries.isEmpty, "nothing is left in the store")
+            // Files of their own: writing to one does not change another.
+            try Files.write([1], to: bench.folder["1"])
+            #expect(try bench.isWhole("a", as: "2"))
+        }
+    }
+
+    @Test("A destination asked for while the other one is written gets its copy, too")
+    func lateDestination() async throws {
+        try await QueueBench.with { bench in
+            let first = try await bench.stall("a", to: "1")
+            bench.origin.release()
+            let second = try await bench.ask("a", to: "2")
+            await bench.queue.setMaximumRunning(2)
+            let b = try await bench.ask("b", isForced: true)
+            for task in [b, first, second] { _ = try await task.value }
+            #expect(bench.requests(for: "a").count == 2, "one of them for the rest")
+            #expect(try bench.isWhole("a", as: "1") && bench.isWhole("a", as: "2"))
+        }
+    }
+
+    @Test("Cancelling one caller leaves the others alone, of the same destination and of another one")
+    func oneLeaves() async throws {
+        try await QueueBench.with { bench in
+            let first = try await bench.stall("a", to: "1")
+            let same = try await bench.ask("a", to: "1")
+            let other = try await bench.ask("a", to: "2")
+            first.cancel()
+            #expect(await failure(of: first) is CancellationError)
+            await bench.goOn("a")
+            for task in [same, other] { _ = try await task.value }
+            #expect(try bench.isWhole("a", as: "1") && bench.isWhole("a", as: "2"))
+        }
+    }
+
+    @Test("A destination whose last caller left is not written")
+    func destinationLeft() async throws {
+        try await QueueBench.with { bench in
+            let first = try await bench.stall("a", to: "1")
+            let other = try await bench.ask("a", to: "2")
+            bench.origin.release()
+            first.cancel()
+            _ = try await other.value
+            #expect(!Files.exists(bench.folder["1"]))
+            #expect(try bench.isWhole("a", as: "2"))
+            #expect(bench.requests(for: "a").map { $0.byteRange != nil } == [false, true])
+            let entries = try await bench.store.entries()
+            #expect(entries.isEmpty)
+        }
+    }
+
+    @Test("Nothing is left in the store for a destination whose caller left before its turn")
+    func nothingLeft() async throws {
+        try await QueueBench.with { bench in
+            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+            // Progress is told on the transfer's own thread, which the delivery waits for.
+            let first = try await bench.ask("a", to: "1") { event in
+                if case .progress = event, !reached.isSet {
+                    reached.set()
+                    gate.wait()
+                }
+            }
+            try await bench.eventually("it has begun") { reached.isSet }
+            let second = try await bench.ask("a", to: "2")
+            // Time for the store to know that somebody waits; without it the test proves less.
+            try await Task.sleep(for: .milliseconds(200))
+            second.cancel()
+            #expect(await failure(of: second) is CancellationError)
+            try await bench.queue.add([])
+            gate.signal()
+            _ = try await first.value
+            let entries = try await bench.store.entries()
+            #expect(entries.isEmpty)
+            #expect(!Files.exists(bench.folder["2"]))
+        }
+    }
+
+    @Test("A destination that cannot be written fails its own callers only")
+    func badDestination() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            let bad = try await bench.ask("a", to: "missing/1")
+            let good = try await bench.ask("a", to: "2")
+            await bench.queue.resumeAll()
+            _ = try await good.value
+            #expect((await failure(of: bad) as? StoreError)?.code == .destination)
+            #expect(try bench.isWhole("a", as: "2"))
+        }
+    }
+}
