@@ -5,35 +5,17 @@ set -euo pipefail
 resumectl=$(realpath "$1")
 mib=${2:-1024}
 runs=${3:-7}
-folder=$(mktemp -d)
-server=""
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
-cd "$folder"
-mkdir www tmp
+. "$(dirname "$0")/nginx.sh"
 head -c $((mib << 20)) /dev/urandom >www/file
 head -c $((100 << 20)) /dev/urandom >www/small
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem -days 2 \
     -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null
-port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
-tls=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
-cat >nginx.conf <<CONF
-daemon off; master_process off; pid nginx.pid; error_log error.log;
-events { worker_connections 256; }
-http {
-    access_log access.log; sendfile on;
-    client_body_temp_path tmp/b; proxy_temp_path tmp/p; fastcgi_temp_path tmp/f; uwsgi_temp_path tmp/u; scgi_temp_path tmp/s;
-    server {
-        listen 127.0.0.1:$port; listen 127.0.0.1:$tls ssl;
-        ssl_certificate cert.pem; ssl_certificate_key key.pem;
-        root $folder/www;
-        location /slow/ { alias $folder/www/; limit_rate 40m; }
-    }
-}
-CONF
-nginx -p "$folder" -c "$folder/nginx.conf" 2>/dev/null &
-server=$!
-sleep 0.5
-export RESUMECTL_STORE="$folder/store"
+port=$(free_port)
+tls=$(free_port)
+start_nginx "listen 127.0.0.1:$port; listen 127.0.0.1:$tls ssl;
+    ssl_certificate cert.pem; ssl_certificate_key key.pem;
+    root $folder/www;
+    location /slow/ { alias $folder/www/; limit_rate 40m; }"
 
 # One run: wall seconds, CPU seconds, peak KiB.
 measure() {
@@ -44,7 +26,6 @@ measure() {
     /usr/bin/time -f '%e %U %S %M' -o time "$@" >/dev/null 2>&1
     awk '{ printf "%s %.2f %s\n", $1, $2 + $3, $4 }' time
 }
-median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
 run() { # program, URL
     case $1 in
@@ -79,38 +60,12 @@ echo "$mib MiB from nginx on loopback, median of $runs, as ratios to curl"
 compare http "http://127.0.0.1:$port/file"
 compare https "https://localhost:$tls/file"
 
-# 100 MiB at 40 MiB/s, SIGKILL after 0.1 to 0.35 seconds, again and again: what was sent in all.
-resume() { # label, command…
-    local label=$1 tries=0
-    shift
-    rm -rf out out.aria2 store
-    : >access.log
-    while [ $tries -lt 60 ]; do
-        tries=$((tries + 1))
-        "$@" >/dev/null 2>&1 &
-        local client=$!
-        local wait_for
-        wait_for=$(awk -v seed="$RANDOM" 'BEGIN { srand(seed); printf "%.3f", 0.1 + rand() * 0.25 }')
-        (sleep "$wait_for"; kill -KILL $client 2>/dev/null) &
-        local killer=$!
-        if wait $client 2>/dev/null; then
-            kill $killer 2>/dev/null || true
-            break
-        fi
-        wait $killer 2>/dev/null || true
-    done 2>/dev/null
-    local verdict="never finished"
-    cmp -s out www/small && verdict="right"
-    sleep 0.3
-    local sent
-    sent=$(awk '{ sum += $10 } END { printf "%.2f", sum / (100 * 1048576) }' access.log)
-    printf 'killed %-10s %-15s after %2d runs, sent %s times the size\n' "$label" "$verdict" "$tries" "$sent"
-}
+# 100 MiB at 40 MiB/s.
 url="http://127.0.0.1:$port/slow/small"
-resume curl curl -sS -C - -o out "$url"
-resume wget wget -q -c -O out "$url"
-resume aria2c aria2c -q -c --file-allocation=none -d . -o out "$url"
-resume resumectl "$resumectl" get -q "$url" --output out
+killed curl www/small curl -sS -C - -o out "$url"
+killed wget www/small wget -q -c -O out "$url"
+killed aria2c www/small aria2c -q -c --file-allocation=none -d . -o out "$url"
+killed resumectl www/small "$resumectl" get -q "$url" --output out
 
 # The file is replaced by another one of the same length between two runs.
 changed() {

@@ -1,0 +1,54 @@
+# What the comparisons with other programs have in common; to be sourced, after which the current folder is a new one
+# that goes at the end, with `www` in it.
+folder=$(mktemp -d)
+server=""
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
+cd "$folder"
+mkdir www tmp
+export RESUMECTL_STORE="$folder/store"
+
+free_port() { python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
+
+start_nginx() { # what stands in its `server`
+    cat >nginx.conf <<CONF
+daemon off; master_process off; pid nginx.pid; error_log error.log;
+events { worker_connections 256; }
+http {
+    access_log access.log; sendfile on;
+    client_body_temp_path tmp/b; proxy_temp_path tmp/p; fastcgi_temp_path tmp/f; uwsgi_temp_path tmp/u; scgi_temp_path tmp/s;
+    server { $1 }
+}
+CONF
+    nginx -p "$folder" -c "$folder/nginx.conf" 2>/dev/null &
+    server=$!
+    sleep 0.5
+}
+
+median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
+
+# What was sent since the log was emptied, as a multiple of a file's size.
+sent() { awk -v size="$(stat -c %s "$1")" '{ sum += $10 } END { printf "%.3f", sum / size }' access.log; }
+
+# SIGKILL after 0.1 to 0.4 seconds, again and again, until the command ends by itself: what was sent in all.
+killed() { # label, the file that `out` is to be, command…
+    local label=$1 file=$2 tries=0 client killer verdict="never finished"
+    shift 2
+    rm -rf out out.aria2 store
+    : >access.log
+    while [ $tries -lt 60 ]; do
+        tries=$((tries + 1))
+        "$@" >/dev/null 2>&1 &
+        client=$!
+        (sleep "$(awk -v seed="$RANDOM" 'BEGIN { srand(seed); printf "%.3f", 0.1 + rand() * 0.3 }')"
+            kill -KILL $client 2>/dev/null) &
+        killer=$!
+        if wait $client 2>/dev/null; then
+            kill $killer 2>/dev/null || true
+            break
+        fi
+        wait $killer 2>/dev/null || true
+    done 2>/dev/null
+    cmp -s out "$file" && verdict="right"
+    sleep 0.3
+    printf 'killed  %-10s %-15s after %2d runs, sent %s times the size\n' "$label" "$verdict" "$tries" "$(sent "$file")"
+}
