@@ -156,9 +156,15 @@ let package = Package(
                 httpTypes,
             ],
             swiftSettings: testSettings),
+        // Moves a partial from memory to disk, in a process whose calls are traced.
+        .executableTarget(
+            name: "promoter", dependencies: ["ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
+            path: "Tests/promoter", swiftSettings: testSettings),
         .testTarget(
             name: "PartialStoreTests",
-            dependencies: ["OriginServer", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
+            dependencies: [
+                "FaultInjection", "OriginServer", "ResumeHTTP", "ResumeStore", "TestSupport", "promoter", httpTypes,
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "ResumeHTTPTests", dependencies: ["ResumeHTTP", "TestSupport", httpTypes], swiftSettings: testSettings

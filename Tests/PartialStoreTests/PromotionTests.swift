@@ -1,3 +1,4 @@
+import FaultInjection
 import Foundation
 import HTTPTypes
 import ResumeHTTP
@@ -71,6 +72,30 @@ struct PromotionTests {
             let kept = try await disk.begin(try DownloadURL(Self.url))
             #expect(try await kept.takeData(upTo: 100_000) == small.content)
             await disk.close()
+        }
+    }
+
+    @Test(
+        "The bytes are synced before a row names them, which a power cut alone would show",
+        .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"), arguments: [0, 700_000])
+    func order(before: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            let program = bundle.deletingLastPathComponent().appendingPathComponent("promoter").path
+            let environment = try await FaultShim.environment(roots: [folder["store"]], trace: folder["trace"])
+            let outcome = try await Shell.outcome(
+                program, [folder["store"], "\(before)", "1500000"], environment: environment)
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            let calls = try FileCall.trace(folder["trace"])
+            let blob = try #require(calls.last { $0.name == "open" && $0.path.contains("/blobs/") }?.path)
+            let written = try #require(calls.last { $0.name == "pwrite" && $0.path == blob })
+            let sync = try #require(calls.first { $0.name == "fdatasync" && $0.path == blob && $0.start > written.end })
+            let folderSync = try #require(calls.last { $0.path.hasSuffix("/blobs") && $0.name == "fsync" })
+            let first = try #require(calls.first { $0.name == "pwrite" && $0.path == blob })
+            let commit = try #require(
+                calls.first { $0.name == "pwrite" && $0.path.hasSuffix("-wal") && $0.start > first.start })
+            #expect(written.end < commit.start && sync.end < commit.start)
+            #expect(folderSync.end < commit.start)
         }
     }
 
