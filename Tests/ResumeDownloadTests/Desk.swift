@@ -1,6 +1,5 @@
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -29,14 +28,9 @@ struct Desk {
     static func with(
         _ origin: Origin, holdingEndsUntil flag: Flag? = nil, _ body: (Desk) async throws -> Void
     ) async throws {
-        let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
-        let held = HeldEnds(transport: transport, flag: flag)
-        do {
+        try await TransportKind.withTransport { transport in
+            let held = HeldEnds(transport: transport, flag: flag)
             try await body(Desk(downloader: Downloader(store: origin.store, transport: held), origin: origin))
-            try await transport.shutdown()
-        } catch {
-            try? await transport.shutdown()
-            throw error
         }
     }
 
@@ -48,6 +42,18 @@ struct Desk {
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
         configure(&request)
         return request
+    }
+
+    /// How much of the file has come when ``cancelled(_:)`` returns.
+    static let held: Int64 = 60_000
+
+    /// Cancels a task when a part of the file has come, after which nothing more does.
+    func cancelled(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> ResumeData? {
+        let task = downloader.task(try request(configure))
+        await task.resume(untilReceived: Self.held)
+        let data = await task.cancelProducingResumeData()
+        #expect(task.state == .completed)
+        return data
     }
 
     /// Waits until nobody has the lease of the only entry.
@@ -125,7 +131,7 @@ final class Flag: Sendable {
 
 /// A transport that tells the end of a body only when a flag is set.
 private struct HeldEnds: Transport {
-    let transport: AsyncHTTPTransport
+    let transport: any Transport
     let flag: Flag?
 
     private final class Body: ResponseBody {

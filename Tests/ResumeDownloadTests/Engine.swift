@@ -8,7 +8,8 @@ enum Engine {
     static func get(
         _ url: String, to path: String, store: DownloadStore,
         transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
-        configure: (inout DownloadRequest) -> Void = { _ in }
+        configure: (inout DownloadRequest) -> Void = { _ in },
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(try DownloadURL(url), to: path)
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
@@ -16,7 +17,7 @@ enum Engine {
         configure(&request)
         let wanted = request
         return try await TransportKind.withTransport(transport) { transport in
-            try await Downloader(store: store, transport: transport).download(wanted)
+            try await Downloader(store: store, transport: transport).download(wanted, onEvent: onEvent)
         }
     }
 }

@@ -9,17 +9,8 @@ import TestSupport
 import Testing
 
 /// Alibaba Cloud's article on resumable download from its object store, step by step, with this package's means.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ObjectStoreDownloadTests {
-    private static let held: Int64 = 60_000
-
-    /// A download that was paused when a part of the object had come.
-    private static func paused(_ desk: Desk) async throws -> ResumeData {
-        let task = desk.downloader.task(try desk.request())
-        await task.resume(untilReceived: held)
-        return try #require(await task.cancelProducingResumeData())
-    }
-
     /// Downloads what a checkpoint left.
     private static func resumed(
         _ checkpoint: ResumeData, _ desk: Desk, _ configure: (inout DownloadRequest) -> Void = { _ in }
@@ -34,20 +25,20 @@ struct ObjectStoreDownloadTests {
 
     @Test("The checkpoint, handed out and in: the entity tag and the expected length")
     func checkpoint() async throws {
-        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
-            let checkpoint = try await Self.paused(desk)
+        try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+            let checkpoint = try #require(try await desk.cancelled())
             #expect(checkpoint.entityTag == "\"a\"" && checkpoint.totalBytes == 100_000)
             desk.origin.server.setHandler { .file(.old, for: $0) }
-            #expect(try await Self.resumed(checkpoint, desk).reusedBytes == Self.held)
+            #expect(try await Self.resumed(checkpoint, desk).reusedBytes == Desk.held)
             #expect(try desk.origin.hasDelivered(.old))
         }
     }
 
     @Test("getFileInfo: a HEAD to its own URL, whose tag is compared with the checkpoint's")
     func fileInfo() async throws {
-        for (served, reused) in [(Resource.old, Self.held), (.new, 0)] {
-            try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
-                let checkpoint = try await Self.paused(desk)
+        for (served, reused) in [(Resource.old, Desk.held), (.new, 0)] {
+            try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+                let checkpoint = try #require(try await desk.cancelled())
                 desk.origin.server.setHandler { .file(served, for: $0) }
                 let head = try DownloadURL(desk.origin.url + "?signed=for-head")
                 let result = try await Self.resumed(checkpoint, desk) {
@@ -65,9 +56,9 @@ struct ObjectStoreDownloadTests {
 
     @Test("If-Match: 206 for the same object, 412 for another, which then comes new and whole, with the reason")
     func ifMatch() async throws {
-        for (served, reused) in [(Resource.old, Self.held), (.new, 0)] {
-            try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
-                let checkpoint = try await Self.paused(desk)
+        for (served, reused) in [(Resource.old, Desk.held), (.new, 0)] {
+            try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+                let checkpoint = try #require(try await desk.cancelled())
                 desk.origin.server.setHandler { .file(served, for: $0) }
                 let result = try await Self.resumed(checkpoint, desk) { $0.condition = .ifMatch }
                 #expect(result.reusedBytes == reused)
@@ -80,15 +71,15 @@ struct ObjectStoreDownloadTests {
 
     @Test("Progress: how much came since the last time, how much is there, how much is expected")
     func progress() async throws {
-        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
-            let checkpoint = try await Self.paused(desk)
+        try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+            let checkpoint = try #require(try await desk.cancelled())
             // Cut once more on the way, so that what came in both answers is one sum.
             desk.origin.server.setHandler { .file(.old, for: $0, cutAfter: $0.number == 2 ? 20_000 : nil) }
             let task = desk.downloader.task(DownloadRequest(resuming: checkpoint, to: desk.output))
             task.resume()
             var meter = ProgressMeter()
             let steps = await task.rest().compactMap { meter.step(for: $0) }
-            #expect(steps.reduce(0) { $0 + $1.bytes } == 100_000 - Self.held)
+            #expect(steps.reduce(0) { $0 + $1.bytes } == 100_000 - Desk.held)
             #expect(steps.allSatisfy { $0.bytes >= 0 && $0.expectedBytes == 100_000 })
             #expect(steps.last?.receivedBytes == 100_000)
         }
@@ -116,16 +107,16 @@ struct ObjectStoreDownloadTests {
 
     @Test("pause keeps the part of the object, cancel removes it")
     func pauseAndCancel() async throws {
-        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
+        try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let task = desk.downloader.task(try desk.request())
-            await task.resume(untilReceived: Self.held)
+            await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
-            #expect(try await desk.origin.store.entries().first?.receivedBytes == Self.held)
+            #expect(try await desk.origin.store.entries().first?.receivedBytes == Desk.held)
             try await task.cancelDiscarding()
             #expect(try await desk.origin.store.entries().isEmpty)
             let running = desk.downloader.task(try desk.request())
-            await running.resume(untilReceived: Self.held)
+            await running.resume(untilReceived: Desk.held)
             try await running.cancelDiscarding()
             #expect(try await desk.origin.store.entries().isEmpty)
             #expect(try Files.names(in: desk.origin.folder["store/blobs"]).isEmpty)
@@ -135,8 +126,8 @@ struct ObjectStoreDownloadTests {
 
     @Test("cancel of what was delivered leaves the file, and others' parts")
     func cancelAfterDelivery() async throws {
-        try await Desk.with(Resource.old.stalling(at: Self.held)) { desk in
-            _ = try await Self.paused(desk)
+        try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+            _ = try await desk.cancelled()
             desk.origin.server.setHandler { .file(.old, for: $0) }
             let task = desk.downloader.task(try desk.request { $0.key = "another" })
             task.resume()

@@ -50,9 +50,11 @@ struct Origin {
     /// Downloads the file.
     func get(
         transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
-        _ configure: (inout DownloadRequest) -> Void = { _ in }
+        _ configure: (inout DownloadRequest) -> Void = { _ in },
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
-        try await Engine.get(url, to: folder["out"], store: store, transport: transport, configure: configure)
+        try await Engine.get(
+            url, to: folder["out"], store: store, transport: transport, configure: configure, onEvent: onEvent)
     }
 
     /// Downloads the file, which must fail and leave no destination.

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// One file over several connections, from servers of all kinds.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(10)), .serialized, .eachTransport)
 struct SegmentTests {
     static let length: Int64 = 12_000_000
     static let file = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
@@ -77,14 +77,13 @@ struct SegmentTests {
     func progress() async throws {
         try await Origin.with({ .file(Self.file, for: $0, bytesPerSecond: Self.rate) }) { origin in
             let told = Mutex<[Int64]>([])
-            let transport = AsyncHTTPTransport()
-            var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-            request.connections = 4
-            request.rateLimit = 6_000_000
-            _ = try await Downloader(store: origin.store, transport: transport).download(request) { event in
+            _ = try await origin.get { request in
+                request.connections = 4
+                request.rateLimit = 6_000_000
+                request.stallTimeout = 5
+            } onEvent: { event in
                 if case .progress(let received, _) = event { told.withLock { $0.append(received) } }
             }
-            try await transport.shutdown()
             let numbers = told.withLock { $0 }
             #expect(numbers == numbers.sorted())
             #expect(numbers.last == Self.length && numbers.count > 3)
