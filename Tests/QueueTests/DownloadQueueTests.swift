@@ -99,6 +99,30 @@ struct DownloadQueueTests {
         }
     }
 
+    @Test("It is not idle while something waits: behind a forced download, or until all go on")
+    func idle() async throws {
+        try await QueueBench.with { bench in
+            let tasks = [try await bench.stall("a"), try await bench.stall("f", isForced: true)]
+            let isIdle = Flag()
+            let waiter = Task { [queue = bench.queue] in
+                await queue.waitUntilIdle()
+                isIdle.set()
+            }
+            // Time for it to be told; without it the test proves less.
+            try await Task.sleep(for: .milliseconds(100))
+            #expect(!isIdle.isSet, "one is paused for the forced one")
+            await bench.queue.pauseAll()
+            try await bench.eventually("nothing runs") {
+                (try? await bench.store.entries().allSatisfy { !$0.isInUse }) == true
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            #expect(!isIdle.isSet, "both are to go on")
+            await bench.goOn()
+            for task in tasks { _ = try await task.value }
+            await waiter.value
+        }
+    }
+
     @Test("What nobody waits for is told to the queue's owner; what failed stays, paused, with its reason")
     func unattended() async throws {
         let told = Outcomes()
