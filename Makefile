@@ -1,5 +1,5 @@
 # `make` alone says what there is.
-.PHONY: help setup setup-test build release test examples tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build release test urlsession examples tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 # The Swift libraries go into the program: it runs on machines without Swift, and calls within it are cheaper.
 # Another linker than lld warns about Foundation.
@@ -8,6 +8,7 @@ RELEASE = --configuration release $(if $(filter Linux,$(shell uname)),$(STATIC))
 help:
 	@echo "make build    build everything"
 	@echo "make test     set up what the tests need, then run them all"
+	@echo "make urlsession  run the engine's tests on URLSession as well"
 	@echo "make examples build the programs of Examples, and run them against their tests"
 	@echo "make demo     show the main job: download, kill, list, resume, compare"
 	@echo "make bench    measure against curl, wget and aria2c (speed, memory, a store of 100,000 entries)"
@@ -42,6 +43,11 @@ test: setup-test
 	$(SWIFT) build --build-tests
 	Scripts/build-examples.sh
 	Scripts/test-modules.sh
+
+# One after the other: all URLSessions of a process share one thread, which whoever is slow holds up.
+urlsession: setup-test
+	$(SWIFT) build --build-tests
+	TEST_URLSESSION=1 $(SWIFT) test --skip-build --no-parallel --filter '^ResumeDownloadTests\.'
 
 examples: setup-test
 	$(SWIFT) build --build-tests
