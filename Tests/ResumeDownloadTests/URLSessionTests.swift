@@ -53,6 +53,20 @@ struct URLSessionTests {
         }
     }
 
+    @Test(
+        "A challenge is the engine's to answer, and holds up no other request",
+        arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"])
+    func challenge(_ challenge: String) async throws {
+        let refusal = Response.status("401 Unauthorized", fields: [("WWW-Authenticate", challenge)])
+        try await Self.withOrigin({ $0.path == "/file" ? refusal : .file(.old, for: $0) }) { origin in
+            let error = await origin.failure()
+            #expect(error?.status == 401)
+            let url = origin.server.baseURL + "/other"
+            _ = try await Engine.get(url, to: origin.folder["out"], store: origin.store)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
     @Test("Nothing is taken from a cache")
     func uncached() async throws {
         let handler: Origin.Handler = {
