@@ -2,6 +2,7 @@ import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
+import ResumeSQLite
 import ResumeStore
 import TestSupport
 import Testing
@@ -48,6 +49,34 @@ struct QueueRestartTests {
                 await bench.queue.waitUntilIdle()
                 #expect(try bench.isWhole("b"))
                 #expect(try bench.rows().isEmpty)
+            }
+        }
+    }
+
+    @Test("What a killed process was at goes on before what waited there")
+    func killed() async throws {
+        try await QueueBench.with { bench in
+            let a = try await bench.stall("a")
+            try await bench.queue.add([try bench.request("b"), try bench.request("c")])
+            // The rows as they are now: those of a process that has no time to stop anything.
+            let path = bench.folder["store/store.sqlite"]
+            let before = try Connection.open(path: path, mode: .readOnly).rows(
+                "SELECT id, state, position FROM queued"
+            ) { (id: $0.integer(0) ?? 0, state: $0.text(1) ?? "", position: $0.integer(2) ?? 0) }
+            #expect(before.map(\.state).sorted() == ["running", "waiting", "waiting"])
+            await bench.queue.close()
+            #expect(await failure(of: a) != nil)
+            let connection = try Connection.open(path: path)
+            for row in before {
+                try connection.execute(
+                    "UPDATE queued SET state = '\(row.state)', position = \(row.position) WHERE id = \(row.id)")
+            }
+            bench.origin.release()
+            try await bench.reopened(.init(maximumRunning: 1)) { bench in
+                let first = bench.server.requests.count
+                try await bench.queue.resumeRestored()
+                await bench.queue.waitUntilIdle()
+                #expect(bench.server.requests.dropFirst(first).map(\.path) == ["/a", "/c", "/b"])
             }
         }
     }
