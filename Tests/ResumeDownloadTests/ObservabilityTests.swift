@@ -232,6 +232,35 @@ struct ObservabilityTests {
         }
     }
 
+    @Test(
+        "What a transport of one's own fails with is told by its type, whatever it says of itself",
+        arguments: [1, 3], [true, false])
+    func foreignErrors(connections: Int, isFirst: Bool) async throws {
+        let file = Resource(Content(length: 6_000_000, seed: 1), etag: "\"v1\"")
+        try await Origin.with({ .file(file, for: $0, bytesPerSecond: 3_000_000) }) { origin in
+            let watch = Watch()
+            try await watch.watching {
+                var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
+                request.limits = .init(retries: 1, firstDelay: 0.01, longestDelay: 0.02)
+                request.connections = connections
+                let (wanted, logger, store) = (request, watch.logger, origin.store)
+                try await TransportKind.withTransport { transport in
+                    let leaky = LeakyTransport(transport: transport, failsAtOnce: isFirst)
+                    let error = await #expect(throws: (any Error).self) {
+                        try await Downloader(store: store, transport: leaky, logger: logger).download(wanted)
+                    }
+                    let failure = error as? DownloadError
+                    #expect((failure == nil) == isFirst, "what sends nothing fails with its own error")
+                    #expect(failure?.reason.text.contains("topsecret") != true)
+                }
+            }
+            #expect(watch.lines.last?.contains("given up") == true)
+            #expect(!watch.everything.contains("topsecret"), "\(watch.everything)")
+            let events = try await origin.store.events()
+            #expect(!events.isEmpty && !events.contains { $0.reason.text.contains("topsecret") }, "\(events)")
+        }
+    }
+
     @Test("With a logger, metrics and a tracer nothing is different but the fields of the trace's context")
     func unwatched() async throws {
         var runs: [Run] = []
@@ -276,5 +305,38 @@ struct ObservabilityTests {
             offsets = told.withLock { $0 }.offsets
             bytes = [result.totalBytes, result.reusedBytes, result.fetchedBytes]
         }
+    }
+}
+
+/// A transport of somebody's own, whose errors name the URL with its signature.
+private struct LeakyTransport: Transport {
+    struct Failure: Error, CustomStringConvertible {
+        var description: String { "no answer from https://s3/x?X-Amz-Signature=topsecret" }
+    }
+
+    let transport: any Transport
+    let failsAtOnce: Bool
+
+    func send(_ request: HTTPRequest) async throws -> TransportResponse {
+        var response = try await transport.send(request)
+        guard !failsAtOnce else {
+            response.body.cancel(with: CancellationError())
+            throw Failure()
+        }
+        response.body = FailingBody(response.body)
+        return response
+    }
+
+    private final class FailingBody: ResponseBody {
+        let body: any ResponseBody
+
+        init(_ body: any ResponseBody) { self.body = body }
+
+        func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+            body.cancel(with: Failure())
+            throw Failure()
+        }
+
+        func cancel(with error: any Error) { body.cancel(with: error) }
     }
 }
