@@ -1,3 +1,6 @@
+#if os(Linux)
+@unsafe @preconcurrency internal import Dispatch
+#endif
 internal import Foundation
 #if canImport(FoundationNetworking)
 internal import FoundationNetworking
@@ -93,8 +96,9 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-        // libcurl decides on trust, and does not ask.
-        completionHandler(.rejectProtectionSpace, nil)
+        // libcurl decides on trust, and does not ask. Not on this thread, which all sessions share: the answer waits
+        // for it, and no session would get another one.
+        DispatchQueue.global().async { completionHandler(.rejectProtectionSpace, nil) }
         #else
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
         completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
