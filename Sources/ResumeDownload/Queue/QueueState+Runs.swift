@@ -12,7 +12,7 @@ extension QueueState {
         // Where the limit was lowered, what began last makes room.
         let active = running.filter { items[$0]?.run?.isStopping == false }
         for surplus in active.dropFirst(maximumRunning).reversed() { actions += stop(surplus) }
-        while running.count < maximumRunning, let next = line.next { actions += start(next.key) }
+        while running.count < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
         return actions
     }
 

@@ -4,22 +4,23 @@ struct WaitingLine: Sendable {
     struct Place: Sendable, Comparable {
         var isForced: Bool
         var priority: QueuePriority
-        /// Never the same twice.
+        /// What was read back may have one that another one has; then the keys decide.
         var rank: Int64
         var key: String
 
         static func < (left: Place, right: Place) -> Bool {
             if left.isForced != right.isForced { return right.isForced }
             if left.priority != right.priority { return left.priority < right.priority }
-            return left.rank < right.rank
+            return (left.rank, left.key) < (right.rank, right.key)
         }
     }
 
     private(set) var places: [Place] = []
 
-    /// The one that runs next.
-    var next: Place? { places.last }
     var isEmpty: Bool { places.isEmpty }
+
+    /// Takes out the one that runs next.
+    mutating func takeNext() -> Place? { places.popLast() }
 
     mutating func insert(_ place: Place) {
         places.insert(place, at: index(of: place))

@@ -1,0 +1,27 @@
+import ResumeDownload
+import Testing
+
+/// The state machine where something odd was left, cannot be recorded, or belongs to a former life.
+@Suite(.timeLimit(.minutes(5)))
+struct QueueStateLifeTests {
+    private func end(
+        _ key: String, _ state: inout QueueState, _ ending: QueueState.Ending = .delivered
+    ) throws -> [QueueState.Action] {
+        let run = try #require(state.items[key]?.run)
+        return state.ended(key, run: run.number, ending)
+    }
+
+    @Test("Two that an earlier process left at one position come one after the other")
+    func samePosition() throws {
+        var state = QueueState(maximumRunning: 1)
+        for key in ["a", "b", "c"] { state.restore(.init(key, to: "/\(key)"), rank: 7, isPaused: false, isReady: true) }
+        _ = state.supply(["a", "b", "c"].map { ($0, "/\($0)") })
+        var order: [String] = []
+        while let key = state.running.first, order.count < 4 {
+            order.append(key)
+            _ = try end(key, &state)
+        }
+        #expect(order == ["c", "b", "a"])
+        #expect(state.isIdle && state.items.isEmpty)
+    }
+}
