@@ -48,7 +48,7 @@ struct MediaManagerTests {
             try session.say("show A")
             try await session.reports { $0.share(of: "A") >= 50 }
             try session.say("leave A")
-            try await session.reports { $0.share(of: "A") >= 50 && $0.line(of: "A").contains("canceled") }
+            try await session.reports { $0.share(of: "A") >= 50 && $0.line(of: "A").contains("cancelled") }
             try session.say("show A")
             try await session.finish()
             #expect(Self.content("A").matches(try session.file("A")))

@@ -147,7 +147,7 @@ struct MediaDownloadManagerTests {
             _ = try await b.value
             await bench.queue.waitUntilIdle()
             let item = await bench.item("a")
-            #expect(item?.state == .canceled, "it is never started by itself")
+            #expect(item?.state == .cancelled, "it is never started by itself")
             #expect(item?.fraction == 0.5)
             bench.origin.release()
             let revived = try await bench.ask("a").value
@@ -220,13 +220,14 @@ struct MediaDownloadManagerTests {
                     Number of possible concurrent downloads: 1
                     Number of items downloading: 1
                     Number of items waiting for download: 1
-                    Number of items canceled for download: 1
+                    Number of items cancelled for download: 1
                     Number of items paused for download: 0
+                    Number of items left by an earlier process: 0
 
                     Items:
                     \(bench.key("b")) (25.0%) downloading forced
                     \(bench.key("d")) (0.0%) waiting unforced
-                    \(bench.key("a")) (25.0%) canceled unforced
+                    \(bench.key("a")) (25.0%) cancelled unforced
 
                     """)
             for task in [b, d] { task.cancel() }

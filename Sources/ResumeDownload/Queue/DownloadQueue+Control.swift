@@ -133,9 +133,9 @@ extension QueueState.Wish {
         switch self {
         case .waiting: .waiting
         case .paused: .paused
-        case .cancelled: .canceled
+        case .cancelled: .cancelled
         case .restored: .restored
-        case .dropped: .dropped
+        case .dropped: .dropping
         }
     }
 }

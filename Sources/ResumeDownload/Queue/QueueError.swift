@@ -5,13 +5,18 @@ public struct QueueError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What kind of failure it is.
     ///
     /// New ones may be added.
-    public enum Code: String, Sendable, Hashable {
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name, stable from release to release.
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
         /// The queue is closed; what it had still to do goes on when it is opened again.
-        case closed
+        public static let closed = Code("closed")
         /// The download was cancelled, by somebody else than who waits for it.
-        case cancelled
+        public static let cancelled = Code("cancelled")
         /// The request contradicts another one for the same download.
-        case conflict
+        public static let conflict = Code("conflict")
     }
 
     /// The kind of failure.

@@ -13,11 +13,11 @@ public struct QueueReport: Sendable, Hashable {
         /// It was paused, or failed while nobody waited for it.
         case paused
         /// It was cancelled softly: the next request goes on with it.
-        case canceled
+        case cancelled
         /// An earlier process left it; see ``DownloadQueue/resumeRestored(_:)``.
         case restored
         /// It was cancelled, and what came of it is being dropped.
-        case dropped
+        case dropping
     }
 
     /// One download.
@@ -64,14 +64,14 @@ public struct QueueReport: Sendable, Hashable {
 extension QueueReport: CustomStringConvertible {
     /// The report for a person: counts, then a line for each download.
     public var description: String {
-        let rest = items.count - [State.downloading, .waiting, .canceled].map { items(in: $0).count }.reduce(0, +)
         let head = [
             "-------------------------------", "-       Download Report       -", "-------------------------------",
             "Number of possible concurrent downloads: \(maximumRunning)\(isPaused ? " (paused)" : "")",
             "Number of items downloading: \(items(in: .downloading).count)",
             "Number of items waiting for download: \(items(in: .waiting).count)",
-            "Number of items canceled for download: \(items(in: .canceled).count)",
-            "Number of items paused for download: \(rest)", "", "Items:",
+            "Number of items cancelled for download: \(items(in: .cancelled).count)",
+            "Number of items paused for download: \(items(in: .paused).count)",
+            "Number of items left by an earlier process: \(items(in: .restored).count)", "", "Items:",
         ]
         let lines = items.isEmpty ? ["Empty"] : items.map(\.description)
         return (head + lines).map { $0 + "\n" }.joined()

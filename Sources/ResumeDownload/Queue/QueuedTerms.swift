@@ -9,7 +9,8 @@ internal import ResumeStore
 /// What a request asks for beside its URL and destination, as it is kept for the next process.
 ///
 /// Only what is no secret, and can be written down: a request with fields, hooks or a signed URL is not, since it would
-/// be another one without them.
+/// be another one without them. A member that is added after a release must be optional: the rows of the release before
+/// lack it, and a row that cannot be read is a request that is lost.
 struct QueuedTerms: Codable {
     private var selection: String?
     private var condition: String
