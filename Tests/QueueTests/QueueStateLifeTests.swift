@@ -24,4 +24,25 @@ struct QueueStateLifeTests {
         #expect(order == ["c", "b", "a"])
         #expect(state.isIdle && state.items.isEmpty)
     }
+
+    @Test("A run answers only those who asked for its delivery, not who asked anew after that was given up")
+    func formerLife() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/1", caller: 1)])
+        let first = try #require(state.items["a"]?.deliveries.first?.number)
+        _ = state.takeGone()
+        _ = state.leave(1)
+        #expect(state.takeGone().map(\.number) == [first])
+        _ = state.add([.init("a", to: "/1", caller: 2)])
+        let second = try #require(state.items["a"]?.deliveries.first?.number)
+        #expect(second != first)
+        #expect(try end("a", &state).map(\.isStart) == [true])
+        #expect(state.items["a"]?.run?.delivery == second)
+        #expect(try end("a", &state) == [.answer([2], .outcome)])
+        #expect(state.takeGone().map(\.number) == [second])
+    }
+}
+
+extension QueueState.Action {
+    fileprivate var isStart: Bool { if case .start = self { true } else { false } }
 }

@@ -42,6 +42,8 @@ struct QueueStateRandomTests {
             try #require(Set(state.running) == Set(runs.keys))
             try #require(Set(items.filter { $0.run != nil }.map(\.key)) == Set(runs.keys))
             try #require(items.filter(\.isForced).count <= 1)
+            let numbers = items.flatMap { $0.deliveries.map(\.number) }
+            try #require(Set(numbers).count == numbers.count)
             try #require(Set(items.flatMap { $0.deliveries.flatMap(\.callers) }) == waiting, "nobody is forgotten")
             let ready = items.filter {
                 $0.wish == .waiting && $0.run == nil && $0.deliveries.contains(where: \.isReady)
@@ -117,7 +119,7 @@ struct QueueStateRandomTests {
         if seed % 3 == 0 {
             for number in 0..<6 {
                 walk.state.restore(
-                    .init("\(number)", to: "/0"), rank: Int64(number), isPaused: number % 3 == 0,
+                    .init("\(number)", to: "/0"), rank: Int64(number / 3), isPaused: number % 3 == 0,
                     isReady: number % 2 == 0)
             }
         }

@@ -36,7 +36,6 @@ extension DownloadQueue {
     /// - Returns: Whether there is such a download.
     @discardableResult
     public func cancel(_ key: String, _ cancellation: QueueCancellation = .soft) async -> Bool {
-        restored.removeAll { $0.key == key }
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
         if state.items[key]?.wish == .dropped {
             await withCheckedContinuation { drops[key, default: []].append($0) }
@@ -54,15 +53,15 @@ extension DownloadQueue {
     /// - Parameter rate: In bytes a second; nil for no limit.
     public func setRateLimit(_ rate: Int64?) { limiter.setRate(rate) }
 
-    /// Changes the highest rate of one download.
+    /// Changes the highest rate of one download, for all who wait for it; it ends with them.
     ///
     /// - Parameters:
     ///   - rate: In bytes a second; nil for no limit.
     ///   - key: The request's ``DownloadRequest/storeKey``.
     public func setRateLimit(_ rate: Int64?, for key: String) {
         guard let item = live[key] else { return }
-        item.limiter.setRate(rate)
-        for destination in item.requests.keys { live[key]?.requests[destination]?.rateLimit = rate }
+        for delivery in item.deliveries.keys { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
+        live[key]?.limit()
     }
 
     /// Forgets what was cancelled softly, for when memory is short.

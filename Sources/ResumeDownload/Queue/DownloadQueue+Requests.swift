@@ -12,61 +12,60 @@ extension DownloadQueue {
         guard !state.isClosed else { throw QueueError.closed }
         let destination = try Destination(request.destination).path
         let key = request.storeKey
-        if let item = state.items[key], item.wish != .cancelled, item.wish != .dropped {
-            for other in live[key]?.requests.values ?? [:].values { try request.requireAgreement(with: other) }
-            let running = item.run.flatMap { $0.destination == destination ? live[key]?.requests[destination] : nil }
-            if let running, running.digest == nil, request.digest != nil {
-                throw QueueError(
-                    .conflict,
-                    "The download of \(Printable.escaped(key)) runs already, without the digest that is "
-                        + "asked for now. Wait for its end, or name another destination.")
-            }
+        for other in live[key]?.deliveries.values.compactMap(\.request) ?? [] {
+            try request.requireAgreement(with: other)
+        }
+        if let item = state.items[key], let run = item.run, request.digest != nil,
+            let index = item.index(of: destination), item.deliveries[index].number == run.delivery,
+            live[key]?.deliveries[run.delivery]?.request?.digest == nil
+        {
+            throw QueueError(
+                .conflict,
+                "The download of \(Printable.escaped(key)) runs already, without the digest that is "
+                    + "asked for now. Wait for its end, or name another destination.")
         }
         return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isForced: isForced)
     }
 
-    /// Takes a request that was checked.
-    func take(_ request: DownloadRequest, for addition: QueueState.Addition) {
-        let key = addition.key
-        if live[key] == nil {
-            live[key] = Live(
-                url: request.url.redacted, listeners: Listeners(), limiter: RateLimiter(bytesPerSecond: nil))
+    /// Takes requests that were checked.
+    func take(_ requests: [(DownloadRequest, QueueState.Addition)]) {
+        step { $0.add(requests.map(\.1)) }
+        for (request, addition) in requests {
+            guard let delivery = number(of: addition) else { continue }
+            give(request, to: delivery, of: addition.key)
+            // Who comes while it runs already: what is delivered must stay for him.
+            if live[addition.key]?.task != nil { Task { await announceWaiting(for: addition.key) } }
         }
+    }
+
+    /// The number of the delivery that a request is for.
+    func number(of addition: QueueState.Addition) -> Int? {
+        guard let item = state.items[addition.key] else { return nil }
+        return item.index(of: addition.destination).map { item.deliveries[$0].number }
+    }
+
+    /// Gives a delivery its request; a digest and a limit that it has stay where the new one has none.
+    func give(_ request: DownloadRequest, to number: Int, of key: String) {
+        guard let delivery = state.items[key]?.deliveries.first(where: { $0.number == number }) else { return }
+        var item = live[key] ?? Live(url: request.url.redacted, listeners: Listeners())
+        let known = item.deliveries[number]?.request
         var request = request
         // The working folder may be another one by then.
-        request.destination = addition.destination
-        request.digest = request.digest ?? live[key]?.requests[addition.destination]?.digest
-        if let rate = request.rateLimit { live[key]?.limiter.setRate(rate) }
-        live[key]?.url = request.url.redacted
-        live[key]?.requests[addition.destination] = request
-        live[key]?.failure = nil
+        request.destination = delivery.destination
+        request.digest = request.digest ?? known?.digest
+        request.rateLimit = request.rateLimit ?? known?.rateLimit
+        item.url = request.url.redacted
+        item.deliveries[number, default: LiveDelivery()].request = request
+        item.failure = nil
+        item.limit()
+        live[key] = item
     }
 
-    /// Takes those off the list of what an earlier process left that there are requests for now.
-    func strike(_ additions: [QueueState.Addition]) {
-        guard !restored.isEmpty else { return }
-        let places = Set(additions.map(\.place))
-        restored.removeAll { places.contains(QueueState.Addition($0.key, to: $0.destination).place) }
-    }
-
-    /// The rows that an item should have, one for each destination.
-    func rows(of key: String) -> [QueuedRequest] {
-        guard let item = state.items[key], let live = live[key] else { return [] }
-        let isPaused = item.wish == .paused
-        let isRunning = item.run.map { !$0.isStopping } ?? false
-        return item.deliveries.map { delivery in
-            var row = QueuedRequest(
-                id: live.rows[delivery.destination]?.id, key: key, url: live.url, destination: delivery.destination,
-                state: isPaused ? .paused : isRunning ? .running : .waiting,
-                priority: Int64(item.priority.rawValue), isForced: item.isForced, position: item.rank,
-                terms: live.rows[delivery.destination]?.terms)
-            if var request = live.requests[delivery.destination] {
-                // A new start that is under way when the process dies has been made.
-                if isRunning { request.restarts = false }
-                row.terms = QueuedTerms.text(for: request)
-            }
-            return row
-        }
+    /// Forgets what belongs to a delivery that is no more.
+    func forget(_ gone: QueueState.Gone) {
+        if let row = live[gone.key]?.deliveries.removeValue(forKey: gone.number)?.row?.id { removals.insert(row) }
+        live[gone.key]?.limit()
+        left.removeAll { $0.delivery == gone.number }
     }
 }
 

@@ -3,34 +3,45 @@ internal import ResumeStore
 /// What an earlier process left.
 extension DownloadQueue {
     static func restore(
-        _ left: [QueuedRequest], into state: inout QueueState
-    ) -> (live: [String: Live], restored: [RestoredDownload]) {
+        _ rows: [QueuedRequest], into state: inout QueueState
+    ) -> (live: [String: Live], left: [(delivery: Int, download: RestoredDownload)]) {
         var live: [String: Live] = [:]
-        var restored: [RestoredDownload] = []
-        for row in left {
+        var left: [(delivery: Int, download: RestoredDownload)] = []
+        for row in rows {
             let priority = QueuePriority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request = QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination)
+            let delivery = state.restore(
+                QueueState.Addition(row.key, to: row.destination, priority: priority, isForced: row.isForced),
+                rank: row.position, isPaused: row.state == .paused, isReady: request != nil)
             var item =
                 live[row.key]
                 ?? Live(
-                    url: row.url, listeners: Listeners(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes),
-                    limiter: RateLimiter(bytesPerSecond: request?.rateLimit))
-            item.requests[row.destination] = request
+                    url: row.url, listeners: Listeners(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
             var recorded = row
             (recorded.receivedBytes, recorded.totalBytes) = (0, nil)
-            item.rows[row.destination] = recorded
+            item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
+            item.limit()
             live[row.key] = item
-            state.restore(
-                QueueState.Addition(row.key, to: row.destination, priority: priority, isForced: row.isForced),
-                rank: row.position, isPaused: row.state == .paused, isReady: request != nil)
-            restored.append(
-                RestoredDownload(
-                    key: row.key, url: row.url, destination: row.destination, priority: priority,
-                    isPaused: row.state == .paused, receivedBytes: row.receivedBytes, totalBytes: row.totalBytes,
-                    request: request))
+            left.append(
+                (
+                    delivery,
+                    RestoredDownload(
+                        key: row.key, url: row.url, destination: row.destination, priority: priority,
+                        isPaused: row.state == .paused, receivedBytes: row.receivedBytes, totalBytes: row.totalBytes,
+                        request: request)
+                ))
         }
         _ = state.takeChanges()
-        return (live, restored)
+        return (live, left)
+    }
+
+    /// What an earlier process left and nobody has asked for yet.
+    public var restored: [RestoredDownload] { waitingForRequest.map(\.download) }
+
+    private var waitingForRequest: [(delivery: Int, download: RestoredDownload)] {
+        left.filter { delivery, download in
+            state.items[download.key]?.deliveries.contains { $0.number == delivery && $0.isRestored } ?? false
+        }
     }
 
     /// Goes on with what an earlier process left, in the order that it had: first with what was running.
@@ -46,24 +57,23 @@ extension DownloadQueue {
     public func resumeRestored(
         _ supply: @Sendable (RestoredDownload) async throws -> DownloadRequest? = { $0.request }
     ) async throws -> Int {
-        var supplied: [(request: DownloadRequest, addition: QueueState.Addition)] = []
-        for download in restored {
+        var supplied: [(delivery: Int, download: RestoredDownload, request: DownloadRequest)] = []
+        for (delivery, download) in waitingForRequest {
             guard let request = try await supply(download) else { continue }
             guard request.storeKey == download.key,
-                try Destination(request.destination).path == download.destination
+                try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
             else {
                 throw QueueError(
                     .conflict, "The request for a download of an earlier process must have its key and destination.")
             }
-            supplied.append((request, QueueState.Addition(download.key, to: download.destination)))
+            supplied.append((delivery, download, request))
         }
         guard !state.isClosed else { throw QueueError.closed }
         // Others may have asked for some of them meanwhile, or cancelled them.
-        let left = Set(restored.map { QueueState.Addition($0.key, to: $0.destination).place })
-        supplied.removeAll { !left.contains($0.addition.place) }
-        for (request, addition) in supplied { take(request, for: addition) }
-        strike(supplied.map(\.addition))
-        step { $0.supply(supplied.map { ($0.addition.key, $0.addition.destination) }) }
+        let still = Set(waitingForRequest.map(\.delivery))
+        supplied.removeAll { !still.contains($0.delivery) }
+        for (delivery, download, request) in supplied { give(request, to: delivery, of: download.key) }
+        step { $0.supply(supplied.map { ($0.download.key, $0.download.destination) }) }
         return supplied.count
     }
 }

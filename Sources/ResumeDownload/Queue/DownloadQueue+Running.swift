@@ -28,6 +28,8 @@ extension DownloadQueue {
                 for caller in callers { self.answer(caller, with: result) }
             }
         }
+        // At once, so that whoever asks again inherits nothing.
+        for gone in state.takeGone() { forget(gone) }
         settle()
     }
 
@@ -37,103 +39,29 @@ extension DownloadQueue {
         waiter.continuation.resume(with: result)
     }
 
-    private var hasWork: Bool {
-        state.hasChanges || !starts.isEmpty || !recording.isEmpty
-    }
-
-    /// Records what has changed and starts what may run, unless that is under way.
-    private func settle() {
-        guard !isSettling else { return }
-        guard hasWork else { return tellIdle() }
-        isSettling = true
-        Task {
-            while hasWork { await settleOnce() }
-            isSettling = false
-            tellIdle()
-        }
-    }
-
-    private func settleOnce() async {
-        let (starts, recording) = (starts, recording)
-        (self.starts, self.recording) = ([], [])
-        let failure = await record()
-        for start in starts { launch(start.key, start.run) }
-        for continuation in recording {
-            if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
-        }
-    }
-
-    /// Waits until everything is recorded.
-    func recorded() async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            recording.append(continuation)
-            settle()
-        }
-    }
-
-    /// Brings the rows up to what the state is, in one transaction.
-    ///
-    /// - Returns: Why that was not possible: then what had no row yet is let go, and the rest is tried with the next
-    ///   change.
-    private func record() async -> (any Error)? {
-        let keys = state.takeChanges().union(unrecorded)
-        unrecorded = []
-        var requests: [QueuedRequest] = []
-        for key in keys {
-            let rows = rows(of: key)
-            let wanted = Set(rows.map(\.destination))
-            for (destination, row) in live[key]?.rows ?? [:] where !wanted.contains(destination) {
-                if let id = row.id { removals.insert(id) }
-                live[key]?.rows[destination] = nil
-            }
-            for destination in live[key]?.requests.keys ?? [:].keys where !wanted.contains(destination) {
-                live[key]?.requests[destination] = nil
-            }
-            if wanted.count < 2 { live[key]?.sign = nil }
-            requests += rows.filter { $0 != live[key]?.rows[$0.destination] }
-            if state.items[key] == nil { live[key] = nil }
-        }
-        guard !requests.isEmpty || !removals.isEmpty else { return nil }
-        let removed = removals
-        do {
-            let ids = try await downloader.store.record(requests, removing: removed, in: lease)
-            removals.subtract(removed)
-            for (var request, id) in zip(requests, ids) {
-                request.id = id
-                live[request.key]?.rows[request.destination] = request
-            }
-            return nil
-        } catch {
-            unrecorded = keys
-            for key in Set(requests.filter { $0.id == nil }.map(\.key)) {
-                step(.failure(error)) { $0.reject(key) }
-            }
-            return error
-        }
-    }
-
     /// Starts a run, unless it was stopped meanwhile.
-    private func launch(_ key: String, _ run: QueueState.Run) {
-        guard state.isActive(key, run: run.number), var request = live[key]?.requests[run.destination],
-            let listeners = live[key]?.listeners, let own = live[key]?.limiter
+    func launch(_ key: String, _ run: QueueState.Run) {
+        guard state.isActive(key, run: run.number), let item = live[key],
+            let delivery = item.deliveries[run.delivery], var request = delivery.request
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
-        request.queuedRow = live[key]?.rows[run.destination]?.id
+        request.queuedRow = delivery.row?.id
         request.rateLimit = nil
-        request.rateLimiters = [limiter, own]
-        let (downloader, onFinish) = (downloader, configuration.onFinish)
+        request.rateLimiters = [limiter, item.limiter]
+        item.listeners.begin()
+        let (downloader, onFinish, listeners) = (downloader, configuration.onFinish, item.listeners)
         // Away from the actor, which others wait for.
         live[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
             let outcome: Result<DownloadResult, any Error>
             do {
                 outcome = .success(
-                    try await downloader.download(request) { listeners.tell($0, of: run.destination) })
+                    try await downloader.download(request) { listeners.tell($0, of: run.delivery) })
             } catch {
                 outcome = .failure(error)
             }
-            guard await self.ended(key, run, outcome) else { return }
+            guard await self.ended(key, run, request, outcome) else { return }
             onFinish?(key, outcome)
             await self.told()
         }
@@ -141,7 +69,8 @@ extension DownloadQueue {
 
     /// Keeps what is delivered in the store while another destination waits for its copy.
     func announceWaiting(for key: String) async {
-        guard let request = live[key]?.requests.values.first, hasMoreDestinations(key) else {
+        guard let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first, hasMoreDestinations(key)
+        else {
             live[key]?.sign = nil
             return
         }
@@ -152,23 +81,31 @@ extension DownloadQueue {
         if hasMoreDestinations(key) { live[key]?.sign = sign }
     }
 
-    private func hasMoreDestinations(_ key: String) -> Bool {
-        state.items[key].map { $0.deliveries.filter(\.isReady).count > 1 } ?? false
+    /// Whether there is a delivery beside the one that is made, or is next.
+    func hasMoreDestinations(_ key: String) -> Bool {
+        guard let item = state.items[key] else { return false }
+        let waiting = item.deliveries.filter { $0.isReady && $0.number != item.run?.delivery }
+        return waiting.count > (item.run == nil ? 1 : 0)
     }
 
     /// Takes note of the end of a run.
     ///
     /// - Returns: Whether it is an end of the download, too, which is to be told.
-    private func ended(_ key: String, _ run: QueueState.Run, _ outcome: Result<DownloadResult, any Error>) -> Bool {
+    private func ended(
+        _ key: String, _ run: QueueState.Run, _ request: DownloadRequest,
+        _ outcome: Result<DownloadResult, any Error>
+    ) -> Bool {
         live[key]?.task = nil
         let wasActive = state.isActive(key, run: run.number)
-        if live[key]?.listeners.progress.hasBegun == true { live[key]?.requests[run.destination]?.restarts = false }
+        if request.restarts, live[key]?.listeners.progress.hasBegun == true {
+            live[key]?.deliveries[run.delivery]?.request?.restarts = false
+        }
         let isEnd = (try? outcome.get()) != nil || wasActive
         if isEnd { telling += 1 }
         switch outcome {
         case .success:
             // Its row went with the delivery.
-            live[key]?.rows[run.destination] = nil
+            live[key]?.deliveries[run.delivery]?.row = nil
             step(outcome) { $0.ended(key, run: run.number, .delivered) }
         case .failure(let error):
             if wasActive { live[key]?.failure = Reason(for: error) }
@@ -192,7 +129,7 @@ extension DownloadQueue {
         step { $0.dropped(key) }
     }
 
-    private func tellIdle() {
+    func tellIdle() {
         guard telling == 0, state.isIdle || state.isClosed && state.running.isEmpty && !state.isDropping else { return }
         let waiting = idle
         idle = []

@@ -46,15 +46,26 @@ public actor DownloadQueue {
     /// What the state machine does not need to know of an item.
     struct Live {
         var url: String
-        /// By destination.
-        var requests: [String: DownloadRequest] = [:]
-        /// The rows as they were recorded, by destination.
-        var rows: [String: QueuedRequest] = [:]
+        /// By the number of the delivery.
+        var deliveries: [Int: LiveDelivery] = [:]
         let listeners: Listeners
-        let limiter: RateLimiter
+        let limiter = RateLimiter(bytesPerSecond: nil)
         var task: Task<Void, Never>?
         var sign: WaitingSign?
         var failure: Reason?
+
+        /// Sets the limit on the rate: the lowest that is asked for.
+        func limit() {
+            limiter.setRate(deliveries.values.compactMap(\.request?.rateLimit).filter { $0 > 0 }.min())
+        }
+    }
+
+    /// What the state machine does not need to know of a delivery; it goes with it.
+    struct LiveDelivery {
+        /// nil where an earlier process left it and could not keep that.
+        var request: DownloadRequest?
+        /// The row as it was recorded.
+        var row: QueuedRequest?
     }
 
     /// A caller who waits for an answer.
@@ -83,8 +94,8 @@ public actor DownloadQueue {
     /// How many ends of downloads are being told.
     var telling = 0
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
-    /// What an earlier process left and nobody has asked for yet.
-    public internal(set) var restored: [RestoredDownload] = []
+    /// What an earlier process left, each with the number of its delivery.
+    var left: [(delivery: Int, download: RestoredDownload)] = []
     private var lastCaller: QueueState.Caller = 0
 
     /// Opens the queue of a name.
@@ -112,7 +123,7 @@ public actor DownloadQueue {
         self.lease = lease
         limiter = RateLimiter(bytesPerSecond: configuration.rateLimit)
         var state = QueueState(order: configuration.order, maximumRunning: configuration.maximumRunning)
-        (live, restored) = Self.restore(left, into: &state)
+        (live, self.left) = Self.restore(left, into: &state)
         self.state = state
     }
 
@@ -126,7 +137,8 @@ public actor DownloadQueue {
     ///     newer one counts from its next start on.
     ///   - priority: How much it matters. It raises that of the download, and does not lower it.
     ///   - isForced: Pauses everything else, and runs alone until it is done. A later forced one takes its place.
-    ///   - onEvent: Told what happens, in order; the download waits for it to return.
+    ///   - onEvent: Told what happens, in order; the download waits for it to return. Where this has thrown, since the
+    ///     caller left or the download was cancelled, the event of that moment may still be told.
     /// - Returns: Where the file is, and how much of it was held before.
     /// - Throws: What ``Downloader/download(_:onEvent:)`` throws; ``QueueError`` where the queue is closed, the download
     ///   is cancelled, or the request contradicts another one.
@@ -178,9 +190,7 @@ public actor DownloadQueue {
             earlier[addition.key, default: []].append(request)
             additions.append(addition)
         }
-        for (request, addition) in zip(requests, additions) { take(request, for: addition) }
-        strike(additions)
-        step { $0.add(additions) }
+        take(Array(zip(requests, additions)))
         try await recorded()
     }
 
@@ -202,12 +212,9 @@ public actor DownloadQueue {
             return continuation.resume(throwing: CancellationError())
         }
         waiters[caller] = Waiter(key: addition.key, continuation: continuation)
-        take(request, for: addition)
-        live[addition.key]?.listeners.add(caller, to: addition.destination, onEvent)
-        strike([addition])
-        step { $0.add([addition]) }
-        // Who comes while it runs already: what is delivered must stay for him.
-        if live[addition.key]?.task != nil { Task { await announceWaiting(for: addition.key) } }
+        take([(request, addition)])
+        guard let delivery = number(of: addition) else { return }
+        live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
     }
 
     private func leave(_ caller: QueueState.Caller) { step { $0.leave(caller) } }

@@ -13,7 +13,7 @@ final class Listeners: Sendable {
     }
 
     private struct State {
-        var listeners: [QueueState.Caller: (destination: String, listener: Listener)] = [:]
+        var listeners: [QueueState.Caller: (delivery: Int, listener: Listener)] = [:]
         var progress = Progress()
     }
 
@@ -25,12 +25,17 @@ final class Listeners: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    func add(_ caller: QueueState.Caller, to destination: String, _ listener: @escaping Listener) {
-        state.withLock { $0.listeners[caller] = (destination, listener) }
+    func add(_ caller: QueueState.Caller, to delivery: Int, _ listener: @escaping Listener) {
+        state.withLock { $0.listeners[caller] = (delivery, listener) }
     }
 
     func remove(_ caller: QueueState.Caller) {
         state.withLock { _ = $0.listeners.removeValue(forKey: caller) }
+    }
+
+    /// A run begins.
+    func begin() {
+        state.withLock { $0.progress.hasBegun = false }
     }
 
     /// Nothing is held any more.
@@ -38,15 +43,18 @@ final class Listeners: Sendable {
         state.withLock { $0.progress = Progress(totalBytes: $0.progress.totalBytes) }
     }
 
-    /// Tells all, but of an end only those who wait for this destination; in the order in which they came.
-    func tell(_ event: DownloadEvent, of destination: String) {
-        let listeners = state.withLock { state in
+    /// Tells all, but of an end only those who wait for this delivery; in the order in which they came.
+    func tell(_ event: DownloadEvent, of delivery: Int) {
+        let callers = state.withLock { state in
             state.progress.note(event)
-            return state.listeners.sorted { $0.key < $1.key }.filter { _, listener in
-                if case .finished = event { listener.destination == destination } else { true }
-            }.map(\.value.listener)
+            return state.listeners.filter { _, listener in
+                if case .finished = event { listener.delivery == delivery } else { true }
+            }.keys.sorted()
         }
-        for listener in listeners { listener(event) }
+        for caller in callers {
+            // Outside the lock, since it may take long; who has left meanwhile is not told.
+            state.withLock { $0.listeners[caller]?.listener }?(event)
+        }
     }
 }
 

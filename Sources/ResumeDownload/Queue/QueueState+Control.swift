@@ -68,26 +68,33 @@ extension QueueState {
     }
 
     /// Takes over what an earlier process left.
+    ///
+    /// - Returns: The number of the delivery.
+    @discardableResult
     package mutating func restore(
         _ new: Addition, rank: Int64, isPaused: Bool, isReady: Bool
-    ) {
+    ) -> Int {
         noteRank(rank)
         if items[new.key] == nil {
             insert(Item(key: new.key, priority: new.priority, rank: rank, wish: isPaused ? .paused : .restored))
         }
+        var delivery = newDelivery(to: new.destination, isKept: true, isReady: isReady)
+        delivery.isRestored = true
         update(new.key) {
-            $0.deliveries.append(Delivery(destination: new.destination, isKept: true, isReady: isReady))
+            $0.deliveries.append(delivery)
             if !isPaused { $0.wish = .restored }
         }
         if new.isForced, !isPaused { force(new.key) }
+        return delivery.number
     }
 
     /// There are requests for what an earlier process left; what it did not pause waits for its turn.
     package mutating func supply(_ deliveries: [(key: Key, destination: String)]) -> [Action] {
         for (key, destination) in deliveries {
             update(key) {
-                for index in $0.deliveries.indices where $0.deliveries[index].destination == destination {
+                if let index = $0.index(of: destination) {
                     $0.deliveries[index].isReady = true
+                    $0.deliveries[index].isRestored = false
                 }
                 if $0.wish == .restored { $0.wish = .waiting }
             }

@@ -9,9 +9,6 @@ extension QueueState {
         package var priority = QueuePriority.normal
         package var isForced = false
 
-        /// Which delivery it is for.
-        var place: [String] { [key, destination] }
-
         package init(
             _ key: Key, to destination: String, caller: Caller? = nil, priority: QueuePriority = .normal,
             isForced: Bool = false
@@ -36,14 +33,15 @@ extension QueueState {
         } else {
             revive(new)
         }
-        update(new.key) { item in
-            let index = item.deliveries.firstIndex { $0.destination == new.destination }
-            var delivery =
-                index.map { item.deliveries[$0] }
-                ?? Delivery(destination: new.destination, isKept: false, isReady: true)
-            delivery.isReady = true
-            if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
-            if let index { item.deliveries[index] = delivery } else { item.deliveries.append(delivery) }
+        let index = items[new.key]?.index(of: new.destination)
+        var delivery =
+            index.flatMap { items[new.key]?.deliveries[$0] }
+            ?? newDelivery(to: new.destination, isKept: false, isReady: true)
+        delivery.isReady = true
+        delivery.isRestored = false
+        if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
+        update(new.key) {
+            if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }
         }
         if let caller = new.caller { enlist(caller, for: new.key) }
         if new.isForced { force(new.key) }
@@ -82,12 +80,12 @@ extension QueueState {
         let isWanted = left.isKept || left.callers.count > 1
         update(key) {
             for index in $0.deliveries.indices { $0.deliveries[index].callers.removeAll { $0 == caller } }
-            if !isWanted { $0.deliveries.removeAll { $0.destination == left.destination } }
+            if !isWanted { $0.deliveries.removeAll { $0.number == left.number } }
         }
         if isWanted || item.wish == .dropped { return actions }
         if item.deliveries.count == 1 {
             actions += giveUp(key, .cancelled)
-        } else if item.run?.destination == left.destination {
+        } else if item.run?.delivery == left.number {
             actions += stop(key)
         } else {
             settle(key)

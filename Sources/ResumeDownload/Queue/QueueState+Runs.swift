@@ -19,7 +19,7 @@ extension QueueState {
     private mutating func start(_ key: Key) -> [Action] {
         guard let delivery = items[key]?.next else { return [] }
         lastRun += 1
-        let run = Run(number: lastRun, destination: delivery.destination)
+        let run = Run(number: lastRun, destination: delivery.destination, delivery: delivery.number)
         update(key) { $0.run = run }
         running.append(key)
         return [.start(key, run)]
@@ -43,10 +43,10 @@ extension QueueState {
         update(key) { $0.run = nil }
         var actions: [Action] = []
         switch ending {
-        case .delivered: actions += delivered(key, to: run.destination)
+        case .delivered: actions += delivered(key, run.delivery)
         // What fails while it is stopped fails for that.
         case .failed(let isOfDestination) where !run.isStopping:
-            actions += failed(key) { !isOfDestination || $0.destination == run.destination }
+            actions += failed(key) { !isOfDestination || $0.number == run.delivery }
         case .failed, .stopped: settle(key)
         }
         switch items[key]?.wish {
@@ -57,12 +57,13 @@ extension QueueState {
         return actions + schedule()
     }
 
-    private mutating func delivered(_ key: Key, to destination: String) -> [Action] {
+    /// Only the delivery that the run was for: one that was asked for meanwhile may ask for something else.
+    private mutating func delivered(_ key: Key, _ number: Int) -> [Action] {
         guard let item = items[key] else { return [] }
-        let callers = item.deliveries.filter { $0.destination == destination }.flatMap(\.callers)
+        let callers = item.deliveries.first { $0.number == number }?.callers ?? []
         let rank = item.wish == .waiting ? topRank() : item.rank
         update(key) {
-            $0.deliveries.removeAll { $0.destination == destination }
+            $0.deliveries.removeAll { $0.number == number }
             $0.rank = rank
         }
         if item.wish == .cancelled, items[key]?.deliveries.isEmpty == true { remove(key) }

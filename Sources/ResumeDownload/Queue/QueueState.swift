@@ -23,18 +23,30 @@ package struct QueueState: Sendable {
 
     /// A file that an item becomes.
     package struct Delivery: Sendable, Hashable {
+        /// Never the same twice: one that was given up and is asked for again is another one.
+        package let number: Int
         package let destination: String
         package var callers: [Caller] = []
         /// Whether it is wanted also where nobody waits for it.
         package var isKept: Bool
         /// Whether there is a request for it.
         package var isReady: Bool
+        /// Whether an earlier process left it, and nobody has said yet that it goes on.
+        package var isRestored = false
+    }
+
+    /// A delivery that is no more.
+    package struct Gone: Sendable, Hashable {
+        package let key: Key
+        package let number: Int
     }
 
     /// One try to make a delivery, from its start to its end.
     package struct Run: Sendable, Hashable {
         package let number: Int
         package let destination: String
+        /// The number of the delivery.
+        package let delivery: Int
         package var isStopping = false
     }
 
@@ -57,6 +69,11 @@ package struct QueueState: Sendable {
         var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
         var place: WaitingLine.Place { .init(isForced: isForced, priority: priority, rank: rank, key: key) }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
+
+        /// The delivery to a file, by the bytes of its name: two spellings that look the same are two files.
+        func index(of destination: String) -> Int? {
+            deliveries.firstIndex { $0.destination.utf8.elementsEqual(destination.utf8) }
+        }
     }
 
     /// How a run ended.
@@ -100,7 +117,9 @@ package struct QueueState: Sendable {
     private var callers: [Caller: Key] = [:]
     var forced: Key?
     private var changed: Set<Key> = []
+    private var gone: [Gone] = []
     var lastRun = 0
+    private var lastDelivery = 0
     private var top: Int64 = 0
     private var bottom: Int64 = 0
 
@@ -126,6 +145,12 @@ package struct QueueState: Sendable {
         defer { changed = [] }
         return changed
     }
+
+    /// The deliveries that are no more since the last time.
+    package mutating func takeGone() -> [Gone] {
+        defer { gone = [] }
+        return gone
+    }
 }
 
 // How items change: only here, so that the line, the callers and the changes agree with them.
@@ -141,8 +166,22 @@ extension QueueState {
         guard var item = items[key] else { return }
         if item.isInLine { line.remove(item.place) }
         if forced == key { forced = nil }
+        let before = item.deliveries
         body(&item)
+        for delivery in before where !item.deliveries.contains(where: { $0.number == delivery.number }) {
+            gone.append(Gone(key: key, number: delivery.number))
+        }
+        if item.wish == .waiting {
+            for index in item.deliveries.indices where item.deliveries[index].isReady {
+                item.deliveries[index].isRestored = false
+            }
+        }
         insert(item)
+    }
+
+    mutating func newDelivery(to destination: String, isKept: Bool, isReady: Bool) -> Delivery {
+        lastDelivery += 1
+        return Delivery(number: lastDelivery, destination: destination, isKept: isKept, isReady: isReady)
     }
 
     mutating func remove(_ key: Key) {

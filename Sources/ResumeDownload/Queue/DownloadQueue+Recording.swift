@@ -1,0 +1,102 @@
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// How the rows in the store follow the state.
+extension DownloadQueue {
+    private var hasWork: Bool {
+        state.hasChanges || !starts.isEmpty || !recording.isEmpty
+    }
+
+    /// Records what has changed and starts what may run, unless that is under way.
+    func settle() {
+        guard !isSettling else { return }
+        guard hasWork else { return tellIdle() }
+        isSettling = true
+        Task {
+            while hasWork { await settleOnce() }
+            isSettling = false
+            tellIdle()
+        }
+    }
+
+    private func settleOnce() async {
+        let (starts, recording) = (starts, recording)
+        (self.starts, self.recording) = ([], [])
+        let failure = await record()
+        for start in starts { launch(start.key, start.run) }
+        for continuation in recording {
+            if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
+        }
+    }
+
+    /// Waits until everything is recorded.
+    func recorded() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            recording.append(continuation)
+            settle()
+        }
+    }
+
+    /// Brings the rows up to what the state is, in one transaction.
+    ///
+    /// - Returns: Why that was not possible: then what had no row yet is let go, and the rest is tried with the next
+    ///   change.
+    private func record() async -> (any Error)? {
+        let keys = state.takeChanges().union(unrecorded)
+        unrecorded = []
+        var changes: [(delivery: Int, row: QueuedRequest)] = []
+        for key in keys {
+            changes += rows(of: key).filter { $0.row != live[key]?.deliveries[$0.delivery]?.row }
+            if !hasMoreDestinations(key) { live[key]?.sign = nil }
+            if state.items[key] == nil { live[key] = nil }
+        }
+        guard !changes.isEmpty || !removals.isEmpty else { return nil }
+        let removed = removals
+        do {
+            let ids = try await downloader.store.record(changes.map(\.row), removing: removed, in: lease)
+            removals.subtract(removed)
+            for ((delivery, row), id) in zip(changes, ids) { note(row, id, of: delivery) }
+            return nil
+        } catch {
+            unrecorded = keys
+            for key in Set(changes.map(\.row).filter { $0.id == nil }.map(\.key)) {
+                step(.failure(error)) { $0.reject(key) }
+            }
+            return error
+        }
+    }
+
+    /// Takes note of a row that was recorded.
+    private func note(_ row: QueuedRequest, _ id: Int64, of delivery: Int) {
+        var row = row
+        row.id = id
+        if live[row.key]?.deliveries[delivery] == nil {
+            // It was given up, or delivered, while it was recorded.
+            removals.insert(id)
+        } else {
+            live[row.key]?.deliveries[delivery]?.row = row
+        }
+    }
+
+    /// The rows that an item should have, by the numbers of its deliveries.
+    func rows(of key: String) -> [(delivery: Int, row: QueuedRequest)] {
+        guard let item = state.items[key], let live = live[key] else { return [] }
+        let isPaused = item.wish == .paused
+        let isRunning = item.run.map { !$0.isStopping } ?? false
+        return item.deliveries.map { delivery in
+            let known = live.deliveries[delivery.number]
+            var row = QueuedRequest(
+                id: known?.row?.id, key: key, url: known?.request?.url.redacted ?? known?.row?.url ?? live.url,
+                destination: delivery.destination,
+                state: isPaused ? .paused : isRunning ? .running : .waiting,
+                priority: Int64(item.priority.rawValue), isForced: item.isForced, position: item.rank,
+                terms: known?.row?.terms)
+            if var request = known?.request {
+                // A new start that is under way when the process dies has been made.
+                if isRunning { request.restarts = false }
+                row.terms = QueuedTerms.text(for: request)
+            }
+            return (delivery.number, row)
+        }
+    }
+}
