@@ -10,6 +10,46 @@ import Testing
 struct QueueFailureTests {
     private static let half: Int64 = 600_000
 
+    @Test("A URL that has expired fails whom it belongs to; who came later with a fresh one gets his file")
+    func expired() async throws {
+        try await QueueBench.with { bench in
+            let (isJoined, origin) = (Flag(), bench.origin)
+            bench.server.setHandler { request in
+                if request.target.contains("fresh") { return origin.answer(request) }
+                return .status(isJoined.isSet ? "403 Forbidden" : "503 Service Unavailable")
+            }
+            let requests = try ["expired", "fresh"].map { token in
+                var request = DownloadRequest(
+                    try DownloadURL("\(bench.server.baseURL)/a?X-Amz-Signature=\(token)"), to: bench.folder["a"])
+                request.limits = .init(retries: 1000, firstDelay: 0.01, longestDelay: 0.02)
+                return request
+            }
+            let first = try await bench.ask(requests[0])
+            try await bench.eventually("it was asked for") { !bench.server.requests.isEmpty }
+            let second = try await bench.ask(requests[1])
+            isJoined.set()
+            #expect((await failure(of: first) as? DownloadError)?.status == 403)
+            _ = try await second.value
+            #expect(try bench.isWhole("a"))
+        }
+    }
+
+    @Test("Another destination's wrong digest is its own", arguments: [true, false])
+    func otherDigest(isWrongFirst: Bool) async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            let requests = [try bench.wrong("a", to: "wrong"), try bench.request("a", to: "right")]
+            var tasks: [Task<DownloadResult, any Error>] = []
+            for request in isWrongFirst ? requests : requests.reversed() { tasks.append(try await bench.ask(request)) }
+            if !isWrongFirst { tasks.reverse() }
+            await bench.queue.resumeAll()
+            #expect((await failure(of: tasks[0]) as? DownloadError)?.code == .digestMismatch)
+            _ = try await tasks[1].value
+            #expect(try bench.isWhole("a", as: "right"))
+            #expect(!Files.exists(bench.folder["wrong"]))
+        }
+    }
+
     @Test("The report counts what is paused and what an earlier process left apart")
     func counts() async throws {
         try await QueueBench.with { bench in

@@ -25,6 +25,21 @@ struct QueueStateLifeTests {
         #expect(state.isIdle && state.items.isEmpty)
     }
 
+    @Test("One of two destinations fails while nobody waits for it: it stays, and is paused in the end")
+    func failedDestination() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/usb"), .init("a", to: "/home")])
+        _ = try end("a", &state, .failed(isOfDestination: true))
+        #expect(state.items["a"]?.deliveries.map(\.destination) == ["/usb", "/home"])
+        #expect(state.items["a"]?.run?.destination == "/home")
+        _ = try end("a", &state)
+        #expect(state.items["a"]?.deliveries.map(\.destination) == ["/usb"])
+        #expect(state.items["a"]?.wish == .paused)
+        #expect(state.isIdle)
+        _ = state.resume("a")
+        #expect(state.items["a"]?.run?.destination == "/usb")
+    }
+
     @Test("A run answers only those who asked for its delivery, not who asked anew after that was given up")
     func formerLife() throws {
         var state = QueueState(maximumRunning: 1)
@@ -40,6 +55,22 @@ struct QueueStateLifeTests {
         #expect(state.items["a"]?.run?.delivery == second)
         #expect(try end("a", &state) == [.answer([2], .outcome)])
         #expect(state.takeGone().map(\.number) == [second])
+    }
+
+    @Test("A failure of a request that another one has replaced is told to those only who waited for the first")
+    func outdated() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([
+            .init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2), .init("a", to: "/3", caller: 3),
+        ])
+        _ = state.add([.init("a", to: "/1", caller: 4)])
+        let numbers = try #require(state.items["a"]?.deliveries.map(\.number))
+        let actions = try end("a", &state, .failed(isOfDestination: false, sparing: [numbers[0], numbers[1]]))
+        #expect(actions.first == .answer([1, 3], .outcome))
+        #expect(state.items["a"]?.deliveries.map(\.callers) == [[4], [2]])
+        #expect(state.items["a"]?.run?.callers == [4])
+        #expect(try end("a", &state, .failed(isOfDestination: false)) == [.answer([2, 4], .outcome)])
+        #expect(state.items.isEmpty)
     }
 }
 

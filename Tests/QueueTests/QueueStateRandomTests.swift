@@ -95,7 +95,10 @@ struct QueueStateRandomTests {
                     ]))
             case 6..<8: try endOne(.delivered)
             case 8..<10: try endOne(.stopped)
-            case 10: try endOne(.failed(isOfDestination: Bool.random(using: &chance)))
+            case 10:
+                let numbers = state.items.values.flatMap { $0.deliveries.map(\.number) }
+                let spared = numbers.sorted().filter { _ in Int.random(in: 0..<4, using: &chance) == 0 }
+                try endOne(.failed(isOfDestination: Bool.random(using: &chance), sparing: Set(spared)))
             case 11, 12:
                 if let caller = waiting.sorted().randomElement(using: &chance) { try take(state.leave(caller)) }
             case 13: try take(state.cancel(key, Bool.random(using: &chance) ? .soft : .hard) ?? [])

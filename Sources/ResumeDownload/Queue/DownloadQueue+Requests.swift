@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -56,6 +57,7 @@ extension DownloadQueue {
         request.rateLimit = request.rateLimit ?? known?.rateLimit
         item.url = request.url.redacted
         item.deliveries[number, default: LiveDelivery()].request = request
+        item.deliveries[number]?.version += 1
         item.failure = nil
         item.limit()
         live[key] = item
@@ -84,5 +86,20 @@ extension DownloadRequest {
                 "The download of \(Printable.escaped(storeKey)) is asked for with another coding already. "
                     + "Give one of them a key of its own.")
         }
+    }
+}
+
+extension DownloadRequest {
+    /// Whether another request would have fared the same: it asks the same of the same server, as patiently.
+    ///
+    /// What hooks would have done nobody knows.
+    func fares(like other: DownloadRequest) -> Bool {
+        [self, other].allSatisfy { $0.renewal == nil && $0.permits == nil }
+            && url == other.url && headURL == other.headURL && fields == other.fields
+            && secretFields == other.secretFields && digest == other.digest && condition == other.condition
+            && allowsUnvalidated == other.allowsUnvalidated
+            && acceptEncoding.lowercased() == other.acceptEncoding.lowercased()
+            && limits == other.limits && stallTimeout == other.stallTimeout && stallBytes == other.stallBytes
+            && maximumLength == other.maximumLength && waits == other.waits
     }
 }

@@ -61,7 +61,7 @@ extension DownloadQueue {
             } catch {
                 outcome = .failure(error)
             }
-            guard await self.ended(key, run, request, outcome) else { return }
+            guard await self.ended(key, run, request, version: delivery.version, outcome) else { return }
             onFinish?(key, outcome)
             await self.told()
         }
@@ -92,7 +92,7 @@ extension DownloadQueue {
     ///
     /// - Returns: Whether it is an end of the download, too, which is to be told.
     private func ended(
-        _ key: String, _ run: QueueState.Run, _ request: DownloadRequest,
+        _ key: String, _ run: QueueState.Run, _ request: DownloadRequest, version: Int,
         _ outcome: Result<DownloadResult, any Error>
     ) -> Bool {
         live[key]?.task = nil
@@ -110,7 +110,14 @@ extension DownloadQueue {
         case .failure(let error):
             if wasActive { live[key]?.failure = Reason(for: error) }
             let isOfDestination = (error as? StoreError)?.code == .destination
-            step(outcome) { $0.ended(key, run: run.number, .failed(isOfDestination: isOfDestination)) }
+            let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
+                guard number != run.delivery || delivery.version != version else { return false }
+                return delivery.request.map { !request.fares(like: $0) } ?? true
+            }
+            step(outcome) {
+                $0.ended(
+                    key, run: run.number, .failed(isOfDestination: isOfDestination, sparing: Set(spared.keys)))
+            }
         }
         return isEnd
     }

@@ -64,6 +64,8 @@ public actor DownloadQueue {
     struct LiveDelivery {
         /// nil where an earlier process left it and could not keep that.
         var request: DownloadRequest?
+        /// How many requests there were for it.
+        var version = 0
         /// The row as it was recorded.
         var row: QueuedRequest?
     }

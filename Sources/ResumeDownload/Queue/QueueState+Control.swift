@@ -18,9 +18,9 @@ extension QueueState {
     ///
     /// - Returns: nil where there is none that can go on.
     package mutating func resume(_ key: Key) -> [Action]? {
-        guard let item = items[key], item.next != nil || item.run != nil else { return nil }
-        guard item.wish == .paused || item.wish == .restored else { return item.wish == .waiting ? [] : nil }
-        update(key) { $0.wish = .waiting }
+        guard let item = items[key], item.run != nil || item.deliveries.contains(where: \.isReady) else { return nil }
+        guard item.wish == .paused || item.wish == .restored || item.wish == .waiting else { return nil }
+        goOn(key)
         return schedule()
     }
 
@@ -33,10 +33,15 @@ extension QueueState {
     /// Goes on with everything, also with what was paused by itself.
     package mutating func resumeAll() -> [Action] {
         isHeld = false
-        for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) {
-            update(item.key) { $0.wish = .waiting }
-        }
+        for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) { goOn(item.key) }
         return schedule()
+    }
+
+    private mutating func goOn(_ key: Key) {
+        update(key) {
+            $0.wish = .waiting
+            for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
+        }
     }
 
     package mutating func setMaximumRunning(_ maximum: Int) -> [Action] {

@@ -39,6 +39,7 @@ extension QueueState {
             ?? newDelivery(to: new.destination, isKept: false, isReady: true)
         delivery.isReady = true
         delivery.isRestored = false
+        delivery.hasFailed = false
         if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
         update(new.key) {
             if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }

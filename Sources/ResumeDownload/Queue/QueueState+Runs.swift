@@ -19,7 +19,9 @@ extension QueueState {
     private mutating func start(_ key: Key) -> [Action] {
         guard let delivery = items[key]?.next else { return [] }
         lastRun += 1
-        let run = Run(number: lastRun, destination: delivery.destination, delivery: delivery.number)
+        let run = Run(
+            number: lastRun, destination: delivery.destination, delivery: delivery.number,
+            callers: Set(delivery.callers))
         update(key) { $0.run = run }
         running.append(key)
         return [.start(key, run)]
@@ -45,8 +47,10 @@ extension QueueState {
         switch ending {
         case .delivered: actions += delivered(key, run.delivery)
         // What fails while it is stopped fails for that.
-        case .failed(let isOfDestination) where !run.isStopping:
-            actions += failed(key) { !isOfDestination || $0.number == run.delivery }
+        case .failed(let isOfDestination, let spared) where !run.isStopping:
+            actions += failed(key, run, isOutdated: !isOfDestination && spared.contains(run.delivery)) {
+                isOfDestination || spared.contains($0)
+            }
         case .failed, .stopped: settle(key)
         }
         switch items[key]?.wish {
@@ -71,32 +75,45 @@ extension QueueState {
         return answer(callers, .outcome)
     }
 
-    /// Tells the callers of deliveries that failed; what is wanted without a caller stays, paused.
-    mutating func failed(_ key: Key, where isConcerned: (Delivery) -> Bool = { _ in true }) -> [Action] {
-        guard let item = items[key] else { return [] }
-        let concerned = item.deliveries.filter(isConcerned)
-        let isWhole = concerned.count == item.deliveries.count
-        let kept = concerned.filter { isWhole && $0.isKept && $0.callers.isEmpty }
-        let told = Set(concerned).subtracting(kept)
-        update(key) {
-            $0.deliveries.removeAll { told.contains($0) }
-            guard !kept.isEmpty, $0.wish == .waiting else { return }
-            $0.wish = .paused
-            $0.isForced = false
+    /// Tells the callers of deliveries that failed; what is wanted without a caller stays, for a person to go on with.
+    private mutating func failed(_ key: Key, _ run: Run, isOutdated: Bool, isSpared: (Int) -> Bool) -> [Action] {
+        var told: [Caller] = []
+        update(key) { item in
+            for index in item.deliveries.indices {
+                let delivery = item.deliveries[index]
+                let isOwn = delivery.number == run.delivery
+                if isOwn && isOutdated {
+                    told += delivery.callers.filter(run.callers.contains)
+                    item.deliveries[index].callers.removeAll(where: run.callers.contains)
+                } else if isOwn || !isSpared(delivery.number) {
+                    told += delivery.callers
+                    item.deliveries[index].hasFailed = delivery.isKept && delivery.callers.isEmpty
+                    item.deliveries[index].isKept = item.deliveries[index].hasFailed
+                    item.deliveries[index].callers = []
+                }
+            }
+            item.deliveries.removeAll { !$0.isKept && $0.callers.isEmpty }
         }
         settle(key)
-        return answer(told.flatMap(\.callers).sorted(), .outcome)
+        return answer(told.sorted(), .outcome)
     }
 
-    /// Removes an item that has nothing to deliver any more, unless it waits for somebody to ask for it again; one with
-    /// nothing but requests of an earlier process waits for those.
+    /// Removes an item that has nothing to deliver any more, unless it waits for somebody to ask for it again.
+    ///
+    /// One with nothing but requests of an earlier process waits for those, one with nothing but what failed is paused.
     mutating func settle(_ key: Key) {
         guard let item = items[key], item.run == nil, item.next == nil else { return }
         switch item.wish {
         case .cancelled, .dropped: break
         case .waiting, .paused, .restored:
             if item.deliveries.isEmpty { return remove(key) }
-            if item.wish == .waiting { update(key) { $0.wish = .restored } }
+            let hasFailed = item.deliveries.contains(where: \.hasFailed)
+            update(key) {
+                for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
+                guard $0.wish == .waiting else { return }
+                $0.wish = hasFailed ? .paused : .restored
+                if hasFailed { $0.isForced = false }
+            }
         }
     }
 }

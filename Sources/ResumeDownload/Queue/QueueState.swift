@@ -33,6 +33,8 @@ package struct QueueState: Sendable {
         package var isReady: Bool
         /// Whether an earlier process left it, and nobody has said yet that it goes on.
         package var isRestored = false
+        /// Whether it failed, and waits until the others have had their turn.
+        package var hasFailed = false
     }
 
     /// A delivery that is no more.
@@ -47,6 +49,8 @@ package struct QueueState: Sendable {
         package let destination: String
         /// The number of the delivery.
         package let delivery: Int
+        /// Those who waited for it at the start.
+        package let callers: Set<Caller>
         package var isStopping = false
     }
 
@@ -63,7 +67,7 @@ package struct QueueState: Sendable {
         package var isForgotten = false
 
         /// What it delivers next.
-        var next: Delivery? { deliveries.first(where: \.isReady) }
+        var next: Delivery? { deliveries.first { $0.isReady && !$0.hasFailed } }
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
         /// Whether it wants to run, or does.
         var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
@@ -79,8 +83,9 @@ package struct QueueState: Sendable {
     /// How a run ended.
     package enum Ending: Sendable, Hashable {
         case delivered
-        /// It failed, and so would the other deliveries unless it is this destination's own fault.
-        case failed(isOfDestination: Bool)
+        /// It failed, and so would the other deliveries, unless it is this destination's own fault; those that are spared
+        /// are asked for otherwise. Where that is so of its own delivery by now, only who waited at the start is told.
+        case failed(isOfDestination: Bool, sparing: Set<Int> = [])
         /// Because it was told to.
         case stopped
     }
