@@ -10,6 +10,26 @@ import Testing
 struct QueueFailureTests {
     private static let half: Int64 = 600_000
 
+    @Test("A request that cannot be recorded takes nothing along that is")
+    func unrecorded() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let good = try await bench.ask("a", to: "good")
+            try await bench.received("a", Self.half)
+            // No second row, as if the disk were full.
+            try bench.execute("CREATE UNIQUE INDEX refuse ON queued (queue)")
+            let bad = try await bench.ask("a", to: "bad")
+            #expect(await failure(of: bad) is StoreError)
+            #expect(await bench.item("a")?.destinations == [bench.folder["good"]])
+            bench.origin.release()
+            await bench.queue.pause(bench.key("a"))
+            await bench.queue.resume(bench.key("a"))
+            _ = try await good.value
+            #expect(try bench.isWhole("a", as: "good"))
+            try bench.execute("DROP INDEX refuse")
+        }
+    }
+
     @Test("A URL that has expired fails whom it belongs to; who came later with a fresh one gets his file")
     func expired() async throws {
         try await QueueBench.with { bench in

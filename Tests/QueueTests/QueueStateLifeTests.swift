@@ -25,6 +25,19 @@ struct QueueStateLifeTests {
         #expect(state.isIdle && state.items.isEmpty)
     }
 
+    @Test("Who asks for what is being dropped and cannot be recorded does not hold up the drop")
+    func rejectedWhileDropped() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/1", caller: 1)])
+        #expect(state.cancel("a", .hard) == [.answer([1], .cancelled), .stop("a")])
+        _ = state.add([.init("a", to: "/2", caller: 2)])
+        let rejected = try #require(state.items["a"]?.deliveries.map(\.number))
+        #expect(state.reject("a", Set(rejected)) == [.answer([2], .outcome)])
+        #expect(try end("a", &state, .stopped) == [.drop("a")])
+        #expect(state.dropped("a").isEmpty)
+        #expect(state.items.isEmpty)
+    }
+
     @Test("One of two destinations fails while nobody waits for it: it stays, and is paused in the end")
     func failedDestination() throws {
         var state = QueueState(maximumRunning: 1)
@@ -38,6 +51,23 @@ struct QueueStateLifeTests {
         #expect(state.isIdle)
         _ = state.resume("a")
         #expect(state.items["a"]?.run?.destination == "/usb")
+    }
+
+    @Test(
+        "One delivery that cannot be recorded: the others stay, and the run where it is not its own", arguments: [0, 1])
+    func rejected(index: Int) throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
+        let number = try #require(state.items["a"]?.deliveries[index].number)
+        let actions = state.reject("a", [number])
+        #expect(actions == (index == 0 ? [.answer([1], .outcome), .stop("a")] : [.answer([2], .outcome)]))
+        if index == 0 { _ = try end("a", &state, .stopped) }
+        #expect(state.items["a"]?.run?.destination == (index == 0 ? "/2" : "/1"))
+        #expect(state.reject("a", [number]).isEmpty, "it is gone")
+        let last = try #require(state.items["a"]?.deliveries.first?.number)
+        #expect(state.reject("a", [last]).contains(.stop("a")))
+        _ = try end("a", &state, .stopped)
+        #expect(state.items.isEmpty)
     }
 
     @Test("A run answers only those who asked for its delivery, not who asked anew after that was given up")

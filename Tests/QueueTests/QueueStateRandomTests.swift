@@ -42,6 +42,9 @@ struct QueueStateRandomTests {
             try #require(Set(state.running) == Set(runs.keys))
             try #require(Set(items.filter { $0.run != nil }.map(\.key)) == Set(runs.keys))
             try #require(items.filter(\.isForced).count <= 1)
+            for item in items where item.wish == .dropped {
+                try #require(item.run != nil || dropping.contains(item.key), "who was dropped gets its drop")
+            }
             let numbers = items.flatMap { $0.deliveries.map(\.number) }
             try #require(Set(numbers).count == numbers.count)
             try #require(Set(items.flatMap { $0.deliveries.flatMap(\.callers) }) == waiting, "nobody is forgotten")
@@ -78,7 +81,7 @@ struct QueueStateRandomTests {
 
         mutating func step() throws {
             let key = "\(Int.random(in: 0..<12, using: &chance))"
-            switch Int.random(in: 0..<20, using: &chance) {
+            switch Int.random(in: 0..<21, using: &chance) {
             case 0..<6:
                 var caller: Int?
                 if Int.random(in: 0..<4, using: &chance) > 0 {
@@ -109,6 +112,10 @@ struct QueueStateRandomTests {
             case 18:
                 state.releaseMemory()
                 try take([])
+            case 19:
+                let numbers = state.items[key]?.deliveries.map(\.number) ?? []
+                let rejected = numbers.filter { _ in Bool.random(using: &chance) }
+                try take(state.reject(key, Set(rejected)))
             default: try dropOne()
             }
         }

@@ -59,9 +59,8 @@ extension DownloadQueue {
             return nil
         } catch {
             unrecorded = keys
-            for key in Set(changes.map(\.row).filter { $0.id == nil }.map(\.key)) {
-                step(.failure(error)) { $0.reject(key) }
-            }
+            let rejected = Dictionary(grouping: changes.filter { $0.row.id == nil }, by: \.row.key)
+            for (key, changes) in rejected { step(.failure(error)) { $0.reject(key, Set(changes.map(\.delivery))) } }
             return error
         }
     }

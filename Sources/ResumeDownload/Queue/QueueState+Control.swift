@@ -109,12 +109,22 @@ extension QueueState {
 }
 
 extension QueueState {
-    /// Lets an item go that cannot be recorded, and tells its callers.
-    package mutating func reject(_ key: Key) -> [Action] {
-        guard let item = items[key] else { return [] }
-        var actions = answer(item.callers, .outcome)
-        actions += giveUp(key, .cancelled)
-        if item.run == nil { remove(key) } else { update(key) { $0.isForgotten = true } }
+    /// Lets deliveries go that cannot be recorded, and tells their callers; an item goes with the last one.
+    package mutating func reject(_ key: Key, _ rejected: Set<Int>) -> [Action] {
+        let concerned = items[key]?.deliveries.filter { rejected.contains($0.number) } ?? []
+        guard let item = items[key], !concerned.isEmpty else { return [] }
+        var actions = answer(concerned.flatMap(\.callers), .outcome)
+        update(key) { $0.deliveries.removeAll { rejected.contains($0.number) } }
+        // What is being dropped goes when it is.
+        if item.wish == .dropped { return actions }
+        if concerned.count == item.deliveries.count {
+            actions += giveUp(key, .cancelled)
+            if item.run == nil { remove(key) } else { update(key) { $0.isForgotten = true } }
+        } else if let run = item.run, rejected.contains(run.delivery) {
+            actions += stop(key)
+        } else {
+            settle(key)
+        }
         return actions + schedule()
     }
 
