@@ -1,3 +1,4 @@
+import Dispatch
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -67,6 +68,36 @@ struct QueueFailureTests {
             _ = try await tasks[1].value
             #expect(try bench.isWhole("a", as: "right"))
             #expect(!Files.exists(bench.folder["wrong"]))
+        }
+    }
+
+    @Test("Hard cancel drops what came, also where two destinations are asked for before it has: no sign keeps it")
+    func hardCancelOfTwo() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+            let first = try await bench.ask("a", to: "1") { event in
+                guard case .progress(Self.half, _) = event, !reached.isSet else { return }
+                reached.set()
+                gate.wait()
+            }
+            let second = try await bench.ask("a", to: "2")
+            try await bench.eventually("its run cannot end") { reached.isSet }
+            let (queue, key) = (bench.queue, bench.key("a"))
+            let cancelling = Task { await queue.cancel(key, .hard) }
+            for task in [first, second] { #expect(await failure(of: task) is QueueError) }
+            let tasks = [try await bench.ask("a", to: "1"), try await bench.ask("a", to: "2")]
+            #expect(await bench.item("a")?.state == .dropping)
+            // Time for the store to know that somebody waits; without it the test proves less.
+            try await Task.sleep(for: .milliseconds(200))
+            bench.origin.release()
+            gate.signal()
+            let isKnown = await cancelling.value
+            #expect(isKnown)
+            for task in tasks { _ = try await task.value }
+            #expect(bench.requests(for: "a").allSatisfy { $0.byteRange == nil })
+            let entries = try await bench.store.entries()
+            #expect(entries.isEmpty)
         }
     }
 

@@ -35,7 +35,7 @@ extension DownloadQueue {
             guard let delivery = number(of: addition) else { continue }
             give(request, to: delivery, of: addition.key)
             // Who comes while it runs already: what is delivered must stay for him.
-            if live[addition.key]?.task != nil { Task { await announceWaiting(for: addition.key) } }
+            if live[addition.key]?.task != nil { announceLater(for: addition.key) }
         }
     }
 

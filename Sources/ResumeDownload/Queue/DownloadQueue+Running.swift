@@ -67,8 +67,17 @@ extension DownloadQueue {
         }
     }
 
+    /// Announces who came while it runs, one announcement after the other.
+    func announceLater(for key: String) {
+        let before = live[key]?.announcing
+        live[key]?.announcing = Task {
+            await before?.value
+            await announceWaiting(for: key)
+        }
+    }
+
     /// Keeps what is delivered in the store while another destination waits for its copy.
-    func announceWaiting(for key: String) async {
+    private func announceWaiting(for key: String) async {
         guard let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first, hasMoreDestinations(key)
         else {
             live[key]?.sign = nil
@@ -83,7 +92,7 @@ extension DownloadQueue {
 
     /// Whether there is a delivery beside the one that is made, or is next.
     func hasMoreDestinations(_ key: String) -> Bool {
-        guard let item = state.items[key] else { return false }
+        guard let item = state.items[key], item.wish != .dropped else { return false }
         let waiting = item.deliveries.filter { $0.isReady && $0.number != item.run?.delivery }
         return waiting.count > (item.run == nil ? 1 : 0)
     }
@@ -109,6 +118,8 @@ extension DownloadQueue {
             step(outcome) { $0.ended(key, run: run.number, .delivered) }
         case .failure(let error):
             if wasActive { live[key]?.failure = Reason(for: error) }
+            // What it keeps may be another entry by now.
+            live[key]?.sign = nil
             let isOfDestination = (error as? StoreError)?.code == .destination
             let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
                 guard number != run.delivery || delivery.version != version else { return false }
@@ -129,6 +140,9 @@ extension DownloadQueue {
 
     /// Drops what came of a download.
     private func drop(_ key: String) async {
+        // Its own sign would keep it.
+        await live[key]?.announcing?.value
+        live[key]?.sign = nil
         // What another process uses stays, as it is wanted there.
         _ = try? await downloader.store.purge(key: key)
         live[key]?.listeners.reset()

@@ -51,6 +51,7 @@ public actor DownloadQueue {
         let listeners: Listeners
         let limiter = RateLimiter(bytesPerSecond: nil)
         var task: Task<Void, Never>?
+        var announcing: Task<Void, Never>?
         var sign: WaitingSign?
         var failure: Reason?
 
