@@ -110,7 +110,7 @@ extension DownloadStore {
         _ requests: [QueuedRequest], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
     ) async throws -> [Int64] {
         try await write { connection in
-            for id in ids { try connection.removeQueued(id) }
+            for id in ids { try connection.removeQueued(id, from: queue.id) }
             return try requests.map { try connection.setQueued($0, in: queue.id) }
         }
     }

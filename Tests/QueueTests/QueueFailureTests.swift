@@ -101,6 +101,25 @@ struct QueueFailureTests {
         }
     }
 
+    @Test("A closed queue writes no rows: another one may have them by then")
+    func closed() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add([try bench.request("a"), try bench.request("b")])
+            await bench.queue.close()
+            let other = try await DownloadQueue.open(bench.downloader)
+            let before = try bench.rows("destination || state || position")
+            await bench.queue.pause(bench.key("a"))
+            await bench.queue.resumeAll()
+            let isKnown = await bench.queue.cancel(bench.key("b"))
+            #expect(!isKnown)
+            await bench.queue.releaseMemory()
+            await bench.queue.waitUntilIdle()
+            #expect(try bench.rows("destination || state || position") == before)
+            await other.close()
+        }
+    }
+
     @Test("The report counts what is paused and what an earlier process left apart")
     func counts() async throws {
         try await QueueBench.with { bench in

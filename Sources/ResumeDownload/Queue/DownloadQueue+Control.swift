@@ -8,7 +8,7 @@ extension DownloadQueue {
     /// A further request for it waits as well, unless it is forced.
     ///
     /// - Parameter key: The request's ``DownloadRequest/storeKey``.
-    /// - Returns: Whether there is such a download that could be paused.
+    /// - Returns: Whether there is such a download that could be paused; a closed queue has none.
     @discardableResult
     public func pause(_ key: String) -> Bool { stepIfKnown { $0.pause(key) } }
 
@@ -20,10 +20,10 @@ extension DownloadQueue {
     public func resume(_ key: String) -> Bool { stepIfKnown { $0.resume(key) } }
 
     /// Pauses everything; further requests wait until ``resumeAll()``.
-    public func pauseAll() { step { $0.pauseAll() } }
+    public func pauseAll() { stepIfOpen { $0.pauseAll() } }
 
     /// Goes on with everything, also with what was paused by itself; first with what was running.
-    public func resumeAll() { step { $0.resumeAll() } }
+    public func resumeAll() { stepIfOpen { $0.resumeAll() } }
 
     /// Gives up a download for all its callers, who are told so with ``QueueError``.
     ///
@@ -37,7 +37,7 @@ extension DownloadQueue {
     @discardableResult
     public func cancel(_ key: String, _ cancellation: QueueCancellation = .soft) async -> Bool {
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
-        if state.items[key]?.wish == .dropped {
+        if isKnown, state.items[key]?.wish == .dropped {
             await withCheckedContinuation { drops[key, default: []].append($0) }
         }
         return isKnown
@@ -46,7 +46,7 @@ extension DownloadQueue {
     /// Changes how many run at a time; what runs beyond that is paused and waits, what began last first.
     ///
     /// - Parameter maximum: At least 1.
-    public func setMaximumRunning(_ maximum: Int) { step { $0.setMaximumRunning(maximum) } }
+    public func setMaximumRunning(_ maximum: Int) { stepIfOpen { $0.setMaximumRunning(maximum) } }
 
     /// Changes the highest rate of all downloads together.
     ///
@@ -68,7 +68,7 @@ extension DownloadQueue {
     ///
     /// What came of it stays on disk, within the budget of the store, and the next request for it goes on all the same.
     public func releaseMemory() async {
-        step {
+        stepIfOpen {
             $0.releaseMemory()
             return []
         }
@@ -113,12 +113,18 @@ extension DownloadQueue {
     public func close() async {
         step { $0.close() }
         await waitUntilIdle()
+        guard !isReleased else { return }
+        isReleased = true
         lease.release()
+    }
+
+    private func stepIfOpen(_ body: (inout QueueState) -> [QueueState.Action]) {
+        if !state.isClosed { step { body(&$0) } }
     }
 
     private func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
         var isKnown = false
-        step { state in
+        stepIfOpen { state in
             let actions = body(&state)
             isKnown = actions != nil
             return actions ?? []

@@ -44,6 +44,8 @@ extension DownloadQueue {
     private func record() async -> (any Error)? {
         let keys = state.takeChanges().union(unrecorded)
         unrecorded = []
+        // Another queue may have the rows by now.
+        if isReleased { return QueueError.closed }
         var changes: [(delivery: Int, row: QueuedRequest)] = []
         for key in keys {
             changes += rows(of: key).filter { $0.row != live[key]?.deliveries[$0.delivery]?.row }

@@ -99,6 +99,8 @@ public actor DownloadQueue {
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
     /// What an earlier process left, each with the number of its delivery.
     var left: [(delivery: Int, download: RestoredDownload)] = []
+    /// Whether the lease is given back.
+    var isReleased = false
     private var lastCaller: QueueState.Caller = 0
 
     /// Opens the queue of a name.

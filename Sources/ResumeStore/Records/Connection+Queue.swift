@@ -65,8 +65,13 @@ extension Connection {
         return id ?? 0
     }
 
-    /// Takes a request away, since it was delivered or is not wanted any more.
+    /// Takes a request away, since it was delivered.
     borrowing func removeQueued(_ id: Int64) throws {
         try run("DELETE FROM queued WHERE id = ?", .integer(id))
+    }
+
+    /// Takes a request of a queue away, since it is not wanted any more.
+    borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
+        try run("DELETE FROM queued WHERE id = ? AND queue = ?", .integer(id), .integer(queue))
     }
 }
