@@ -71,6 +71,29 @@ struct QueueFailureTests {
         }
     }
 
+    @Test("A row that was planted holds up no other one", arguments: [true, false])
+    func planted(isSupplied: Bool) async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add(try ["a", "b", "c", "d", "e"].map { try bench.request($0) })
+            await bench.queue.close()
+            for (name, destination) in [("a", "x"), ("b", "/a/"), ("c", ""), ("d", "//x")] {
+                try bench.execute("UPDATE queued SET destination = '\(destination)' WHERE key LIKE '%/\(name)'")
+            }
+            let queue = try await DownloadQueue.open(bench.downloader, configuration: .init(maximumRunning: 1))
+            let count =
+                isSupplied
+                ? try await queue.resumeRestored { DownloadRequest(try DownloadURL($0.url), to: $0.destination) }
+                : try await queue.resumeRestored()
+            #expect(count == 1)
+            await queue.waitUntilIdle()
+            #expect(bench.asked == ["e"])
+            let left = await queue.restored
+            #expect(left.count == 4)
+            await queue.close()
+        }
+    }
+
     @Test("Hard cancel drops what came, also where two destinations are asked for before it has: no sign keeps it")
     func hardCancelOfTwo() async throws {
         try await QueueBench.with { bench in

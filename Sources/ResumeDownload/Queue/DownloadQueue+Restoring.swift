@@ -9,7 +9,9 @@ extension DownloadQueue {
         var left: [(delivery: Int, download: RestoredDownload)] = []
         for row in rows {
             let priority = QueuePriority(rawValue: Int(clamping: row.priority)) ?? .normal
-            let request = QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination)
+            let request =
+                isPlace(row.destination)
+                ? QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination) : nil
             let delivery = state.restore(
                 QueueState.Addition(row.key, to: row.destination, priority: priority, isForced: row.isForced),
                 rank: row.position, isPaused: row.state == .paused, isReady: request != nil)
@@ -35,6 +37,11 @@ extension DownloadQueue {
         return (live, left)
     }
 
+    /// Whether a text is the whole path of a file, as this writes it: another one was planted.
+    private static func isPlace(_ path: String) -> Bool {
+        (try? Destination(path))?.path.utf8.elementsEqual(path.utf8) ?? false
+    }
+
     /// What an earlier process left and nobody has asked for yet.
     public var restored: [RestoredDownload] { waitingForRequest.map(\.download) }
 
@@ -58,7 +65,7 @@ extension DownloadQueue {
         _ supply: @Sendable (RestoredDownload) async throws -> DownloadRequest? = { $0.request }
     ) async throws -> Int {
         var supplied: [(delivery: Int, download: RestoredDownload, request: DownloadRequest)] = []
-        for (delivery, download) in waitingForRequest {
+        for (delivery, download) in waitingForRequest where Self.isPlace(download.destination) {
             guard let request = try await supply(download) else { continue }
             guard request.storeKey == download.key,
                 try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
