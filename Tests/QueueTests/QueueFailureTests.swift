@@ -143,6 +143,35 @@ struct QueueFailureTests {
         }
     }
 
+    @Test("What is paused with all the rest is not waited for")
+    func idleWhilePaused() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add([try bench.request("a")])
+            try await bench.ends { [queue = bench.queue] in await queue.waitUntilIdle() }
+        }
+    }
+
+    @Test("Waiting for the end ends with its task")
+    func idleCancelled() async throws {
+        try await QueueBench.with { bench in
+            bench.origin["a"] = .stalled(after: Self.half)
+            let a = try await bench.ask("a")
+            try await bench.received("a", Self.half)
+            let isDone = Flag()
+            let task = Task { [queue = bench.queue] in
+                await queue.waitUntilIdle()
+                isDone.set()
+            }
+            // Time for it to wait; without it the test proves less.
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(!isDone.isSet)
+            task.cancel()
+            try await bench.eventually("it has ended") { isDone.isSet }
+            a.cancel()
+        }
+    }
+
     @Test("The report counts what is paused and what an earlier process left apart")
     func counts() async throws {
         try await QueueBench.with { bench in

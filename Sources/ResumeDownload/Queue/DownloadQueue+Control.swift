@@ -99,11 +99,16 @@ extension DownloadQueue {
             callers: item.callers.count, failure: live[item.key]?.failure)
     }
 
-    /// Waits until nothing runs and nothing waits for its turn; what is paused does not count.
+    /// Waits until nothing runs and nothing waits for its turn; what is paused, by itself or with all, does not count.
+    ///
+    /// It returns early where its task is cancelled.
     public func waitUntilIdle() async {
-        await withCheckedContinuation { continuation in
-            idle.append(continuation)
-            step { _ in [] }
+        lastIdle += 1
+        let number = lastIdle
+        await withTaskCancellationHandler {
+            await untilIdle(number, isCancellable: true)
+        } onCancel: {
+            Task { await self.stopWaiting(number) }
         }
     }
 
@@ -112,7 +117,9 @@ extension DownloadQueue {
     /// It is closed when this returns.
     public func close() async {
         step { $0.close() }
-        await waitUntilIdle()
+        lastIdle += 1
+        // Also where the task is cancelled: the lease is held until the last row is written.
+        await untilIdle(lastIdle, isCancellable: false)
         guard !isReleased else { return }
         isReleased = true
         lease.release()

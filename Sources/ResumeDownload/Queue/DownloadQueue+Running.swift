@@ -151,9 +151,24 @@ extension DownloadQueue {
     }
 
     func tellIdle() {
-        guard telling == 0, state.isIdle || state.isClosed && state.running.isEmpty && !state.isDropping else { return }
+        guard telling == 0, state.isIdle else { return }
         let waiting = idle
-        idle = []
-        for continuation in waiting { continuation.resume() }
+        idle = [:]
+        for continuation in waiting.values { continuation.resume() }
     }
+
+    /// Waits until nothing runs and nothing waits for its turn.
+    ///
+    /// - Parameters:
+    ///   - number: By which the waiting is given up.
+    ///   - isCancellable: Whether it is where the task is cancelled.
+    func untilIdle(_ number: Int, isCancellable: Bool) async {
+        await withCheckedContinuation { continuation in
+            if isCancellable, Task.isCancelled { return continuation.resume() }
+            idle[number] = continuation
+            step { _ in [] }
+        }
+    }
+
+    func stopWaiting(_ number: Int) { idle.removeValue(forKey: number)?.resume() }
 }

@@ -93,7 +93,8 @@ public actor DownloadQueue {
     var isSettling = false
     /// Those who wait until what they asked for is recorded.
     var recording: [CheckedContinuation<Void, any Error>] = []
-    var idle: [CheckedContinuation<Void, Never>] = []
+    var idle: [Int: CheckedContinuation<Void, Never>] = [:]
+    var lastIdle = 0
     /// How many ends of downloads are being told.
     var telling = 0
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]

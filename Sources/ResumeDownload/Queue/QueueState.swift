@@ -138,7 +138,7 @@ package struct QueueState: Sendable {
 
     /// What waits for a turn or is being dropped keeps a queue from being idle; what is paused does not.
     package var isIdle: Bool {
-        running.isEmpty && line.isEmpty && !isDropping
+        running.isEmpty && (line.isEmpty || isHeld || isClosed) && !isDropping
     }
 
     package var isDropping: Bool { items.values.contains { $0.wish == .dropped } }
