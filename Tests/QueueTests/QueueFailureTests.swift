@@ -152,6 +152,19 @@ struct QueueFailureTests {
         }
     }
 
+    @Test("A limit that is set for one download is kept with it; one that there is not has none")
+    func limitIsKept() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add([try bench.request("a")])
+            let isKnown = await bench.queue.setRateLimit(123_456, for: bench.key("a"))
+            let isOtherKnown = await bench.queue.setRateLimit(1, for: bench.key("b"))
+            #expect(isKnown && !isOtherKnown)
+            await bench.queue.waitUntilIdle()
+            #expect(try bench.rows("terms").first?.contains("123456") == true)
+        }
+    }
+
     @Test("Waiting for the end ends with its task")
     func idleCancelled() async throws {
         try await QueueBench.with { bench in

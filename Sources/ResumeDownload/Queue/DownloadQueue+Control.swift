@@ -58,10 +58,18 @@ extension DownloadQueue {
     /// - Parameters:
     ///   - rate: In bytes a second; nil for no limit.
     ///   - key: The request's ``DownloadRequest/storeKey``.
-    public func setRateLimit(_ rate: Int64?, for key: String) {
-        guard let item = live[key] else { return }
-        for delivery in item.deliveries.keys { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
+    /// - Returns: Whether there is such a download, with a request.
+    @discardableResult
+    public func setRateLimit(_ rate: Int64?, for key: String) -> Bool {
+        guard !state.isClosed, let item = live[key] else { return false }
+        let requested = item.deliveries.filter { $0.value.request != nil }.keys
+        for delivery in requested { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
         live[key]?.limit()
+        step {
+            $0.touch(key)
+            return []
+        }
+        return !requested.isEmpty
     }
 
     /// Forgets what was cancelled softly, for when memory is short.

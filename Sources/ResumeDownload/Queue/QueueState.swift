@@ -156,6 +156,9 @@ package struct QueueState: Sendable {
         defer { gone = [] }
         return gone
     }
+
+    /// What a queue knows of an item beside the state has changed.
+    package mutating func touch(_ key: Key) { changed.insert(key) }
 }
 
 // How items change: only here, so that the line, the callers and the changes agree with them.
