@@ -7,14 +7,14 @@ extension DownloadQueue {
     ) -> (live: [String: Live], left: [(delivery: Int, download: RestoredDownload)]) {
         var live: [String: Live] = [:]
         var left: [(delivery: Int, download: RestoredDownload)] = []
-        for row in rows {
+        for (row, rank) in zip(rows, ranks(of: rows)) {
             let priority = QueuePriority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request =
                 isPlace(row.destination)
                 ? QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination) : nil
             let delivery = state.restore(
                 QueueState.Addition(row.key, to: row.destination, priority: priority, isForced: row.isForced),
-                rank: row.position, isPaused: row.state == .paused, isReady: request != nil)
+                rank: rank, isPaused: row.state == .paused, isReady: request != nil)
             var item =
                 live[row.key]
                 ?? Live(
@@ -35,6 +35,19 @@ extension DownloadQueue {
         }
         _ = state.takeChanges()
         return (live, left)
+    }
+
+    /// What was running gets the place before all others, as what is stopped has it: a process that was killed could not
+    /// say so.
+    private static func ranks(of rows: [QueuedRequest]) -> [Int64] {
+        var top = rows.map(\.position).max() ?? 0
+        var ranks = rows.map(\.position)
+        for index in rows.indices.reversed() where rows[index].state == .running {
+            // Positions stay far from what would overflow.
+            top += 1
+            ranks[index] = top
+        }
+        return ranks
     }
 
     /// Whether a text is the whole path of a file, as this writes it: another one was planted.

@@ -22,7 +22,7 @@ extension Connection {
         try rows(
             """
             SELECT id, key, url, destination, state, priority, forced, position, terms FROM queued WHERE queue = ?
-            ORDER BY priority DESC, position DESC, id
+            ORDER BY priority DESC, state = 'running' DESC, position DESC, id
             """, .integer(queue)
         ) { row -> QueuedRequest? in
             guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
