@@ -6,22 +6,18 @@ public struct HeldPartial: Sendable, Hashable {
     public var representation: Representation?
     /// How many bytes are held from the first wanted one on, without a gap.
     public var length: Int64
-    /// Where bytes are held again after a gap; nil where none are.
-    public var nextHeld: Int64?
-    /// How many bytes are held from there on.
-    public var nextHeldLength: Int64
+    /// What is held after the first gap; nil where nothing is.
+    public var nextHeld: Range<Int64>?
     /// What is wanted of the representation; nil for all of it.
     public var selection: RangeSelection?
 
     /// Makes a value from what a store holds.
     public init(
-        representation: Representation?, length: Int64, nextHeld: Int64? = nil, nextHeldLength: Int64 = 0,
-        selection: RangeSelection? = nil
+        representation: Representation?, length: Int64, nextHeld: Range<Int64>? = nil, selection: RangeSelection? = nil
     ) {
         self.representation = representation
         self.length = length
         self.nextHeld = nextHeld
-        self.nextHeldLength = nextHeld == nil ? 0 : max(nextHeldLength, 0)
         self.selection = selection
     }
 
@@ -103,8 +99,8 @@ public enum Plan: Sendable, Hashable {
             let overlap = max(policy.overlap(for: validator), 0)
             self = .range(
                 RangeRequest(
-                    start: max(held.length - overlap, 0), offset: held.length, end: held.nextHeld,
-                    tail: min(overlap, held.nextHeldLength), condition: policy.condition, validator: validator))
+                    start: max(held.length - overlap, 0), offset: held.length, end: held.nextHeld?.lowerBound,
+                    tail: min(overlap, held.nextHeld?.length ?? 0), condition: policy.condition, validator: validator))
         }
     }
 
@@ -134,11 +130,11 @@ public enum Plan: Sendable, Hashable {
         guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
             return .anew(held, .tooLittleHeld)
         }
-        let end = held.nextHeld.map { min($0 + shift, part.end) } ?? part.end
+        let end = held.nextHeld.map { min($0.lowerBound + shift, part.end) } ?? part.end
         return .range(
             RangeRequest(
                 start: offset - overlap, offset: offset, end: end,
-                tail: min(wanted, held.nextHeldLength, part.end - end), condition: policy.condition,
+                tail: min(wanted, held.nextHeld?.length ?? 0, part.end - end), condition: policy.condition,
                 validator: representation.validator, first: part.first, shift: shift))
     }
 

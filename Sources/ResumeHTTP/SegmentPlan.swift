@@ -152,5 +152,9 @@ package struct SegmentPlan: Sendable {
 }
 
 extension Range where Bound == Int64 {
-    fileprivate var length: Int64 { upperBound - lowerBound }
+    /// How many bytes it has; as many as can be told, where it reaches over more than there can be.
+    var length: Int64 {
+        let (length, overflow) = upperBound.subtractingReportingOverflow(lowerBound)
+        return overflow ? .max : length
+    }
 }

@@ -148,12 +148,12 @@ public enum Verdict: Sendable, Hashable {
         {
             var same = fresh
             same.completeLength = length
-            let end = min(held.nextHeld ?? length, length)
+            let end = min(held.nextHeld?.lowerBound ?? length, length)
             return .append(
                 Continuation(
                     bodyStart: 0, offset: held.length, bodyEnd: end,
                     comparedEnd: end
-                        + min(max(policy.overlap(for: stored.validator), 0), held.nextHeldLength, length - end),
+                        + min(max(policy.overlap(for: stored.validator), 0), held.nextHeld?.length ?? 0, length - end),
                     goesOn: held.nextHeld != nil, representation: same, reason: .prefixKept))
         }
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,

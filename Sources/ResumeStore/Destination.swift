@@ -50,21 +50,23 @@ public struct Destination: Sendable, Hashable {
             throw StoreError(.destination, "The destination has no name.", advice: "Name a file.")
         }
         var absolute = path
-        if !path.hasPrefix("/") {
+        // By bytes: a name that begins with a combining mark would hide the slash before it.
+        let slash = UInt8(ascii: "/")
+        if path.utf8.first != slash {
             guard let working = unsafe getcwd(nil, 0) else {
                 throw StoreError(.destination, "The working folder is gone.", advice: "Give an absolute path.")
             }
             defer { unsafe free(working) }
             absolute = unsafe "\(String(cString: working))/\(path)"
         }
-        guard let slash = absolute.lastIndex(of: "/") else {
+        guard let border = absolute.utf8.lastIndex(of: slash) else {
             throw StoreError(.destination, "Cannot write \(path): it names no file.", advice: "Name a file.")
         }
-        let last = String(absolute[absolute.index(after: slash)...])
+        let last = String(absolute[absolute.utf8.index(after: border)...])
         guard !last.isEmpty, last != ".", last != ".." else {
             throw StoreError(.destination, "Cannot write \(path): it names a folder.", advice: "Name a file.")
         }
-        folder = slash == absolute.startIndex ? "/" : String(absolute[..<slash])
+        folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
         name = last
     }
 

@@ -76,9 +76,8 @@ public struct Entry: Sendable, Hashable {
 
     /// The same, where so many bytes are held from the first one on by now.
     func held(upTo end: Int64) -> HeldPartial {
-        let next = chunks.nextHeld(after: end)
-        return HeldPartial(
-            representation: representation, length: end, nextHeld: next?.offset, nextHeldLength: next?.length ?? 0,
+        HeldPartial(
+            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end)?.range,
             selection: selection)
     }
 

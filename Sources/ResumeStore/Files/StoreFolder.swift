@@ -86,7 +86,9 @@ struct StoreFolder: Sendable {
         do {
             try Folder.create(path)
         } catch {
-            guard error.isMissing, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { throw error }
+            guard error.isMissing, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
+                slash > path.startIndex
+            else { throw error }
             try createFolders(String(path[..<slash]))
             try Folder.create(path)
         }

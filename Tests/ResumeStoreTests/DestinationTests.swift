@@ -1,0 +1,30 @@
+import Foundation
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Names of files and folders that are more to Swift than bytes.
+@Suite(.timeLimit(.minutes(5)))
+struct DestinationTests {
+    @Test("A name that begins with a combining mark is one in its folder, and so is the store's")
+    func combiningMark() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["\u{301}deep/\u{301}store"])
+            let server = HonestServer(sampleBytes(10_000), etag: "\"v1\"")
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file"))
+            try await server.fill(transfer)
+            let path = folder["\u{301}name"]
+            let destination = try Destination(path)
+            #expect(destination.path.utf8.elementsEqual(path.utf8))
+            try await transfer.deliver(to: destination)
+            #expect(try Files.bytes(path) == server.content)
+            await store.close()
+        }
+    }
+
+    @Test("What names no file is refused", arguments: ["", "/", "/tmp/", "a/..", ".", "a\0b"])
+    func refused(path: String) {
+        #expect(throws: StoreError.self) { try Destination(path) }
+    }
+}
