@@ -26,10 +26,10 @@ final class BodyWriter: Sendable {
         /// Whether the body may have more than is wanted of it.
         var goesOn: Bool
 
-        var hasAllWanted: Bool {
-            guard goesOn, let end, position >= end else { return false }
-            return position >= comparedEnd ?? end
-        }
+        var hasAllWanted: Bool { goesOn && isCompared }
+
+        /// Whether it came to its end, and what lies behind that is the same as far as it is compared.
+        var isCompared: Bool { end.map { position >= $0 && position >= comparedEnd ?? $0 } ?? false }
 
         /// The complete length as this body tells it, once it has ended; nil where it does not.
         func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
@@ -53,6 +53,7 @@ final class BodyWriter: Sendable {
     /// Locked during a write; only whoever ends the body, or asks between two parts, may wait for it.
     private let body = Mutex<Body?>(nil)
     private let length: Atomic<Int64>
+    private let hasCompared = Atomic(false)
     /// The last block, which grows with what is written; locked for no longer than its checksum takes.
     private let tail: Mutex<Block>
 
@@ -64,10 +65,14 @@ final class BodyWriter: Sendable {
     /// Where the bytes end that lie in the blob, recorded or not: those from 0 on, or from where this one began.
     var held: Int64 { length.load(ordering: .acquiring) }
 
+    /// Whether the bytes behind ``held`` are known to follow on these: the body came up to them, and went on like them.
+    var isCompared: Bool { hasCompared.load(ordering: .acquiring) }
+
     /// Begins with another blob, of which so much is held.
     func reset(to held: Int64) {
         body.withLock { body in
             body = nil
+            hasCompared.store(false, ordering: .releasing)
             length.store(held, ordering: .releasing)
             tail.withLock { $0 = Block(offset: held, length: 0, checksum: 0) }
         }
@@ -111,7 +116,10 @@ final class BodyWriter: Sendable {
         var body = body
         // Nothing but the end is written, also where the plan was made before the last bytes came.
         body.compareUntil = max(body.compareUntil, held)
-        self.body.withLock { $0 = body }
+        self.body.withLock {
+            $0 = body
+            hasCompared.store(false, ordering: .releasing)
+        }
     }
 
     /// Brings the end of what is wanted of the body forward, since another one writes from there on; waits for a write
@@ -149,6 +157,7 @@ final class BodyWriter: Sendable {
                 // Also where a write fails: what was written before it counts.
                 defer { current = body }
                 try append(bytes, to: &body)
+                hasCompared.store(body.isCompared, ordering: .releasing)
                 return !body.hasAllWanted
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)

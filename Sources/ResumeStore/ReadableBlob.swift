@@ -63,15 +63,20 @@ final class ReadableBlob: Sendable {
 
     /// Finds out how far bytes are held without a gap, whoever brought them.
     ///
-    /// - Parameter end: Where the main stream is.
+    /// Over a border only when it was compared: before, what lies behind it may still be found to be of another file.
+    ///
+    /// - Parameter main: The main stream.
     /// - Returns: The first byte that is missing.
-    func contiguousEnd(from end: Int64) -> Int64 {
+    func contiguousEnd(from main: Segment) -> Int64 {
         state.withLock { state in
+            var (end, isCompared) = (main.held, main.run.isCompared)
             guard !state.segments.isEmpty || state.heldBefore.count > 1 else { return end }
-            let others = state.heldBefore + state.segments.map(\.heldRange)
-            return others.sorted { $0.lowerBound < $1.lowerBound }.reduce(end) { end, range in
-                range.lowerBound <= end ? max(end, range.upperBound) : end
+            let runs = state.heldBefore.map { ($0, isCompared: false) } + state.segments.map(\.run)
+            for (range, isNextCompared) in runs.sorted(by: { $0.0.lowerBound < $1.0.lowerBound })
+            where range.upperBound > end && (range.lowerBound < end || range.lowerBound == end && isCompared) {
+                (end, isCompared) = (range.upperBound, isNextCompared)
             }
+            return end
         }
     }
 

@@ -33,10 +33,13 @@ package final class Segment: Sendable {
     /// Where the bytes end that lie in the blob, recorded or not.
     package var held: Int64 { writer.held }
 
-    /// The bytes of its part, with those that were held of it before.
-    var heldRange: Range<Int64> {
+    /// The bytes of its part, with those that were held of it before; and whether what lies behind them is known to
+    /// follow on them.
+    var run: (range: Range<Int64>, isCompared: Bool) {
+        // The other way round bytes that came meanwhile might count as compared.
+        let isCompared = writer.isCompared
         let start = partOffset.load(ordering: .acquiring)
-        return start..<max(start, held)
+        return (start..<max(start, held), isCompared)
     }
 
     /// Where this stream ends, excluded: at the next one, or with the representation.

@@ -55,7 +55,7 @@ extension Transfer {
     package nonisolated var heldView: HeldView {
         // The epoch first: with bytes of a later one nothing is read in it.
         let status = readable.status
-        let held = readable.contiguousEnd(from: held)
+        let held = readable.contiguousEnd(from: main)
         return HeldView(epoch: status.epoch, held: held, totalLength: status.totalLength)
     }
 

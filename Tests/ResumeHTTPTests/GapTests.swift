@@ -9,7 +9,8 @@ struct GapTests {
         _ length: Int64, _ next: Int64, held: Int64 = 0, selection: String? = nil
     ) throws -> HeldPartial {
         HeldPartial(
-            representation: Fixture.tagged.representation, length: length, nextHeld: next..<next + held,
+            representation: Fixture.tagged.representation, length: length,
+            nextHeld: next..<(held > .max - next ? .max : next + held),
             selection: try selection.map { try RangeSelection(parsing: $0) })
     }
 

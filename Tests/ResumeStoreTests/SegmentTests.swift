@@ -105,6 +105,8 @@ struct SegmentTests {
             try Self.append(second.body[..<1_000_000], to: second.segment)
             #expect(first.heldView.held == 0)
             try Self.append(Self.server.content[..<4_000_000], to: first.main)
+            #expect(first.heldView.held == 4_000_000, "what lies behind the border is to be compared yet")
+            try Self.append(Self.server.content[4_000_000..<4_100_000], to: first.main)
             #expect(first.heldView.held == 5_000_000)
             let epoch = first.heldView.epoch
             let read = try first.readNow(3_999_000..<5_000_000, in: epoch)
@@ -118,6 +120,9 @@ struct SegmentTests {
             #expect(next.heldView.held == 5_000_000)
             let overlap = 5_000_000 - Int(ResumePolicy.defaultOverlap)
             try Self.append(Self.server.content[overlap..<6_000_000], to: next.main)
+            #expect(next.heldView.held == 6_000_000)
+            let compared = 6_000_000 + Int(ResumePolicy.defaultOverlap)
+            try Self.append(Self.server.content[6_000_000..<compared], to: next.main)
             #expect(next.heldView.held == 8_000_000, "without waiting for the end of the body")
             try await next.close()
             await store.close()
