@@ -102,6 +102,16 @@ public final class AsyncHTTPTransport: Transport {
             return (Array(state.live.values), Array(state.clients.values))
         }
         for receiver in live { receiver.cancel(with: Self.isShutDown) }
+        try await Self.end(clients, group)
+    }
+
+    /// Whoever lets go of it after an error is told of that, not of connections that are still open.
+    deinit {
+        let (clients, group) = (state.withLock { $0.isShutDown ? nil : Array($0.clients.values) }, group)
+        if let clients { Task { try? await Self.end(clients, group) } }
+    }
+
+    private static func end(_ clients: [HTTPClient], _ group: MultiThreadedEventLoopGroup) async throws {
         var failure: (any Error)?
         for client in clients {
             do {

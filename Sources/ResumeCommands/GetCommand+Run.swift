@@ -63,6 +63,8 @@ extension GetCommand {
             }
             let path = try output ?? defaultPath(for: url)
             guard paths.insert(path).inserted else {
+                // The same line twice is one download.
+                if requests.contains(where: { $0.url == url && $0.destination == path }) { continue }
                 throw CommandFailure(
                     .usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
             }

@@ -99,10 +99,12 @@ struct GetCommand: ContextCommand {
     @Option(name: .long, help: ArgumentHelp("How long to try to connect.", valueName: "seconds"))
     var connectTimeout: Double = 30
 
-    @Option(name: .long, help: ArgumentHelp("The highest rate of each download, a second.", valueName: "size"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The highest rate of each download, a second, such as 500KB or 10MiB.", valueName: "size"))
     var limitRate: ByteCount?
 
-    @Option(name: .long, help: ArgumentHelp("Refuse a file that is longer.", valueName: "size"))
+    @Option(name: .long, help: ArgumentHelp("Refuse a file that is longer, such as 500KB or 10MiB.", valueName: "size"))
     var maxSize: ByteCount?
 
     @Option(

@@ -27,7 +27,8 @@ struct ListCommand: ContextCommand {
     @Option(name: .long, help: ArgumentHelp("Only keys or URLs that fit; * and ? stand for any.", valueName: "glob"))
     var match: Glob?
 
-    @Option(name: .long, help: ArgumentHelp("Only what was not used for so long.", valueName: "time"))
+    @Option(
+        name: .long, help: ArgumentHelp("Only what was not used for so long, such as 12h or 7d.", valueName: "time"))
     var olderThan: TimeSpan?
 
     @Option(name: .long, help: "The order: last used, size or age.")

@@ -39,10 +39,10 @@ struct PurgeCommand: ContextCommand {
     @Flag(name: .long, help: "All entries.")
     var all = false
 
-    @Option(name: .long, help: ArgumentHelp("What was not used for so long.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("What was not used for so long, such as 12h or 7d.", valueName: "time"))
     var olderThan: TimeSpan?
 
-    @Option(name: .long, help: ArgumentHelp("What holds more.", valueName: "size"))
+    @Option(name: .long, help: ArgumentHelp("What holds more, such as 500KB or 10MiB.", valueName: "size"))
     var largerThan: ByteCount?
 
     @Option(name: .long, help: ArgumentHelp("Keys or URLs that fit; * and ? stand for any.", valueName: "glob"))
@@ -112,10 +112,10 @@ struct GcCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Option(name: .long, help: ArgumentHelp("How much may be held.", valueName: "size"))
+    @Option(name: .long, help: ArgumentHelp("How much may be held, such as 500KB or 10MiB.", valueName: "size"))
     var maxSize: ByteCount?
 
-    @Option(name: .long, help: ArgumentHelp("How long an entry may lie unused.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("How long an entry may lie unused, such as 12h or 7d.", valueName: "time"))
     var maxAge: TimeSpan?
 
     @Flag(name: .long, help: "Only say what would be removed.")

@@ -64,7 +64,9 @@ public struct Destination: Sendable, Hashable {
         }
         let last = String(absolute[absolute.utf8.index(after: border)...])
         guard !last.isEmpty, last != ".", last != ".." else {
-            throw StoreError(.destination, "Cannot write \(path): it names a folder.", advice: "Name a file.")
+            throw StoreError(
+                .destination, "Cannot write \(path): it names a folder.",
+                advice: "Name a file; resumectl get takes a folder with --directory.")
         }
         folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
         name = last

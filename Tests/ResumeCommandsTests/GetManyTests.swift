@@ -58,6 +58,21 @@ struct GetManyTests {
         }
     }
 
+    /// The same URL twice is one download; two URLs for one file are refused before anything is fetched.
+    @Test func repeatedLines() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server in
+            let url = server.url("/a.bin")
+            try home.write("\(url)\n\(url)\n".utf8, to: "list.txt")
+            let twice = await home.run("get", "-i", home["list.txt"], "-P", home.path)
+            #expect(twice.status == .success, "\(twice.errors)")
+            #expect(server.requests.count == 1)
+            try home.write("\(url)\n\(url)?other\n".utf8, to: "list.txt")
+            let clash = await home.run("get", "-i", home["list.txt"], "-P", home.path)
+            #expect(clash.status == .usage)
+            #expect(clash.errors.contains("a.bin") && server.requests.count == 1)
+        }
+    }
+
     @Test func aWrongLineInTheInputFile() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server in
             try home.write("\(server.url("/a.bin"))\nnonsense\n".utf8, to: "list.txt")
