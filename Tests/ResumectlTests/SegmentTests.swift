@@ -8,9 +8,10 @@ struct SegmentTests {
         "nginx, four connections, SIGKILL at twenty random moments: right, and at most 1.10 times the size is sent",
         .enabled(if: Nginx.isInstalled, "needs nginx"))
     func killedTwentyTimes() async throws {
-        // It ends over another number of connections, from where nothing is slow.
+        // It ends over another number of connections. What nginx sends at once, to each connection anew, is on its way when
+        // the process dies: that is the origin's rate, not this program's.
         let job = try await KilledGet.run(
-            rate: "1500k", options: ["--connections", "4"], lastOptions: ["--connections", "16"])
+            rate: "600k", options: ["--connections", "4"], lastOptions: ["--connections", "16"])
         #expect(job.sent <= 1.10)
         #expect(job.log.filter { $0.status == 206 }.count >= 40, "several at a time, and they went on")
         #expect(job.held.contains("\"chunks\""), "\(job.held)")
