@@ -53,7 +53,7 @@ extension GetCommand {
     /// All downloads, with their destinations.
     private func requests() throws -> [DownloadRequest] {
         var requests: [DownloadRequest] = []
-        var paths: Set<String> = []
+        var taken: [String: DownloadURL] = [:]
         for text in try urls + listedURLs() {
             let url: DownloadURL
             do {
@@ -62,9 +62,9 @@ extension GetCommand {
                 throw CommandFailure(.usage, "\(Redaction.url(text)): \(error).")
             }
             let path = try output ?? defaultPath(for: url)
-            guard paths.insert(path).inserted else {
+            if let other = taken.updateValue(url, forKey: path) {
                 // The same line twice is one download.
-                if requests.contains(where: { $0.url == url && $0.destination == path }) { continue }
+                if other == url { continue }
                 throw CommandFailure(
                     .usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
             }

@@ -128,7 +128,7 @@ public final class DownloadTask: Sendable {
         cancel()
         if case .success = await finished() { return }
         let key = mutable.withLock(\.request).storeKey
-        _ = try await downloader.store.purge { $0.key == key }
+        _ = try await downloader.store.purge(key: key)
     }
 
     /// Begins a run; in the lock, so that nobody can interrupt what is not there yet.

@@ -91,7 +91,7 @@ extension DownloadQueue {
         let rest = state.items.values.filter { !known.contains($0.key) }.sorted {
             ($0.wish.state.rawValue, $1.rank) < ($1.wish.state.rawValue, $0.rank)
         }
-        let hasForced = state.items.values.contains { $0.isForced && $0.isUnderWay }
+        let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
         return QueueReport(
             maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
             items: (running + waiting + rest).map(reported))
