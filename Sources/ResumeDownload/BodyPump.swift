@@ -33,11 +33,14 @@ struct BodyPump {
 
     private func move(_ flow: BodyFlow, into segment: Segment, isCloseDelimited: Bool) async -> Outcome {
         var isAtEnd = false
+        var comparisonTimeout: Task<Void, any Error>?
+        defer { comparisonTimeout?.cancel() }
         do {
             try await withTaskCancellationHandler {
                 while try await flow.read(body) {
                     try await segment.catchUp()
                     if segment.hasAllWanted { return body.cancel(with: CancellationError()) }
+                    if segment.isAtSuccessor, comparisonTimeout == nil { comparisonTimeout = endSoon() }
                     try await flow.waitForRate()
                 }
                 isAtEnd = true
@@ -50,10 +53,28 @@ struct BodyPump {
                 matchesContentDigest: !isAtEnd || flow.matchesContentDigest)
         } catch {
             body.cancel(with: error)
+            if comparisonTimeout != nil, error is CancellationError, !Task.isCancelled {
+                return Outcome(ending: .cut, bytes: flow.received, failure: nil)
+            }
             // What is wanted may have come all the same, and counts then.
             return Outcome(
                 ending: .cut, bytes: flow.received, failure: error,
                 matchesContentDigest: segment.held < segment.end || flow.matchesContentDigest)
+        }
+    }
+}
+
+extension BodyPump {
+    /// How long a stream that has brought its bytes waits for those of the next one, to compare them.
+    ///
+    /// They are on their way, unless the server limits the rate: it may be whole seconds then until it sends again.
+    private static let timeToCompare: Duration = .milliseconds(50)
+
+    /// Ends the body soon.
+    private func endSoon() -> Task<Void, any Error> {
+        Task { [body] in
+            try await Task.sleep(for: Self.timeToCompare)
+            body.cancel(with: CancellationError())
         }
     }
 }

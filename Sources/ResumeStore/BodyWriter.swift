@@ -31,6 +31,9 @@ final class BodyWriter: Sendable {
         /// Whether it came to its end, and what lies behind that is the same as far as it is compared.
         var isCompared: Bool { end.map { position >= $0 && position >= comparedEnd ?? $0 } ?? false }
 
+        /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
+        var isAtSuccessor: Bool { successor != nil && position >= end ?? .max && !isCompared }
+
         /// The complete length as this body tells it, once it has ended; nil where it does not.
         func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
             guard position >= compareUntil, !goesOn else { return nil }
@@ -104,6 +107,9 @@ final class BodyWriter: Sendable {
 
     /// Whether the body that is being written goes on, but nothing more of it is wanted.
     var hasAllWanted: Bool { body.withLock { $0?.hasAllWanted ?? false } }
+
+    /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
+    var isAtSuccessor: Bool { body.withLock { $0?.isAtSuccessor ?? false } }
 
     /// Begins with a body.
     ///

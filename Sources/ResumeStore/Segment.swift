@@ -48,6 +48,9 @@ package final class Segment: Sendable {
     /// Whether its body goes on, but nothing more of it is wanted.
     package var hasAllWanted: Bool { writer.hasAllWanted }
 
+    /// Whether all of its bytes came, and only the next stream's are to be compared with what its body goes on with.
+    package var isAtSuccessor: Bool { held >= end && writer.isAtSuccessor }
+
     /// A part as it is by now, if it is this one's.
     func updating(_ chunk: Entry.Chunk) -> Entry.Chunk {
         guard chunk.offset == partOffset.load(ordering: .acquiring) else { return chunk }
@@ -75,7 +78,8 @@ package final class Segment: Sendable {
     ///
     /// One part at a time, in order.
     ///
-    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``.
+    /// - Returns: Whether more may come at once; if not, wait for ``catchUp()`` first, unless ``hasAllWanted``, and for
+    ///   no longer than it is worth where it ``isAtSuccessor``.
     /// - Throws: ``StoreError``
     package func append(_ bytes: RawSpan) throws -> Bool {
         try StoreError.refuseForkedChild()
@@ -88,7 +92,7 @@ package final class Segment: Sendable {
             readable.changed()
             try recordIfDue()
         }
-        return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore
+        return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore && !isAtSuccessor
     }
 
     /// Waits for a sync that is slower than the network.

@@ -150,6 +150,22 @@ struct SegmentTests {
         }
     }
 
+    @Test("Nobody waits for bytes that are only to be compared", .timeLimit(.minutes(1)))
+    func waitsForNobody() async throws {
+        try await Origin.with({ request in
+            // The first one brings its quarter, and then nothing.
+            let isFirst = request.number == 1
+            return .file(
+                Self.file, for: request, cutAfter: isFirst ? Self.length / 4 : nil, stall: isFirst,
+                bytesPerSecond: isFirst ? Self.rate / 2 : Self.rate)
+        }) { origin in
+            let result = try await Self.get(origin, connections: 4) { $0.stallTimeout = 600 }
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.fetchedBytes == Self.length)
+            #expect(origin.server.requests.count == 4)
+        }
+    }
+
     @Test("A connection that stalls is replaced; what came over it stays")
     func stalls() async throws {
         try await Origin.with({ request in
