@@ -10,7 +10,14 @@ internal import ResumeStore
 
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
-        let requests = try requests()
+        let reporter = GetReporter(command: self, context: context)
+        let requests = try requests().filter { request in
+            guard skipExisting, Self.hasFile(request.destination) else { return true }
+            reporter.skipped(request)
+            return false
+        }
+        reporter.begin(requests.count)
+        guard !requests.isEmpty else { return }
         // Each destination is looked at before the first connection is made.
         for request in requests {
             do {
@@ -38,13 +45,19 @@ extension GetCommand {
                 connectionsPerHost: downloads * connections, proxies: proxies, usesHTTP2: usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
-                try await download(requests, with: Downloader(store: store, transport: transport), context)
+                try await download(requests, with: Downloader(store: store, transport: transport), reporter)
             }
         } catch {
             try? await transport.shutdown()
             throw error
         }
         try await transport.shutdown()
+    }
+
+    /// Whether there is a file; what else may have the name is found to be in the way.
+    private static func hasFile(_ path: String) -> Bool {
+        var isFolder = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder
     }
 
     /// Connections of one download share threads beyond this many.
@@ -103,9 +116,8 @@ extension GetCommand {
     ///
     /// One that fails does not stop the others.
     private func download(
-        _ requests: [DownloadRequest], with downloader: Downloader, _ context: CommandContext
+        _ requests: [DownloadRequest], with downloader: Downloader, _ reporter: GetReporter
     ) async throws {
-        let reporter = GetReporter(command: self, count: requests.count, context: context)
         let failures = await withTaskGroup(of: ExitStatus?.self) { group in
             var waiting = requests[...]
             var failures: [ExitStatus] = []
@@ -121,7 +133,7 @@ extension GetCommand {
             }
             return failures
         }
-        reporter.finish()
+        reporter.finish(failed: failures.count, of: requests.count)
         // A user's interruption first, then what running it again cannot mend.
         let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
         guard let worst = order.first(where: failures.contains) ?? failures.first else { return }

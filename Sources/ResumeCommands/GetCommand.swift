@@ -120,6 +120,9 @@ struct GetCommand: ContextCommand {
     @Flag(name: .customLong("http2"), help: "Speak HTTP/2 with servers that offer it.")
     var usesHTTP2 = false
 
+    @Flag(name: .long, help: "Skip what has its file already, without asking whether that is still the same.")
+    var skipExisting = false
+
     @Flag(name: .long, help: "Drop what is held, and begin anew.")
     var restart = false
 

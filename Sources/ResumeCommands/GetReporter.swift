@@ -17,13 +17,28 @@ final class GetReporter: Sendable {
     private let context: CommandContext
     private let state = Mutex(State())
 
-    init(command: GetCommand, count: Int, context: CommandContext) {
+    init(command: GetCommand, context: CommandContext) {
         json = command.json
         isQuiet = command.quiet
         isVerbose = command.verbose
         width = command.noProgress || command.quiet || command.json ? nil : context.terminalWidth
         self.context = context
+    }
+
+    /// So many downloads follow.
+    func begin(_ count: Int) {
         state.withLock { $0.bar.count = count }
+    }
+
+    /// A download that is not made, since its file is there.
+    func skipped(_ request: DownloadRequest) {
+        if json {
+            let members: [String: JSON] = [
+                "event": .string("skipped"), "url": .string(request.url.redacted), "path": .string(request.destination),
+            ]
+            return context.print(JSON.object(members).text)
+        }
+        say("\(Printable.escaped(request.destination)): there already, skipped")
     }
 
     func report(_ event: DownloadEvent, of request: DownloadRequest) {
@@ -49,12 +64,13 @@ final class GetReporter: Sendable {
             isError: true)
     }
 
-    /// Ends the bar's line.
-    func finish() {
+    /// Ends the bar's line; says how many failed, which may stand far above.
+    func finish(failed: Int, of count: Int) {
         state.withLock { state in
             if state.isBarShown { context.errors("\n") }
             state.isBarShown = false
         }
+        if failed > 0, count > 1 { say("resumectl: \(failed) of \(count) downloads failed.", isError: true) }
     }
 
     private func say(_ line: String, isError: Bool = false) {

@@ -73,6 +73,42 @@ struct GetManyTests {
         }
     }
 
+    /// A list that was cut short, or grew, is run again for what is missing.
+    @Test func skipExisting() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server in
+            let urls = ["/a.bin", "/b.bin", "/c.bin"].map { server.url($0) }
+            try home.write("older".utf8, to: "b.bin")
+            let outcome = await home.run(["get", "--skip-existing", "-P", home.path] + urls)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(outcome.errors.contains("b.bin: there already, skipped"))
+            #expect(server.requests.map(\.path).sorted() == ["/a.bin", "/c.bin"])
+            #expect(try home.bytes("b.bin") == Array("older".utf8))
+            let again = await home.run(["get", "--skip-existing", "--json", "-P", home.path] + urls)
+            #expect(again.status == .success && server.requests.count == 2)
+            let events = try again.json
+            #expect(events.map { $0["event"]?.string } == ["skipped", "skipped", "skipped"])
+            #expect(events.map { $0["path"]?.string } == ["a.bin", "b.bin", "c.bin"].map { "\(home.path)/\($0)" })
+            // A folder is no file.
+            try home.makeFolder("d.bin")
+            let folder = await home.run("get", "--skip-existing", "-P", home.path, server.url("/d.bin"))
+            #expect(folder.status == .cannotCreate)
+        }
+    }
+
+    /// How many failed is said at the end, where one looks.
+    @Test func howManyFailed() async throws {
+        try await OriginServer.withServer { request in
+            request.path == "/b.bin" ? .status("404 Not Found") : Self.handler(request)
+        } _: { server in
+            let urls = ["/a.bin", "/b.bin", "/c.bin"].map { server.url($0) }
+            let outcome = await home.run(["get", "-P", home.path] + urls)
+            #expect(outcome.status == .refused)
+            #expect(outcome.errors.hasSuffix("resumectl: 1 of 3 downloads failed.\n"))
+            let one = await home.run("get", "-P", home.path, urls[1])
+            #expect(!one.errors.contains(" of "))
+        }
+    }
+
     @Test func aWrongLineInTheInputFile() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server in
             try home.write("\(server.url("/a.bin"))\nnonsense\n".utf8, to: "list.txt")
