@@ -11,7 +11,7 @@ help:
 	@echo "make urlsession  run the engine's tests on URLSession as well"
 	@echo "make examples build the programs of Examples, and run them against their tests"
 	@echo "make demo     show the main job: download, kill, list, resume, compare"
-	@echo "make bench    measure against curl, wget and aria2c (speed, memory, a store of 100,000 entries)"
+	@echo "make bench    measure against curl, wget and aria2c (speed, memory, small files, a store of 100,000 entries)"
 	@echo "make lint     check the format"
 	@echo "make format   mend the format"
 	@echo "make docs     build the documentation with DocC into .build/docs; a warning is an error"
@@ -85,9 +85,10 @@ demo: setup
 	Scripts/demo.sh .build/release
 
 bench: setup-test release
-	@Scripts/install.sh aria2 wget curl openssl time
+	@Scripts/install.sh aria2 wget wget2 curl openssl time
 	Benchmarks/compare.sh .build/release/resumectl
 	Benchmarks/segments.sh .build/release/resumectl
+	Benchmarks/small-files.sh .build/release/resumectl
 	$(SWIFT) build $(RELEASE) --product store-benchmark
 	.build/release/store-benchmark
 
