@@ -74,27 +74,20 @@ extension GetCommand {
             } catch {
                 throw CommandFailure(.usage, "\(Redaction.url(text)): \(error).")
             }
-            let named = try output ?? defaultPath(for: url)
-            var path = named
-            var number = 0
-            while let other = taken[path], other != url {
-                guard remoteHeaderName else {
-                    throw CommandFailure(
-                        .usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
-                }
-                // Whatever the server names is not called that way.
-                number += 1
-                path = "\(named).\(number)"
+            let path = try output ?? defaultPath(for: url)
+            if let other = taken.updateValue(url, forKey: path) {
+                // The same line twice is one download.
+                if other == url { continue }
+                throw CommandFailure(
+                    .usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
             }
-            // The same line twice is one download.
-            guard taken.updateValue(url, forKey: path) == nil else { continue }
             requests.append(request(for: url, to: path))
         }
         return requests
     }
 
     private func defaultPath(for url: DownloadURL) throws -> String {
-        guard let name = url.lastPathComponent ?? (remoteHeaderName ? "download" : nil) else {
+        guard let name = url.lastPathComponent else {
             throw CommandFailure(.usage, "\(url.redacted) names no file. Give one with --output.")
         }
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name

@@ -31,11 +31,6 @@ struct GetCommand: ContextCommand {
         help: ArgumentHelp("The folder to write to, under the last component of each URL.", valueName: "dir"))
     var directory: String?
 
-    @Flag(
-        name: [.customShort("J"), .long],
-        help: "Let the server name the file, if it does (Content-Disposition); never one that is there already.")
-    var remoteHeaderName = false
-
     @Option(name: .long, help: ArgumentHelp("Name the download in the store. With one URL only.", valueName: "key"))
     var key: String?
 
@@ -147,9 +142,6 @@ struct GetCommand: ContextCommand {
         if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
         if output == "-" { throw ValidationError("--output writes a file: a download that may continue needs one.") }
         if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
-        if remoteHeaderName, output != nil || skipExisting {
-            throw ValidationError("--remote-header-name goes with neither --output nor --skip-existing.")
-        }
         let isSingle = urls.count == 1 && inputFile == nil
         if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {
             throw ValidationError("--output, --key, --sha256, --sha512 and --head-url go with exactly one URL.")
@@ -225,7 +217,6 @@ struct GetCommand: ContextCommand {
     func request(for url: DownloadURL, to path: String) -> DownloadRequest {
         var request = DownloadRequest(url, to: path)
         request.key = key
-        request.usesServerFilename = remoteHeaderName
         request.digest = digest
         request.selection = range
         request.condition = condition

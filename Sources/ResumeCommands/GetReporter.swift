@@ -104,7 +104,6 @@ final class GetReporter: Sendable {
         case .finished(let result):
             let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it held before" : ""
             let unverified = result.isLengthVerified ? "" : " (the server never said how long it is)"
-            let name = request.usesServerFilename ? Printable.escaped(result.path) : name
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)"
         }
     }

@@ -8,12 +8,6 @@ public struct DownloadRequest: Sendable {
     public var url: DownloadURL
     /// The file that the download becomes: an absolute path, or one relative to the working folder.
     public var destination: String
-    /// Lets the server name the file (`Content-Disposition`), in the folder of ``destination``, whose own name is for
-    /// servers that do not.
-    ///
-    /// Of such a name only its last component counts, and a file that is there already is not replaced: the download fails
-    /// with `destination` before its bytes are fetched. A queue goes by ``destination`` alone.
-    public var usesServerFilename = false
     /// What names the download in the store; nil for the URL without user info and signature.
     public var key: String?
     /// What it goes on with, where it was made from that: if the store holds it no more, an event says so.

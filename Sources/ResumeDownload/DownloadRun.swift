@@ -25,8 +25,6 @@ struct DownloadRun {
     var renewals = 0
     /// How often HEAD has failed: then the download does without.
     var headFailures = 0
-    /// What the server calls the file, where it is asked.
-    var serverFilename: String?
 
     init(
         request: DownloadRequest, transport: any Transport, transfer: Transfer, metrics: DownloadMetrics,
@@ -59,17 +57,15 @@ struct DownloadRun {
     mutating func run(to destination: Destination) async throws -> DownloadResult {
         reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
-        try await recallFilename(beside: destination)
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()
-                try await turn(to: destination)
+                try await turn()
             }
             guard try await isConfirmed() else { continue }
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
             onEvent(.progress(receivedBytes: total, totalBytes: total))
-            let destination = try named(destination)
             try await transfer.deliver(to: destination, fulfilling: request.queuedRow)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
@@ -79,9 +75,9 @@ struct DownloadRun {
     }
 
     /// One request and what follows from it.
-    private mutating func turn(to destination: Destination) async throws {
+    private mutating func turn() async throws {
         let plan = await transfer.plan(avoidsRange: course.avoidsRange)
-        switch try await exchange(plan, for: destination) {
+        switch try await exchange(plan) {
         case .renewed: connections = request.boundedConnections
         case .ended(let progressed, let failure):
             if progressed { renewals = 0 }
@@ -104,7 +100,7 @@ struct DownloadRun {
     }
 
     /// Sends one request, follows redirects, and does what the verdict says.
-    private mutating func exchange(_ plan: Plan, for destination: Destination) async throws -> Step {
+    private mutating func exchange(_ plan: Plan) async throws -> Step {
         let response: TransportResponse
         do {
             switch try await check(plan) {
@@ -124,7 +120,6 @@ struct DownloadRun {
         do {
             try checkLength(of: response)
             verdict = try await transfer.receive(response.head, to: plan)
-            if verdict.usesBody { try await takeFilename(from: response.head, beside: destination) }
             try checkLength(of: verdict, total: await transfer.partial.totalLength)
             if let reason = verdict.reasonToBegin { try await begun(because: reason, after: before) }
         } catch {

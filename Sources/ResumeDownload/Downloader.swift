@@ -124,7 +124,7 @@ public struct Downloader: Sendable {
     private func begin(_ request: DownloadRequest, to destination: Destination, waits: Bool) async throws -> Transfer {
         try await store.begin(
             request.url, key: request.key, selection: request.selection, policy: request.policy,
-            destination: request.usesServerFilename ? nil : destination, waits: waits)
+            destination: destination, waits: waits)
     }
 
     /// Records what is held and why it stopped.

@@ -5,7 +5,6 @@ internal import Musl
 #else
 internal import Glibc
 #endif
-internal import ResumeHTTP
 internal import Synchronization
 
 /// A file that a download is to become.
@@ -71,22 +70,6 @@ public struct Destination: Sendable, Hashable {
         }
         folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
         name = last
-    }
-
-    /// Another file in the same folder, which must not be there: whoever lets a server name it does not mean to replace
-    /// one of his own.
-    ///
-    /// - Throws: ``StoreError`` with `destination`: something has that name.
-    package func named(_ name: String) throws -> Destination {
-        let other = try Destination("\(folder)/\(name)")
-        do {
-            guard try Folder(folder, followsLinks: true).status(of: other.name) != nil else { return other }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
-        throw StoreError(
-            .destination, "The server names the file \(Printable.escaped(other.path)), which is there already.",
-            advice: "Remove that one, or name another with --output.")
     }
 
     /// The temporary name a blob's bytes have beside the destination until they are whole: always the same one for a

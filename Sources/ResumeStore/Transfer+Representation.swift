@@ -130,14 +130,6 @@ extension Transfer {
         entry.destination = destination.path
     }
 
-    /// Under which other name in the folder of a destination it was to be delivered when it was worked on last.
-    package func recordedName(beside destination: Destination) -> String? {
-        guard let recorded = entry.destination.flatMap({ try? Destination($0) }), recorded.folder == destination.folder,
-            recorded.name != destination.name
-        else { return nil }
-        return recorded.name
-    }
-
     /// Goes on with the entry as it is in the store by now.
     func reload() async throws {
         let (id, generation) = (entry.id, entry.generation)

@@ -95,27 +95,6 @@ struct GetManyTests {
         }
     }
 
-    /// URLs that all end alike, as those of downloads from a database do, get the server's names.
-    @Test func remoteHeaderName() async throws {
-        try await OriginServer.withServer { request in
-            var resource = Resource(Self.content(request.path), etag: "\"a\"")
-            let number = request.target.suffix(1)
-            if number != "3" { resource.extraFields = [("Content-Disposition", "attachment; filename=\(number).pdf")] }
-            return .file(resource, for: request)
-        } _: { server async throws in
-            let urls = (1...3).map { server.url("/get/?id=\($0)") }
-            let outcome = await home.run(["get", "-J", "-P", home.path] + urls + [urls[0]])
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(try home.names() == ["1.pdf", "2.pdf", "download.2", "store"])
-            let path = home["2.pdf"]
-            #expect(outcome.errors.contains("\(path): done"))
-            // What is there is not fetched again into its place.
-            let again = await home.run("get", "--remote-header-name", "-P", home.path, urls[0])
-            #expect(again.status == .cannotCreate && again.errors.contains("1.pdf"))
-            #expect(await home.run("get", "-J", "-o", home["a"], urls[0]).status == .usage)
-        }
-    }
-
     /// How many failed is said at the end, where one looks.
     @Test func howManyFailed() async throws {
         try await OriginServer.withServer { request in

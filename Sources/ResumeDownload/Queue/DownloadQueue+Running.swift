@@ -47,7 +47,6 @@ extension DownloadQueue {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
         request.queuedRow = delivery.row?.id
-        request.usesServerFilename = false
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
         item.listeners.begin()
