@@ -10,6 +10,8 @@ struct BodyPump {
     let digest: RunningDigest?
     /// The digest that the server announced for this body.
     let contentDigest: HTTPDigest?
+    /// The streams beside it; nil where there can be none.
+    var streams: StreamCount?
 
     /// How a body ended.
     struct Outcome {
@@ -33,15 +35,18 @@ struct BodyPump {
 
     private func move(_ flow: BodyFlow, into segment: Segment, isCloseDelimited: Bool) async -> Outcome {
         var isAtEnd = false
-        var comparisonTimeout: Task<Void, any Error>?
-        defer { comparisonTimeout?.cancel() }
+        var borderWatch: Task<Void, any Error>?
+        defer { if let borderWatch { streams?.left(borderWatch) } }
         do {
             try await withTaskCancellationHandler {
                 while try await flow.read(body) {
                     try await segment.catchUp()
                     if segment.hasAllWanted { return body.cancel(with: CancellationError()) }
-                    if segment.isAtSuccessor, comparisonTimeout == nil { comparisonTimeout = endSoon() }
-                    try await flow.waitForRate()
+                    guard segment.isAtSuccessor else {
+                        try await flow.waitForRate()
+                        continue
+                    }
+                    borderWatch = borderWatch ?? streams?.reachedBorder(body)
                 }
                 isAtEnd = true
             } onCancel: {
@@ -53,7 +58,7 @@ struct BodyPump {
                 matchesContentDigest: !isAtEnd || flow.matchesContentDigest)
         } catch {
             body.cancel(with: error)
-            if comparisonTimeout != nil, error is CancellationError, !Task.isCancelled {
+            if borderWatch != nil, error is CancellationError, !Task.isCancelled {
                 return Outcome(ending: .cut, bytes: flow.received, failure: nil)
             }
             // What is wanted may have come all the same, and counts then.
@@ -64,18 +69,33 @@ struct BodyPump {
     }
 }
 
-extension BodyPump {
-    /// How long a stream that has brought its bytes waits for those of the next one, to compare them.
+/// How many streams there are, and how many of them wait for nothing but bytes to compare.
+final class StreamCount: Sendable {
+    private let running = Atomic(1)
+    private let atBorder = Atomic(0)
+    /// How long those bytes are waited for.
     ///
     /// They are on their way, unless the server limits the rate: it may be whole seconds then until it sends again.
-    private static let timeToCompare: Duration = .milliseconds(50)
+    private static let pause: Duration = .milliseconds(50)
 
-    /// Ends the body soon.
-    private func endSoon() -> Task<Void, any Error> {
-        Task { [body] in
-            try await Task.sleep(for: Self.timeToCompare)
+    /// How many there are.
+    func update(_ count: Int) { running.store(count, ordering: .relaxed) }
+
+    /// A stream has all of its bytes: its body ends once all others have, though the border was not compared.
+    func reachedBorder(_ body: any ResponseBody) -> Task<Void, any Error> {
+        atBorder.add(1, ordering: .relaxed)
+        return Task {
+            repeat {
+                try await Task.sleep(for: Self.pause)
+            } while atBorder.load(ordering: .relaxed) < running.load(ordering: .relaxed)
             body.cancel(with: CancellationError())
         }
+    }
+
+    /// That stream has ended.
+    func left(_ watch: Task<Void, any Error>) {
+        watch.cancel()
+        atBorder.subtract(1, ordering: .relaxed)
     }
 }
 

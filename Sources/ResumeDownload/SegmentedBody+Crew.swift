@@ -17,6 +17,7 @@ extension SegmentedBody {
         private static let mostTooLate = 8
         private var isStopping = false
         private let started = ContinuousClock.now
+        private let streams = StreamCount()
 
         init(_ work: SegmentedBody) {
             self.work = work
@@ -31,12 +32,15 @@ extension SegmentedBody {
         private var now: Double { (ContinuousClock.now - started) / .seconds(1) }
 
         mutating func begin(_ pump: BodyPump, into segment: Segment, as id: Int, in group: inout TaskGroup<Report>) {
+            var pump = pump
+            pump.streams = streams
             running[id] = Running(segment: segment, body: pump.body, start: segment.held)
-            group.addTask { .ended(id, await pump.run(into: segment)) }
+            group.addTask { [pump] in .ended(id, await pump.run(into: segment)) }
         }
 
         /// Does what the plan says.
         mutating func act(in group: inout TaskGroup<Report>) async {
+            defer { streams.update(running.count + asked.count) }
             guard !isStopping, !Task.isCancelled else { return }
             let streams = running.map { id, stream in
                 SegmentPlan.Stream(

@@ -14,7 +14,8 @@ final class BodyWriter: Sendable {
         var compareUntil: Int64
         /// The end that the response announced, or of what is wanted of it.
         var end: Int64?
-        /// How far the body is compared with what is held behind that end; nil where ``successor`` says it.
+        /// How far the body is compared with what is held behind that end; nil where ``successor`` is to say it, and
+        /// `.max` where that had brought nothing to compare when the body came to it.
         var comparedEnd: Int64?
         /// Who writes from the end on, where the end was brought forward while the body came, and how many of his bytes
         /// are compared at most.
@@ -26,13 +27,19 @@ final class BodyWriter: Sendable {
         /// Whether the body may have more than is wanted of it.
         var goesOn: Bool
 
-        var hasAllWanted: Bool { goesOn && isCompared }
+        var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max) }
 
         /// Whether it came to its end, and what lies behind that is the same as far as it is compared.
-        var isCompared: Bool { end.map { position >= $0 && position >= comparedEnd ?? $0 } ?? false }
+        var isCompared: Bool {
+            guard let end, position >= end else { return false }
+            return comparedEnd.map { position >= $0 } ?? (successor == nil)
+        }
 
         /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
         var isAtSuccessor: Bool { successor != nil && position >= end ?? .max && !isCompared }
+
+        /// Whether it came to the next one's bytes, and went on like them.
+        var hasMetSuccessor: Bool { successor != nil && isCompared }
 
         /// The complete length as this body tells it, once it has ended; nil where it does not.
         func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
@@ -111,6 +118,9 @@ final class BodyWriter: Sendable {
     /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
     var isAtSuccessor: Bool { body.withLock { $0?.isAtSuccessor ?? false } }
 
+    /// Whether it came to the bytes of another one that writes behind it, and went on like them.
+    var hasMetSuccessor: Bool { body.withLock { $0?.hasMetSuccessor ?? false } }
+
     /// Begins with a body.
     ///
     /// - Throws: ``StoreError`` with `misuse` where it would leave a gap.
@@ -137,7 +147,7 @@ final class BodyWriter: Sendable {
             guard let current = body, max(current.position, current.compareUntil) < end, end < current.end ?? .max
             else { return false }
             body?.end = end
-            body?.comparedEnd = nil
+            body?.comparedEnd = overlap > 0 ? nil : end
             body?.successor = (successor, max(overlap, 0))
             body?.goesOn = true
             return true
@@ -201,12 +211,14 @@ final class BodyWriter: Sendable {
 
     /// Compares what comes after the end with what is held there.
     private static func compareTail(_ bytes: RawSpan, of body: inout Body) throws {
-        guard let end = body.end else { return }
-        if body.comparedEnd == nil, let successor = body.successor {
+        guard let end = body.end, !bytes.isEmpty else { return }
+        if body.comparedEnd == nil, let (writer, overlap) = body.successor {
             // As much as is there by now.
-            body.comparedEnd = min(successor.writer.held, end.addingSaturating(successor.overlap))
+            let comparedEnd = min(writer.held, end.addingSaturating(overlap))
+            body.comparedEnd = comparedEnd > end ? comparedEnd : .max
         }
-        let compared = min(Int64(bytes.byteCount), (body.comparedEnd ?? end) - body.position)
+        guard let comparedEnd = body.comparedEnd, comparedEnd < .max else { return }
+        let compared = min(Int64(bytes.byteCount), comparedEnd - body.position)
         guard compared > 0 else { return }
         try compare(bytes.extracting(first: Int(compared)), with: body.blob, at: body.position)
         body.position += compared

@@ -67,11 +67,20 @@ package final class Segment: Sendable {
 
     /// Gives the rest from an offset on to another stream.
     ///
+    /// Its own last bytes are not recorded before the border was compared: whatever ends it sooner leaves a gap, and who
+    /// fills that compares what lies on both sides of it.
+    ///
     /// - Returns: Whether it had not come so far.
     func shorten(to end: Int64, before successor: Segment, overlap: Int64) -> Bool {
         guard writer.shorten(to: end, before: successor.writer, overlap: overlap) else { return false }
+        recorder.holdBack(from: end - 1)
         wantedEnd.store(end, ordering: .releasing)
         return true
+    }
+
+    /// Records all that came again, unless the border to the next stream was not compared.
+    func endBorder() {
+        if !isAtSuccessor { recorder.holdBack(from: nil) }
     }
 
     /// Takes the next part of the body, on the thread of whoever calls, which it blocks meanwhile.
@@ -90,6 +99,7 @@ package final class Segment: Sendable {
             wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
             readable.changed()
+            if held >= end, writer.hasMetSuccessor { recorder.holdBack(from: nil) }
             try recordIfDue()
         }
         return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore && !isAtSuccessor

@@ -150,19 +150,58 @@ struct SegmentTests {
         }
     }
 
-    @Test("Nobody waits for bytes that are only to be compared", .timeLimit(.minutes(1)))
+    /// The first answer brings its quarter, and then nothing.
+    static func stallingAtBorder(_ request: OriginRequest, others: Resource = file) -> Response {
+        guard request.number == 1 else { return .file(others, for: request, bytesPerSecond: rate) }
+        return .file(file, for: request, cutAfter: length / 4, stall: true, bytesPerSecond: rate / 2)
+    }
+
+    @Test("Nobody waits long for bytes that are only to be compared", .timeLimit(.minutes(1)))
     func waitsForNobody() async throws {
-        try await Origin.with({ request in
-            // The first one brings its quarter, and then nothing.
-            let isFirst = request.number == 1
-            return .file(
-                Self.file, for: request, cutAfter: isFirst ? Self.length / 4 : nil, stall: isFirst,
-                bytesPerSecond: isFirst ? Self.rate / 2 : Self.rate)
-        }) { origin in
+        try await Origin.with({ Self.stallingAtBorder($0) }) { origin in
             let result = try await Self.get(origin, connections: 4) { $0.stallTimeout = 600 }
             #expect(try origin.hasDelivered(Self.file))
-            #expect(result.fetchedBytes == Self.length)
-            #expect(origin.server.requests.count == 4)
+            #expect(result.fetchedBytes < Self.length + (1 << 20) + 3 * 4096)
+            // They are asked for, with what lies before them.
+            let last = try #require(Self.ranges(origin).last ?? nil)
+            #expect(origin.server.requests.count == 5)
+            #expect(last.lowerBound < Self.length / 4 && last.upperBound == Self.length / 4 + 4096)
+        }
+    }
+
+    @Test("A border whose bytes do not come is compared all the same", .timeLimit(.minutes(1)))
+    func sameTagAtBorder() async throws {
+        let other = Self.other("\"v1\"")
+        try await Origin.with({ Self.stallingAtBorder($0, others: other) }) { origin in
+            _ = try await Self.get(origin, connections: 4) { $0.stallTimeout = 600 }
+            #expect(try origin.hasDelivered(other))
+            #expect(try await origin.reasons().contains("held-bytes-differ"))
+        }
+    }
+
+    @Test("A border that was not compared is a gap for the next run", .timeLimit(.minutes(1)))
+    func interruptedAtBorder() async throws {
+        let other = Self.other("\"v1\"")
+        try await Origin.with({ request in
+            // One of the others never ends, so that the first one waits at its border.
+            request.number == 3
+                ? .file(other, for: request, cutAfter: 2_000_000, stall: true, bytesPerSecond: Self.rate)
+                : Self.stallingAtBorder(request, others: other)
+        }) { origin in
+            let task = Task {
+                try await Self.get(origin, connections: 4) { $0.stallTimeout = 600 }
+            }
+            while try await origin.store.totals().receivedBytes < 10_400_000 {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            try await Task.sleep(for: .seconds(1))
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            let first = try #require(try await origin.store.entries().first?.chunks.first)
+            #expect(first.offset == 0 && first.length < Self.length / 4)
+            _ = try await Self.get(origin, connections: 1)
+            #expect(try origin.hasDelivered(other))
+            #expect(try await origin.reasons().contains("held-bytes-differ"))
         }
     }
 

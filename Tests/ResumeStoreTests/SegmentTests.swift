@@ -152,6 +152,33 @@ struct SegmentTests {
         }
     }
 
+    @Test("A border that was not compared leaves a gap", arguments: [0, 100_000])
+    func uncompared(surplus: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let second = try #require(
+                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            // There is nothing to compare yet, whether the next bytes come or not.
+            try Self.append(Self.server.content[..<(4_000_000 + surplus)], to: transfer.main)
+            #expect(transfer.main.isAtSuccessor && transfer.main.hasAllWanted == (surplus > 0))
+            try Self.append(second.body, to: second.segment)
+            let isWhole = try await transfer.endBody(.cut)
+            #expect(!isWhole)
+            let held = await transfer.heldRanges
+            let first = try #require(held.first)
+            #expect(held.count == 2 && held.last == 4_000_000..<8_000_000)
+            #expect(first.upperBound < 4_000_000 && first.upperBound >= 4_000_000 - (1 << 20))
+            // Who fills it compares what lies on both sides.
+            let plan = await transfer.plan()
+            let range = "bytes=\(first.upperBound - 4096)-\(4_000_000 + 4095)"
+            #expect(plan.fields[.range] == range)
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
     @Test("Other bytes under the same tag are found at the border", arguments: [true, false])
     func otherBytes(secondIsOther: Bool) async throws {
         try await TemporaryFolder.with { folder in
