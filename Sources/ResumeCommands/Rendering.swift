@@ -66,7 +66,8 @@ enum Rendering {
         return .object([
             "dryRun": .bool(dryRun), "freedBytes": .integer(report.freedBytes),
             "inUse": .array(report.inUse.map(JSON.string)), "orphanBytes": .integer(report.orphanBytes),
-            "orphans": .array(report.orphans.map(JSON.string)), "removed": .array(removed),
+            "orphans": .array(report.orphans.map(JSON.string)), "pinned": .array(report.pinned.map(JSON.string)),
+            "removed": .array(removed),
         ])
     }
 
@@ -140,6 +141,7 @@ enum Rendering {
         }
         lines += report.orphans.map { "\(verb) \(Printable.escaped($0)), which no entry names" }
         lines += report.inUse.map { "in use, left alone: \(Printable.escaped($0))" }
+        lines += report.pinned.map { "pinned, left alone: \(Printable.escaped($0))" }
         lines.append("\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))")
         return lines
     }

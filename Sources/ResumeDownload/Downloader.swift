@@ -90,7 +90,7 @@ public struct Downloader: Sendable {
             if (error as? StoreError)?.code == .busy {
                 await transfer.letGo()
             } else {
-                try await keep(transfer, because: Reason(for: error))
+                try await keep(transfer, because: error)
             }
             guard var failure = error as? DownloadError else { throw error }
             failure.resumeData = await transfer.resumeData
@@ -130,9 +130,12 @@ public struct Downloader: Sendable {
     /// Records what is held and why it stopped.
     ///
     /// A failure to do so does not hide the first one.
-    private func keep(_ transfer: Transfer, because reason: Reason) async throws {
+    private func keep(_ transfer: Transfer, because error: any Error) async throws {
         let held = await transfer.receivedBytes
         try? await transfer.close()
+        // A server's no was recorded with its answer, and where nothing is held it has interrupted nothing.
+        if held == 0, let error = error as? DownloadError, error.code == .refused, error.status != nil { return }
+        let reason = Reason(for: error)
         try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
     }
 }

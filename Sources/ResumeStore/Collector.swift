@@ -17,6 +17,8 @@ public struct RemovalReport: Sendable {
     public var removed: [Removed] = []
     /// Keys of entries that were chosen but are in use; they were left alone.
     public var inUse: [String] = []
+    /// Keys of pinned entries, which are left alone, where the store stays over its budget; largest first.
+    public var pinned: [String] = []
     /// Files without a row that were removed, relative to the store.
     public var orphans: [String] = []
     /// Bytes that files without a row took up.
@@ -70,7 +72,8 @@ extension DownloadStore {
         async throws
     {
         let now = WallClock.milliseconds
-        let candidates = try await read { connection in try connection.entries() }.filter { !$0.isPinned }
+        let entries = try await read { connection in try connection.entries() }
+        let candidates = entries.filter { !$0.isPinned }
         var total = try await totals().receivedBytes
         // An entry of the future (the clock was set back) is young, not expired.
         let isExpired: (Entry) -> Bool = { Self.isOver(age, since: $0.usedAt, now: now) }
@@ -78,8 +81,8 @@ extension DownloadStore {
         let isGone: (Entry) -> Bool = { $0.goneAt.map { Self.isOver(grace, since: $0, now: now) } ?? false }
         let expired = candidates.filter(isExpired)
         let gone = candidates.filter { isGone($0) && !isExpired($0) }
-        for (entries, reason) in [(expired, Reason.expired), (gone, .gone)] {
-            for batch in entries.chunked(by: Self.batch) {
+        for (removed, reason) in [(expired, Reason.expired), (gone, .gone)] {
+            for batch in removed.chunked(by: Self.batch) {
                 let freed = try await remove(batch, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
                 total = total.addingSaturating(-freed)
             }
@@ -97,6 +100,9 @@ extension DownloadStore {
                 chosen, because: .overBudget, kind: .evicted, dryRun: dryRun, into: &report)
             total = total.addingSaturating(-freed)
         }
+        guard total > size else { return }
+        let pinned = entries.filter { $0.isPinned && $0.receivedBytes > 0 }
+        report.pinned = pinned.sorted { $0.receivedBytes > $1.receivedBytes }.map(\.key)
     }
 
     private static func isOver(_ seconds: Int64, since start: Int64, now: Int64) -> Bool {

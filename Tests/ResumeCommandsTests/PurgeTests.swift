@@ -9,7 +9,7 @@ struct PurgeTests {
 
     init() throws { home = try Home() }
 
-    private static let keysOfReport = ["dryRun", "freedBytes", "inUse", "orphanBytes", "orphans", "removed"]
+    private static let keysOfReport = ["dryRun", "freedBytes", "inUse", "orphanBytes", "orphans", "pinned", "removed"]
 
     /// The keys of all entries, sorted.
     private func keys() async throws -> [String] {

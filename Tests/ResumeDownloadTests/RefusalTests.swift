@@ -34,6 +34,21 @@ struct RefusalTests {
         }
     }
 
+    @Test("A no is recorded once; where something is held, so is what it interrupted")
+    func recordedOnce() async throws {
+        try await Origin.with({ _ in .status("404 Not Found") }) { origin in
+            _ = await origin.failure()
+            let kinds = try await origin.store.events().map(\.kind)
+            #expect(kinds == [.refused])
+        }
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in .status("404 Not Found") }
+            _ = await origin.failure()
+            let kinds = try await origin.store.events().map(\.kind)
+            #expect(kinds.suffix(2) == [.refused, .interrupted])
+        }
+    }
+
     @Test("I02: a renewal that does not help is asked for a few times only; none is an error, and what is held stays")
     func notRenewed() async throws {
         try await Origin.afterCut { origin in
