@@ -11,12 +11,13 @@ internal import ResumeStore
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
         let reporter = GetReporter(command: self, context: context)
-        let requests = try requests().filter { request in
+        let all = try requests()
+        let requests = all.filter { request in
             guard skipExisting, Self.hasFile(request.destination) else { return true }
             reporter.skipped(request)
             return false
         }
-        reporter.begin(requests.count)
+        reporter.begin(requests.count, of: all.count)
         guard !requests.isEmpty else { return }
         // Each destination is looked at before the first connection is made.
         for request in requests {
@@ -54,10 +55,11 @@ extension GetCommand {
         try await transport.shutdown()
     }
 
-    /// Whether there is a file; what else may have the name is found to be in the way.
+    /// Whether there is a file, or a link to one; what else may have the name is found to be in the way.
     private static func hasFile(_ path: String) -> Bool {
-        var isFolder = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder
+        let path = URL(filePath: path).resolvingSymlinksInPath().path
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
     /// Connections of one download share threads beyond this many.
@@ -95,16 +97,8 @@ extension GetCommand {
 
     private func listedURLs() throws -> [String] {
         guard let inputFile else { return [] }
-        let text: String
-        if inputFile == "-" {
-            var lines: [String] = []
-            while let line = readLine() { lines.append(line) }
-            text = lines.joined(separator: "\n")
-        } else {
-            guard let data = try? Data(contentsOf: URL(filePath: inputFile)) else {
-                throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(inputFile)).")
-            }
-            text = String(decoding: data, as: UTF8.self)
+        guard let text = InputFile.text(of: inputFile) else {
+            throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(inputFile)).")
         }
         let lines = text.split(whereSeparator: \.isNewline).map { line in
             String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
@@ -127,13 +121,13 @@ extension GetCommand {
             }
             while let result = await group.next() {
                 if let result { failures.append(result) }
-                if let request = waiting.popFirst() {
+                if !Task.isCancelled, let request = waiting.popFirst() {
                     group.addTask { await Self.download(request, with: downloader, reporter) }
                 }
             }
-            return failures
+            return failures + waiting.map { _ in .interrupted }
         }
-        reporter.finish(failed: failures.count, of: requests.count)
+        reporter.finish(failed: failures.count)
         // A user's interruption first, then what running it again cannot mend.
         let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
         guard let worst = order.first(where: failures.contains) ?? failures.first else { return }

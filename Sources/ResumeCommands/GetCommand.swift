@@ -140,6 +140,11 @@ struct GetCommand: ContextCommand {
 
     func validate() throws {
         if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
+        if output?.isEmpty == true { throw ValidationError("--output must not be empty.") }
+        if directory?.isEmpty == true { throw ValidationError("--directory must not be empty.") }
+        if skipExisting, restart || sha256 != nil || sha512 != nil {
+            throw ValidationError("--skip-existing does not look into the file, so not with --sha256 or --restart.")
+        }
         if output == "-" { throw ValidationError("--output writes a file: a download that may continue needs one.") }
         if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
         let isSingle = urls.count == 1 && inputFile == nil

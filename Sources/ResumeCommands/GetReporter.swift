@@ -8,6 +8,7 @@ final class GetReporter: Sendable {
     private struct State {
         var bar = ProgressBar()
         var isBarShown = false
+        var total = 0
     }
 
     private let json: Bool
@@ -25,16 +26,20 @@ final class GetReporter: Sendable {
         self.context = context
     }
 
-    /// So many downloads follow.
-    func begin(_ count: Int) {
-        state.withLock { $0.bar.count = count }
+    /// So many downloads follow, of those that were asked for.
+    func begin(_ count: Int, of total: Int) {
+        state.withLock { state in
+            state.bar.count = count
+            state.total = total
+        }
     }
 
     /// A download that is not made, since its file is there.
     func skipped(_ request: DownloadRequest) {
         if json {
             let members: [String: JSON] = [
-                "event": .string("skipped"), "url": .string(request.url.redacted), "path": .string(request.destination),
+                "event": .string("skipped"), "url": .string(request.url.redacted),
+                "path": .string((try? Destination(request.destination))?.path ?? request.destination),
             ]
             return context.print(JSON.object(members).text)
         }
@@ -65,12 +70,13 @@ final class GetReporter: Sendable {
     }
 
     /// Ends the bar's line; says how many failed, which may stand far above.
-    func finish(failed: Int, of count: Int) {
-        state.withLock { state in
+    func finish(failed: Int) {
+        let total = state.withLock { state in
             if state.isBarShown { context.errors("\n") }
             state.isBarShown = false
+            return state.total
         }
-        if failed > 0, count > 1 { say("resumectl: \(failed) of \(count) downloads failed.", isError: true) }
+        if failed > 0, total > 1 { say("resumectl: \(failed) of \(total) downloads are not complete.", isError: true) }
     }
 
     private func say(_ line: String, isError: Bool = false) {

@@ -1,3 +1,4 @@
+import Foundation
 import OriginServer
 import ResumeCommands
 import Testing
@@ -88,10 +89,45 @@ struct GetManyTests {
             let events = try again.json
             #expect(events.map { $0["event"]?.string } == ["skipped", "skipped", "skipped"])
             #expect(events.map { $0["path"]?.string } == ["a.bin", "b.bin", "c.bin"].map { "\(home.path)/\($0)" })
-            // A folder is no file.
+            // Neither a folder nor a FIFO is a file.
             try home.makeFolder("d.bin")
-            let folder = await home.run("get", "--skip-existing", "-P", home.path, server.url("/d.bin"))
-            #expect(folder.status == .cannotCreate)
+            #expect(mkfifo(home["e.bin"], 0o600) == 0)
+            for name in ["d.bin", "e.bin"] {
+                let other = await home.run("get", "--skip-existing", "-P", home.path, server.url("/\(name)"))
+                #expect(other.status == .cannotCreate)
+            }
+            // What the file must be would not be looked at.
+            let digest = String(repeating: "0", count: 64)
+            let pair = await home.run("get", "--skip-existing", "--sha256", digest, "-P", home.path, urls[0])
+            #expect(pair.status == .usage)
+        }
+    }
+
+    /// A shell's `<(…)` is a pipe.
+    @Test func inputFromAPipe() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server in
+            #expect(mkfifo(home["list"], 0o600) == 0)
+            let (path, url) = (home["list"], server.url("/a.bin"))
+            let writer = Thread {
+                let file = fopen(path, "w")
+                fputs("\(url)\n", file)
+                fclose(file)
+            }
+            writer.start()
+            let outcome = await home.run("get", "-i", path, "-P", home.path)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(home.has("a.bin"))
+            let missing = await home.run("get", "-i", home["missing"], "-P", home.path)
+            let folder = await home.run("get", "-i", home.path, "-P", home.path)
+            #expect(missing.status == .notFound && folder.status == .notFound)
+        }
+    }
+
+    /// An unset variable must not mean the root folder.
+    @Test func emptyPlaces() async throws {
+        for option in ["-P", "-o"] {
+            let outcome = await home.run("get", option, "", "http://127.0.0.1:9/file.bin")
+            #expect(outcome.status == .usage)
         }
     }
 
@@ -103,9 +139,12 @@ struct GetManyTests {
             let urls = ["/a.bin", "/b.bin", "/c.bin"].map { server.url($0) }
             let outcome = await home.run(["get", "-P", home.path] + urls)
             #expect(outcome.status == .refused)
-            #expect(outcome.errors.hasSuffix("resumectl: 1 of 3 downloads failed.\n"))
+            #expect(outcome.errors.hasSuffix("resumectl: 1 of 3 downloads are not complete.\n"))
             let one = await home.run("get", "-P", home.path, urls[1])
             #expect(!one.errors.contains(" of "))
+            // Those that were skipped are of the list as well.
+            let rest = await home.run(["get", "--skip-existing", "-P", home.path] + urls)
+            #expect(rest.errors.hasSuffix("resumectl: 1 of 3 downloads are not complete.\n"))
         }
     }
 
