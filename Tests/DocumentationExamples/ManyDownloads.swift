@@ -55,6 +55,6 @@ func continueQueue(
         request.key = download.key
         return request
     }
-    print("\(count) go on, \(await queue.restored.count) wait for a request")
+    print("\(count) have a request, \(await queue.restored.count) wait for one")
     // END
 }
