@@ -76,7 +76,7 @@ final class StreamCount: Sendable {
     /// How long those bytes are waited for.
     ///
     /// They are on their way, unless the server limits the rate: it may be whole seconds then until it sends again.
-    private static let pause: Duration = .milliseconds(50)
+    private static let pause: Duration = .milliseconds(20)
 
     /// How many there are.
     func update(_ count: Int) { running.store(count, ordering: .relaxed) }
