@@ -1,6 +1,6 @@
 #!/bin/bash
-# Many small files from nginx, as ratios to `curl --parallel`: on the disk of the current folder's file system, and in
-# memory, where a sync costs nothing.
+# Many small files from nginx, as ratios to `curl --parallel`: on the file system of TMPDIR, which should be a disk's, and
+# in memory, where a sync costs nothing.
 # Usage: small-files.sh RESUMECTL [COUNT] [SIZE-IN-KIB] [RUNS]
 set -euo pipefail
 resumectl=$(realpath "$1")
@@ -20,7 +20,7 @@ sed 's|.*/\(.*\)|url = "&"\noutput = "\1"|' urls >curl.list
 
 get() { # label, the folder for the files, that of the store
     case $1 in
-    curl) (cd "$2" && curl -sS --parallel --config "$folder/curl.list") ;;
+    curl) (cd "$2" && curl -sS --parallel --parallel-max 16 --config "$folder/curl.list") ;;
     wget2) wget2 -q --max-threads=16 -P "$2" -i urls ;;
     aria2c) aria2c -q -j16 --file-allocation=none -d "$2" -i urls ;;
     resumectl) "$resumectl" get -q -j 16 -i urls -P "$2" --store "$3" ;;
@@ -31,8 +31,7 @@ memory=$(mktemp -d /dev/shm/XXXXXX)
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$folder" "$memory"' EXIT
 echo "$count files of $kib KiB from nginx, 16 at a time, median of $runs"
 for place in "$folder" "$memory"; do
-    name=disk
-    [ "$place" = "$memory" ] && name=memory
+    name=$(stat -f -c %T "$place")
     rm -f time.*
     for _ in $(seq "$runs"); do
         for label in $(shuf --echo curl wget2 aria2c resumectl); do
@@ -48,6 +47,6 @@ for place in "$folder" "$memory"; do
     curl=$(median <time.curl)
     for label in curl wget2 aria2c resumectl; do
         awk -v name="$name" -v label="$label" -v t="$(median <"time.$label")" -v curl="$curl" -v count="$count" \
-            'BEGIN { printf "%-7s %-10s %7.2f s  %7.0f files/s  %6.2f of curl --parallel\n", name, label, t / 1000, count * 1000 / t, t / curl }'
+            'BEGIN { printf "%-9s %-10s %7.2f s  %7.0f files/s  %6.2f of curl --parallel\n", name, label, t / 1000, count * 1000 / t, t / curl }'
     done
 done

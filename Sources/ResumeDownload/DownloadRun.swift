@@ -87,10 +87,11 @@ struct DownloadRun {
         case .askForWhole(let reason):
             try await follow(.askForWhole(reason), because: reason)
         case .discard(let reason):
-            try await follow(.discarded, because: reason)
             reused = 0
             digest = nil
+            // First, so that nobody goes on with what was found to be wrong where this was the last try.
             try await transfer.discard(reason: reason)
+            try await follow(.discarded, because: reason)
             onEvent(.restarted(reason: reason, totalBytes: nil))
         case .retry(let reason, let seconds, let status):
             let failedRange = if case .range = plan { status == 500 } else { false }

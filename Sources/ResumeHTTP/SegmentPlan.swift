@@ -98,11 +98,12 @@ package struct SegmentPlan: Sendable {
             actions.append(.open(gap, splitting: nil))
             free -= 1
         }
-        // What has been asked for lies within the ranges of those who run.
-        guard free > 0, let largest = state.running.max(by: { open($0, state) < open($1, state) }) else {
+        // What has been asked for lies within the ranges of those who run. One after the other: each new stream takes all
+        // that is left of another one, which then meets it, and is divided itself next.
+        guard free > 0, state.asked.isEmpty, actions.isEmpty, let largest = state.running.max(by: { open($0, state) < open($1, state) }) else {
             return actions
         }
-        return actions + split(largest, among: free, state)
+        return split(largest, among: free, state).map { [$0] } ?? []
     }
 
     /// What nobody holds or brings.
@@ -131,23 +132,19 @@ package struct SegmentPlan: Sendable {
         return min(stream.end, starts.min() ?? .max)
     }
 
-    /// The rest of a stream in equal pieces.
-    private func split(_ stream: Stream, among count: Int, _ state: State) -> [Action] {
+    /// The rest of a stream but for the first of so many equal pieces.
+    private func split(_ stream: Stream, among count: Int, _ state: State) -> Action? {
         let rest = open(stream, state)
         let pieces = Int(min(Int64(count) + 1, rest / Self.leastLength))
         guard pieces > 1, pace.rate(of: stream.id).map({ Double(rest) / $0 >= Self.leastTime }) ?? true else {
-            return []
+            return nil
         }
         // One that has just begun is divided as a whole: what comes first may have come at once, as from servers that
         // limit a rate over seconds.
         let isNew = (stream.position - stream.start) < rest / Int64(2 * pieces)
         let base = isNew ? stream.start : stream.position
         let size = (rest + stream.position - base) / Int64(pieces)
-        return (1..<pieces).map { piece in
-            let start = base + size * Int64(piece)
-            return .open(
-                start..<(piece == pieces - 1 ? end(of: stream, state) : start + size), splitting: stream.id)
-        }
+        return .open(base + size..<end(of: stream, state), splitting: stream.id)
     }
 }
 

@@ -15,10 +15,10 @@ final class BodyWriter: Sendable {
         /// The end that the response announced, or of what is wanted of it.
         var end: Int64?
         /// How far the body is compared with what is held behind that end; nil where ``successor`` is to say it, and
-        /// `.max` where that had brought nothing to compare when the body came to it.
+        /// `.max` where that had not brought enough to compare when the body came to it.
         var comparedEnd: Int64?
         /// Who writes from the end on, where the end was brought forward while the body came, and how many of his bytes
-        /// are compared at most.
+        /// are compared.
         var successor: (writer: BodyWriter, overlap: Int64)?
         /// The complete length that the answer told, believed once what is held was compared.
         let learned: Int64?
@@ -213,9 +213,8 @@ final class BodyWriter: Sendable {
     private static func compareTail(_ bytes: RawSpan, of body: inout Body) throws {
         guard let end = body.end, !bytes.isEmpty else { return }
         if body.comparedEnd == nil, let (writer, overlap) = body.successor {
-            // As much as is there by now.
-            let comparedEnd = min(writer.held, end.addingSaturating(overlap))
-            body.comparedEnd = comparedEnd > end ? comparedEnd : .max
+            let comparedEnd = end.addingSaturating(overlap)
+            body.comparedEnd = writer.held >= comparedEnd ? comparedEnd : .max
         }
         guard let comparedEnd = body.comparedEnd, comparedEnd < .max else { return }
         let compared = min(Int64(bytes.byteCount), comparedEnd - body.position)

@@ -53,8 +53,14 @@ final class ProgressRecorder: Sendable {
     }
 
     /// Records nothing any more once bytes from an offset on are there, until nil is given.
-    func holdBack(from offset: Int64?) {
-        state.withLock { $0.heldBack = offset }
+    ///
+    /// - Returns: From where on that was so before.
+    @discardableResult
+    func holdBack(from offset: Int64?) -> Int64? {
+        state.withLock { state in
+            defer { state.heldBack = offset }
+            return state.heldBack
+        }
     }
 
     /// Stops looking.

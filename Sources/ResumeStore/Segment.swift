@@ -72,8 +72,12 @@ package final class Segment: Sendable {
     ///
     /// - Returns: Whether it had not come so far.
     func shorten(to end: Int64, before successor: Segment, overlap: Int64) -> Bool {
-        guard writer.shorten(to: end, before: successor.writer, overlap: overlap) else { return false }
-        recorder.holdBack(from: end - 1)
+        // Before the body can come so far.
+        let before = recorder.holdBack(from: end - 1)
+        guard writer.shorten(to: end, before: successor.writer, overlap: overlap) else {
+            recorder.holdBack(from: before)
+            return false
+        }
         wantedEnd.store(end, ordering: .releasing)
         return true
     }
@@ -99,7 +103,7 @@ package final class Segment: Sendable {
             wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
             rest = rest.extracting(droppingFirst: Self.pieceSize)
             readable.changed()
-            if held >= end, writer.hasMetSuccessor { recorder.holdBack(from: nil) }
+            if writer.hasMetSuccessor { recorder.holdBack(from: nil) }
             try recordIfDue()
         }
         return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore && !isAtSuccessor

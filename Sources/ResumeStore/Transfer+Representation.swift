@@ -107,13 +107,13 @@ extension Transfer {
     func begin(with blob: OpenFile?) {
         if self.blob !== blob { heldCheck = nil }
         self.blob = blob
+        let before = parts.disjoint.extents
         for segment in segments { segment.stop() }
         segments = []
-        let held = entry.held.length
-        let givesUp = held < self.held
-        main.reset(to: entry.part, held: held)
-        readable.begin(
-            with: blob, totalLength: entry.totalBytes, held: entry.chunks.disjoint.extents, givesUp: givesUp)
+        let extents = entry.chunks.disjoint.extents
+        let givesUp = !before.allSatisfy { old in extents.contains { $0.contains(old) } }
+        main.reset(to: entry.part, held: entry.held.length)
+        readable.begin(with: blob, totalLength: entry.totalBytes, held: extents, givesUp: givesUp)
         synchronizer.reset(to: entry, blob: blob)
     }
 

@@ -30,6 +30,8 @@ extension Transfer {
         guard !heldRanges.contains(where: { $0.overlaps(start..<end) }) else { return nil }
         // Bytes go on in the row of those that they adjoin.
         let before = parts.last { $0.length > 0 && $0.end == start }
+        // Where they came meanwhile, nothing of them was asked for to be compared: it is asked for once more.
+        guard before == nil || continuation.bodyStart < start || policy.overlap == 0 else { return nil }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
         if before == nil {
             let current: Entry? = try await store.write { connection in

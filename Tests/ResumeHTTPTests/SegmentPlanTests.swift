@@ -14,16 +14,18 @@ struct SegmentPlanTests {
             asked: asked, now: now)
     }
 
-    @Test("The rest of a body is divided evenly among the connections that are free")
+    @Test("The rest of a body is divided evenly among the connections that are free, one after the other")
     func evenly() {
         var plan = SegmentPlan(length: 80_000_000, connections: 4)
-        #expect(
-            plan.actions(Self.state([(0, 0..<80_000_000)])) == [
-                .open(20_000_000..<40_000_000, splitting: 0), .open(40_000_000..<60_000_000, splitting: 0),
-                .open(60_000_000..<80_000_000, splitting: 0),
-            ])
-        let asked = Self.state([(0, 0..<80_000_000)], asked: [20_000_000..<40_000_000, 40_000_000..<80_000_000])
-        #expect(plan.actions(asked) == [.open(10_000_000..<20_000_000, splitting: 0)])
+        var streams = [(0, Int64(0)..<Int64(80_000_000))]
+        for (number, start) in [Int64(20_000_000), 40_000_000, 60_000_000].enumerated() {
+            #expect(plan.actions(Self.state(streams)) == [.open(start..<80_000_000, splitting: number)])
+            // Nothing more before that is answered.
+            #expect(plan.actions(Self.state(streams, asked: [start..<80_000_000])).isEmpty)
+            streams[number].1 = streams[number].1.lowerBound..<start
+            streams.append((number + 1, start..<80_000_000))
+        }
+        #expect(plan.actions(Self.state(streams)).isEmpty)
     }
 
     @Test("A stream that has just begun is divided as a whole, one that has come far is not")
