@@ -100,7 +100,9 @@ package struct SegmentPlan: Sendable {
         }
         // What has been asked for lies within the ranges of those who run. One after the other: each new stream takes all
         // that is left of another one, which then meets it, and is divided itself next.
-        guard free > 0, state.asked.isEmpty, actions.isEmpty, let largest = state.running.max(by: { open($0, state) < open($1, state) }) else {
+        guard free > 0, state.asked.isEmpty, actions.isEmpty,
+            let largest = state.running.max(by: { open($0, state) < open($1, state) })
+        else {
             return actions
         }
         return split(largest, among: free, state).map { [$0] } ?? []
