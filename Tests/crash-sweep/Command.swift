@@ -27,13 +27,17 @@ enum Command {
                 return source
             }
             starter.yield()
-            let isClean = try await sweep.value
+            let isClean: Bool
+            do {
+                isClean = try await sweep.value
+            } catch _ where sweep.isCancelled {
+                // Whatever it was in the middle of may have failed in its own way.
+                fail("interrupted", status: 130)
+            }
             withExtendedLifetime(signals) {}
             exit(isClean ? 0 : 1)
         } catch let failure as Arguments.Failure {
             fail(failure.message, status: 64)
-        } catch is CancellationError {
-            fail("interrupted", status: 130)
         } catch {
             fail("\(error)", status: 70)
         }
