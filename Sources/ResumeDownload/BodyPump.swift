@@ -13,6 +13,9 @@ struct BodyPump {
     /// The streams beside it; nil where there can be none.
     var streams: StreamCount?
 
+    /// How many bytes that are not wanted are read for the digest of a body.
+    private static let mostSurplus: Int64 = 1 << 20
+
     /// How a body ended.
     struct Outcome {
         var ending: Transfer.BodyEnding
@@ -35,13 +38,21 @@ struct BodyPump {
 
     private func move(_ flow: BodyFlow, into segment: Segment, isCloseDelimited: Bool) async -> Outcome {
         var isAtEnd = false
+        var wanted: Int64?
         var borderWatch: Task<Void, any Error>?
         defer { if let borderWatch { streams?.left(borderWatch) } }
         do {
             try await withTaskCancellationHandler {
                 while try await flow.read(body) {
                     try await segment.catchUp()
-                    if segment.hasAllWanted { return body.cancel(with: CancellationError()) }
+                    if segment.hasAllWanted {
+                        // What is left may be nothing but the body's end, which its digest waits for.
+                        wanted = wanted ?? flow.received
+                        let surplus = flow.received - (wanted ?? 0)
+                        guard contentDigest != nil, surplus < Self.mostSurplus else {
+                            return body.cancel(with: CancellationError())
+                        }
+                    }
                     guard segment.isAtSuccessor else {
                         try await flow.waitForRate()
                         continue

@@ -164,8 +164,8 @@ public enum DownloadEvent: Sendable, Hashable {
     case resumeDataOutdated(reason: Reason)
     /// It began anew although bytes were held.
     case restarted(reason: Reason, totalBytes: Int64?)
-    /// So many bytes are there. It grows, but for a restart, for a part that was found to be wrong, and, with several
-    /// connections, for the end of one that is fetched again to be compared.
+    /// So many bytes are there. It grows, but for a restart, for a part that was found to be wrong, and, beside a gap or
+    /// with several connections, for the end of a part that is fetched again to be compared.
     case progress(receivedBytes: Int64, totalBytes: Int64?)
     /// It will be tried again.
     case retrying(reason: Reason, afterSeconds: Double)

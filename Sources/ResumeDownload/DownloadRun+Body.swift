@@ -20,6 +20,7 @@ extension DownloadRun {
         let transfer = transfer
         // A part that is found to be wrong at its end is given up alone: that is for a single stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
+            isOfOneAnswer = false
             let before = await transfer.receivedBytes
             let body = SegmentedBody(run: self, terms: terms)
             return try await finish(await tellingProgress { await body.run(with: pump) }, before: before)
@@ -51,11 +52,14 @@ extension DownloadRun {
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             return .ended(progressed: false, failure: .contentDigestMismatch)
         }
+        let isAtBorder = transfer.main.isAtBorder
         _ = try await transfer.endBody(outcome.ending, isDelivered: true)
         if outcome.failure is CancellationError { throw CancellationError() }
-        let progressed = await transfer.partial.length > start
-        return .ended(
-            progressed: progressed, failure: outcome.failure.map(Reason.init(for:)) ?? (progressed ? nil : .endedEarly))
+        let held = await transfer.partial.length
+        forgetDigest(beyond: held)
+        let progressed = held > start
+        let failure = outcome.failure.map(Reason.init(for:)) ?? (progressed ? nil : .endedEarly)
+        return ended(atBorder: isAtBorder, progressed: progressed, failure: failure)
     }
 
     /// Ends what several connections brought, and tells what follows from it.
@@ -69,15 +73,13 @@ extension DownloadRun {
         count(outcome.bytes)
         connections = outcome.connections
         course.budget = outcome.budget
-        let brought = await transfer.receivedBytes
+        let isAtBorder = transfer.main.isAtBorder
         do {
             _ = try await transfer.endBody(outcome.first)
         } catch {
             throw outcome.failure ?? error
         }
-        let held = await transfer.receivedBytes
-        // The end of a part whose border was not compared comes again, and may be another one.
-        if held < brought { digest = nil }
+        forgetDigest(beyond: await transfer.partial.length)
         switch outcome.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
             return .discard(.heldBytesDiffer(error))
@@ -85,6 +87,19 @@ extension DownloadRun {
         case nil: break
         }
         try Task.checkCancellation()
-        return .ended(progressed: held > before, failure: outcome.interruption)
+        let progressed = await transfer.receivedBytes > before
+        return ended(atBorder: isAtBorder, progressed: progressed, failure: outcome.interruption)
+    }
+
+    /// Asks for the whole where answers end again and again right where bytes are held behind a gap, as those of a server
+    /// do that sends aligned blocks: then those are never compared, and the gap stays.
+    private mutating func ended(atBorder isAtBorder: Bool, progressed: Bool, failure: Reason?) -> Step {
+        uncompared = isAtBorder && !progressed ? uncompared + 1 : 0
+        return uncompared > 1 ? .askForWhole(.gapNotCompared) : .ended(progressed: progressed, failure: failure)
+    }
+
+    /// The end of a part that was not compared with what is held behind it comes again, and may be another one.
+    private mutating func forgetDigest(beyond held: Int64) {
+        if let digest, digest.reaches(beyond: held) { self.digest = nil }
     }
 }

@@ -24,7 +24,8 @@ extension DownloadRun {
 
     /// Whether what is held has the digest that is expected, if one is.
     ///
-    /// - Returns: False where it was dropped, to be fetched again: once.
+    /// - Returns: False where it was dropped, to be fetched again: once, and not where one answer alone brought what the
+    ///   caller did not ask for, since the next one would bring the same.
     mutating func isAsExpected() async throws -> Bool {
         guard let expected = await expectedDigest else { return true }
         let running: RunningDigest
@@ -39,7 +40,9 @@ extension DownloadRun {
         digest = nil
         try await transfer.discard(reason: reason)
         reused = 0
-        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, reason) }
+        guard !hasRetriedDigest, request.digest == nil || !isOfOneAnswer else {
+            throw DownloadError(.digestMismatch, reason)
+        }
         hasRetriedDigest = true
         onEvent(.restarted(reason: reason, totalBytes: nil))
         return false

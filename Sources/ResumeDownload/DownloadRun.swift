@@ -20,7 +20,11 @@ struct DownloadRun {
     var connections: Int
     var isLengthVerified = true
     var hasRetriedDigest = false
+    /// Whether all that is held came with one answer, so that nothing was put together here.
+    var isOfOneAnswer = false
     var digest: RunningDigest?
+    /// How often in a row an answer ended right where bytes are held behind a gap, so that they were not compared.
+    var uncompared = 0
     /// How often the URL was renewed since the last progress.
     var renewals = 0
     /// How often HEAD has failed: then the download does without.
@@ -131,6 +135,7 @@ struct DownloadRun {
         switch verdict {
         case .append(let continuation):
             _ = course.began(anew: false)
+            isOfOneAnswer = false
             let total = await transfer.partial.totalLength ?? continuation.representation.completeLength
             onEvent(.resumed(offset: continuation.offset, totalBytes: total))
             return try await readBody(of: response, from: before.length)
@@ -154,6 +159,7 @@ struct DownloadRun {
     private mutating func begun(because reason: Reason, after before: HeldPartial) async throws {
         digest = nil
         reused = 0
+        isOfOneAnswer = true
         guard course.began(anew: !before.isEmpty) else { throw DownloadError(.unstable, .unstable(reason)) }
         let total = await transfer.partial.totalLength
         onEvent(before.isEmpty ? .started(totalBytes: total) : .restarted(reason: reason, totalBytes: total))
@@ -174,7 +180,9 @@ struct DownloadRun {
         case .wait(let seconds):
             onEvent(.retrying(reason: reason, afterSeconds: seconds))
             try await Task.sleep(for: .seconds(seconds))
-        case .giveUp: throw DownloadError(.unreachable, .retriesExhausted(reason), status: status)
+        case .giveUp:
+            let held = await transfer.receivedBytes
+            throw DownloadError(.unreachable, .retriesExhausted(reason, held: held), status: status)
         case .unstable: throw DownloadError(.unstable, .unstable(reason))
         }
     }

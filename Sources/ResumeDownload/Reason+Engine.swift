@@ -35,13 +35,19 @@ extension Reason {
             text: "\(refusal.text) What came is kept: run it again with valid credentials or a fresh URL.")
     }
 
-    static func retriesExhausted(_ last: Reason) -> Reason {
-        Reason(code: last.code, text: "\(last.text) The tries are used up; what came is kept, run it again.")
+    static func retriesExhausted(_ last: Reason, held: Int64) -> Reason {
+        let rest = held > 0 ? "what came is kept, run it again" : "run it again later"
+        return Reason(code: last.code, text: "\(last.text) The tries are used up; \(rest).")
     }
 
     static func transport(_ error: TransportError) -> Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
     }
+
+    static let gapNotCompared = Reason(
+        code: .init(rawValue: "gap-not-compared"),
+        text:
+            "The server's answers end where bytes are held behind a gap, which can only be compared with what follows.")
 
     static func redirect(_ problem: Redirection.Problem) -> Reason {
         Reason(code: .init(rawValue: "redirect"), text: problem.description)

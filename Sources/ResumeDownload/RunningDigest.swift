@@ -39,6 +39,9 @@ final class RunningDigest: Sendable {
         wanted = Atomic(0)
     }
 
+    /// Whether bytes from an offset on may be in it.
+    func reaches(beyond held: Int64) -> Bool { wanted.load(ordering: .relaxed) > held }
+
     /// Takes note of how much is there; returns at once.
     func advance(to held: Int64) {
         guard held - wanted.load(ordering: .relaxed) >= Self.stride, !isQueued.exchange(true, ordering: .acquiring)

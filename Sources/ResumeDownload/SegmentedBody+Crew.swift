@@ -21,7 +21,8 @@ extension SegmentedBody {
 
         init(_ work: SegmentedBody) {
             self.work = work
-            plan = SegmentPlan(length: work.terms.length, connections: work.run.connections)
+            plan = SegmentPlan(
+                length: work.terms.length, connections: work.run.connections, overlap: work.terms.policy.overlap)
             outcome = Outcome(connections: work.run.connections, budget: work.run.course.budget)
         }
 
@@ -35,7 +36,12 @@ extension SegmentedBody {
             var pump = pump
             pump.streams = streams
             running[id] = Running(segment: segment, body: pump.body, start: segment.held)
-            group.addTask { [pump] in .ended(id, await pump.run(into: segment)) }
+            group.addTask { [pump, transfer] in
+                let ended = await pump.run(into: segment)
+                // What fails here fails where all has ended, too, and is told then.
+                try? await transfer.run { _ in try segment.checkpoint() }
+                return .ended(id, ended)
+            }
         }
 
         /// Does what the plan says.
@@ -84,7 +90,7 @@ extension SegmentedBody {
                 if id == 0 { outcome.first = ended.ending }
                 let (start, held, end) = (stream.start, stream.segment.held, stream.segment.end)
                 if let error = ended.failure {
-                    bodyFailed(with: error, progressed: held > start, as: id, in: &group)
+                    bodyFailed(with: error, progressed: stream.segment.recorded > start, as: id, in: &group)
                 } else if held == start, held < end {
                     // An answer without a body, which the next one may be as well.
                     failed(because: .endedEarly, progressed: false, in: &group)

@@ -54,7 +54,10 @@ package struct RequestCourse: Sendable {
     package mutating func next(after outcome: Outcome, jitter: Double) -> Action {
         switch outcome {
         case .body(let progressed, let failed):
-            if progressed { failedRanges = 0 }
+            if progressed {
+                failedRanges = 0
+                budget.progressed()
+            }
             // What is left is behind what was asked for.
             if progressed, !failed { return .askAgain }
             return waitOrGiveUp(progressed: progressed, jitter: jitter)

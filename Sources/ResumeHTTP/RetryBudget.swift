@@ -46,7 +46,7 @@ public struct RetryBudget: Sendable {
     ///   - jitter: A random number from 0 to 1, handed in so that the decision is a pure one.
     /// - Returns: What to do now.
     public mutating func failed(progressed: Bool, retryAfter: Int64?, jitter: Double) -> Action {
-        if progressed { failures = 0 }
+        if progressed { self.progressed() }
         guard failures < limits.retries else { return .giveUp }
         let doubled = limits.firstDelay * Double(Int64(1) << Int64(min(failures, 30)))
         failures += 1
@@ -55,6 +55,9 @@ public struct RetryBudget: Sendable {
         let delay = min(doubled, limits.longestDelay) * (0.5 + random / 2)
         return .wait(seconds: max(delay, Double(retryAfter ?? 0)))
     }
+
+    /// Begins the count of failures anew.
+    package mutating func progressed() { failures = 0 }
 
     /// Takes note of a start from nothing.
     ///

@@ -61,6 +61,8 @@ package struct SegmentPlan: Sendable {
 
     /// The length of the representation.
     private let length: Int64
+    /// How many bytes are compared where two ranges meet.
+    private let overlap: Int64
     /// How many streams there may be.
     package private(set) var limit: Int
     private var pace = SegmentPace()
@@ -71,8 +73,10 @@ package struct SegmentPlan: Sendable {
     /// - Parameters:
     ///   - length: How many bytes there are in all.
     ///   - connections: How many streams there may be at a time.
-    package init(length: Int64, connections: Int) {
+    ///   - overlap: How many bytes are compared where two ranges meet.
+    package init(length: Int64, connections: Int, overlap: Int64 = ResumePolicy.defaultOverlap) {
         self.length = length
+        self.overlap = overlap
         limit = max(connections, 1)
     }
 
@@ -95,8 +99,8 @@ package struct SegmentPlan: Sendable {
         guard limit > 1, free > 0, state.now >= closedUntil else { return [] }
         var actions: [Action] = []
         for gap in gaps(state) where free > 0 {
-            actions.append(.open(gap, splitting: nil))
             free -= 1
+            if !adjoinsTooLittle(gap, state) { actions.append(.open(gap, splitting: nil)) }
         }
         // What has been asked for lies within the ranges of those who run. One after the other: each new stream takes all
         // that is left of another one, which then meets it, and is divided itself next.
@@ -106,6 +110,17 @@ package struct SegmentPlan: Sendable {
             return actions
         }
         return split(largest, among: free, state).map { [$0] } ?? []
+    }
+
+    /// Whether so few bytes are held before a gap that they would be all that connects what comes on both sides of them.
+    ///
+    /// The gap waits for those who bring what lies before them.
+    private func adjoinsTooLittle(_ gap: Range<Int64>, _ state: State) -> Bool {
+        guard let before = state.held.first(where: { $0.upperBound == gap.lowerBound }), before.length < overlap
+        else { return false }
+        return state.running.contains { $0.end == before.lowerBound && $0.position < $0.end }
+            || state.asked.contains { $0.upperBound == before.lowerBound }
+            || gaps(state).contains { $0.upperBound == before.lowerBound }
     }
 
     /// What nobody holds or brings.

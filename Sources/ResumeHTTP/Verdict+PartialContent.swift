@@ -114,7 +114,8 @@ extension Verdict.Continuation {
     ) {
         let start = max(first, range.first)
         let end = [range.end, bodyEnd].compactMap { $0 }.min()
-        let comparedEnd = [range.askedEnd, bodyEnd].compactMap { $0 }.min()
+        // Also where the body ends sooner: what is held behind it follows on it only once it was compared.
+        let comparedEnd = end == range.end ? range.askedEnd : end
         self.init(
             bodyStart: start - range.shift, offset: range.offset - range.shift, bodyEnd: end.map { $0 - range.shift },
             comparedEnd: comparedEnd.map { $0 - range.shift }, skipped: start - first, goesOn: end != bodyEnd,

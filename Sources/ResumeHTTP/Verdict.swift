@@ -27,7 +27,8 @@ public enum Verdict: Sendable, Hashable {
         ///
         /// Surplus bytes are refused, unless ``goesOn``.
         public var bodyEnd: Int64?
-        /// How far the body is compared with what is held after ``bodyEnd``; nil where it is not.
+        /// How far the body is to be compared with what is held after ``bodyEnd``, which may be further than it comes; no
+        /// further than that end, or nil, where nothing is.
         public var comparedEnd: Int64?
         /// How many bytes at the beginning of the body are not wanted.
         public var skipped: Int64 = 0

@@ -14,8 +14,10 @@ final class BodyWriter: Sendable {
         var compareUntil: Int64
         /// The end that the response announced, or of what is wanted of it.
         var end: Int64?
-        /// How far the body is compared with what is held behind that end; nil where ``successor`` is to say it, and
-        /// `.max` where that had not brought enough to compare when the body came to it.
+        /// How far the body is to be compared with what is held behind that end, which is no further than the end where
+        /// nothing is.
+        ///
+        /// nil where ``successor`` is to say it; `.max` where too little was held there to be compared.
         var comparedEnd: Int64?
         /// Who writes from the end on, where the end was brought forward while the body came, and how many of his bytes
         /// are compared.
@@ -27,7 +29,7 @@ final class BodyWriter: Sendable {
         /// Whether the body may have more than is wanted of it.
         var goesOn: Bool
 
-        var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max) }
+        var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max && isAtBorder) }
 
         /// Whether it came to its end, and what lies behind that is the same as far as it is compared.
         var isCompared: Bool {
@@ -36,10 +38,10 @@ final class BodyWriter: Sendable {
         }
 
         /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
-        var isAtSuccessor: Bool { successor != nil && position >= end ?? .max && !isCompared }
+        var isAtSuccessor: Bool { successor != nil && isAtBorder }
 
-        /// Whether it came to the next one's bytes, and went on like them.
-        var hasMetSuccessor: Bool { successor != nil && isCompared }
+        /// Whether all that it has to write came, and more is to be compared.
+        var isAtBorder: Bool { position >= end ?? .max && !isCompared }
 
         /// The complete length as this body tells it, once it has ended; nil where it does not.
         func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
@@ -118,8 +120,11 @@ final class BodyWriter: Sendable {
     /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
     var isAtSuccessor: Bool { body.withLock { $0?.isAtSuccessor ?? false } }
 
-    /// Whether it came to the bytes of another one that writes behind it, and went on like them.
-    var hasMetSuccessor: Bool { body.withLock { $0?.hasMetSuccessor ?? false } }
+    /// Whether all that it has to write came, and what is held behind that is to be compared.
+    var isAtBorder: Bool { body.withLock { $0?.isAtBorder ?? false } }
+
+    /// Whether a body is being written.
+    var hasBody: Bool { body.withLock { $0 != nil } }
 
     /// Begins with a body.
     ///

@@ -44,8 +44,8 @@ extension [Entry.Chunk] {
     }
 
     /// The bytes that are held after the first gap that lies at or behind an offset; nil where none are.
-    func nextHeld(after offset: Int64) -> Entry.Chunk? {
-        first { $0.offset > offset && $0.length > 0 }
+    func nextHeld(after offset: Int64) -> Range<Int64>? {
+        extents.first { $0.lowerBound > offset }
     }
 
     /// The bytes that are held, without the borders between parts that adjoin.

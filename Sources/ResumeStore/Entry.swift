@@ -77,7 +77,7 @@ public struct Entry: Sendable, Hashable {
     /// The same, where so many bytes are held from the first one on by now.
     func held(upTo end: Int64) -> HeldPartial {
         HeldPartial(
-            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end)?.range,
+            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end),
             selection: selection)
     }
 

@@ -32,6 +32,8 @@ final class ProgressRecorder: Sendable {
     private let state: Mutex<State>
     /// The same as in the state, for those who must not wait for a commit.
     private let committed: Atomic<Int64>
+    /// The same as ``State/heldBack``, `.max` for nil.
+    private let limit = Atomic(Int64.max)
 
     init(store: DownloadStore, writer: BodyWriter, part: PartReference) {
         self.store = store
@@ -41,7 +43,13 @@ final class ProgressRecorder: Sendable {
     }
 
     /// How many bytes no commit has recorded yet.
-    var unrecorded: Int64 { max(writer.held - committed.load(ordering: .relaxed), 0) }
+    var unrecorded: Int64 { max(writer.held - recorded, 0) }
+
+    /// Where the bytes end that survive the process.
+    var recorded: Int64 { committed.load(ordering: .relaxed) }
+
+    /// From where on bytes are not to be recorded yet; `.max` where there is none.
+    var recordableEnd: Int64 { limit.load(ordering: .relaxed) }
 
     /// Begins with another part, of which so much is held and recorded.
     func reset(to part: PartReference, held: Int64) {
@@ -49,6 +57,7 @@ final class ProgressRecorder: Sendable {
             state.look?.cancel()
             state = State(part: part, committed: held)
             committed.store(held, ordering: .relaxed)
+            limit.store(.max, ordering: .relaxed)
         }
     }
 
@@ -58,7 +67,10 @@ final class ProgressRecorder: Sendable {
     @discardableResult
     func holdBack(from offset: Int64?) -> Int64? {
         state.withLock { state in
-            defer { state.heldBack = offset }
+            defer {
+                state.heldBack = offset
+                limit.store(offset ?? .max, ordering: .relaxed)
+            }
             return state.heldBack
         }
     }

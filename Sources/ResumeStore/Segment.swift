@@ -8,6 +8,8 @@ internal import Synchronization
 package final class Segment: Sendable {
     /// How many bytes are written at once, at most.
     static let pieceSize = 256 << 10
+    /// How many of the last bytes before a border are recorded only when it was compared.
+    private static let borderLength: Int64 = 4096
 
     let writer: BodyWriter
     let recorder: ProgressRecorder
@@ -17,6 +19,8 @@ package final class Segment: Sendable {
     /// Where the part begins whose row says how much is held.
     private let partOffset: Atomic<Int64>
     private let wantedEnd: Atomic<Int64>
+    /// Whether its body is still to be compared with its `Content-Digest`.
+    private let awaitsDigest = Atomic(false)
 
     init(
         store: DownloadStore, part: PartReference, held: Int64, synchronizer: Synchronizer,
@@ -33,6 +37,9 @@ package final class Segment: Sendable {
     /// Where the bytes end that lie in the blob, recorded or not.
     package var held: Int64 { writer.held }
 
+    /// Where the bytes end that survive the process.
+    package var recorded: Int64 { recorder.recorded }
+
     /// The bytes of its part, with those that were held of it before; and whether what lies behind them is known to
     /// follow on them.
     var run: (range: Range<Int64>, isCompared: Bool) {
@@ -48,6 +55,9 @@ package final class Segment: Sendable {
     /// Whether its body goes on, but nothing more of it is wanted.
     package var hasAllWanted: Bool { writer.hasAllWanted }
 
+    /// Whether all of its bytes came, and some that are held behind them are to be compared.
+    package var isAtBorder: Bool { held >= end && writer.isAtBorder }
+
     /// Whether all of its bytes came, and only the next stream's are to be compared with what its body goes on with.
     package var isAtSuccessor: Bool { held >= end && writer.isAtSuccessor }
 
@@ -60,7 +70,15 @@ package final class Segment: Sendable {
     }
 
     /// Begins with the body of a response.
-    func begin(_ continuation: Verdict.Continuation, of blob: OpenFile, upTo end: Int64?) throws {
+    ///
+    /// Its last bytes are not recorded before it was compared with what is held behind them, nor while a digest of all of
+    /// it is to be compared yet: the process may die in between.
+    func begin(
+        _ continuation: Verdict.Continuation, of blob: OpenFile, upTo end: Int64?, awaitsDigest: Bool = false
+    ) throws {
+        let isToCompare = continuation.bodyEnd ?? .max < continuation.comparedEnd ?? 0
+        recorder.holdBack(from: awaitsDigest || isToCompare ? continuation.bodyEnd.map(Self.border) : nil)
+        self.awaitsDigest.store(awaitsDigest, ordering: .relaxed)
         try writer.begin(BodyWriter.Body(continuation, of: blob))
         wantedEnd.store(continuation.bodyEnd ?? end ?? .max, ordering: .releasing)
     }
@@ -73,19 +91,31 @@ package final class Segment: Sendable {
     /// - Returns: Whether it had not come so far.
     func shorten(to end: Int64, before successor: Segment, overlap: Int64) -> Bool {
         // Before the body can come so far.
-        let before = recorder.holdBack(from: end - 1)
+        let before = recorder.holdBack(from: Self.border(end))
         guard writer.shorten(to: end, before: successor.writer, overlap: overlap) else {
             recorder.holdBack(from: before)
+            // It may have come to its old end meanwhile.
+            releaseIfCompared()
             return false
         }
         wantedEnd.store(end, ordering: .releasing)
         return true
     }
 
-    /// Records all that came again, unless the border to the next stream was not compared.
-    func endBorder() {
-        if !isAtSuccessor { recorder.holdBack(from: nil) }
+    /// Takes note that the body has ended, and is what its `Content-Digest` says, if it has one.
+    ///
+    /// All that came is recorded from now on, unless what is held behind it was not compared.
+    func digestAgreed() {
+        guard writer.hasBody, !writer.isAtBorder else { return }
+        recorder.holdBack(from: nil)
     }
+
+    private func releaseIfCompared() {
+        if writer.isCompared, !awaitsDigest.load(ordering: .relaxed) { recorder.holdBack(from: nil) }
+    }
+
+    /// From where on the bytes before a border are not recorded.
+    private static func border(_ end: Int64) -> Int64 { max(end - borderLength, 0) }
 
     /// Takes the next part of the body, on the thread of whoever calls, which it blocks meanwhile.
     ///
@@ -99,12 +129,15 @@ package final class Segment: Sendable {
         var rest = bytes
         var wantsMore = true
         while !rest.isEmpty, wantsMore {
-            // A large part piece by piece, so that what a crash may cost does not grow with it.
-            wantsMore = try writer.append(rest.extracting(first: Self.pieceSize))
-            rest = rest.extracting(droppingFirst: Self.pieceSize)
+            // A large part piece by piece, so that what a crash may cost does not grow with it; and up to where a border
+            // begins, so that no more than that is held back.
+            let border = awaitsDigest.load(ordering: .relaxed) ? .max : recorder.recordableEnd
+            let size = border > held ? min(Self.pieceSize, Int(clamping: border - held)) : Self.pieceSize
+            wantsMore = try writer.append(rest.extracting(first: size))
+            rest = rest.extracting(droppingFirst: size)
             readable.changed()
-            if writer.hasMetSuccessor { recorder.holdBack(from: nil) }
-            try recordIfDue()
+            releaseIfCompared()
+            if held == border { try checkpoint() } else { try recordIfDue() }
         }
         return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore && !isAtSuccessor
     }
@@ -132,7 +165,7 @@ package final class Segment: Sendable {
     /// Records what is held; starts a sync to disk where one is due.
     ///
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
-    func checkpoint() throws {
+    package func checkpoint() throws {
         try telling { note(try recorder.record()) }
     }
 

@@ -24,7 +24,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     package func endBody(_ ending: BodyEnding, isDelivered: Bool) async throws -> Bool {
         try requireOpen()
-        main.endBorder()
+        main.digestAgreed()
         if let length = main.writer.end()?.completeLength(after: ending), entry.representation?.completeLength == nil {
             try await learnLength(length)
         }

@@ -100,18 +100,22 @@ extension Transfer {
             throw error
         }
         try take(shortened)
-        begin(with: blob)
+        begin(with: blob, givesUp: end > length)
     }
 
     /// Goes on with a blob, of which the entry says what is held, or without one.
-    func begin(with blob: OpenFile?) {
+    ///
+    /// - Parameters:
+    ///   - blob: The blob.
+    ///   - givesUp: Whether bytes were given up that the entry does not show any more.
+    func begin(with blob: OpenFile?, givesUp: Bool = false) {
         if self.blob !== blob { heldCheck = nil }
         self.blob = blob
         let before = parts.disjoint.extents
         for segment in segments { segment.stop() }
         segments = []
         let extents = entry.chunks.disjoint.extents
-        let givesUp = !before.allSatisfy { old in extents.contains { $0.contains(old) } }
+        let givesUp = givesUp || !before.allSatisfy { old in extents.contains { $0.contains(old) } }
         main.reset(to: entry.part, held: entry.held.length)
         readable.begin(with: blob, totalLength: entry.totalBytes, held: extents, givesUp: givesUp)
         synchronizer.reset(to: entry, blob: blob)

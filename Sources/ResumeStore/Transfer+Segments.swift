@@ -28,10 +28,10 @@ extension Transfer {
         guard let end = continuation.bodyEnd, start < end else { return nil }
         // Somebody may have come so far meanwhile.
         guard !heldRanges.contains(where: { $0.overlaps(start..<end) }) else { return nil }
-        // Bytes go on in the row of those that they adjoin.
-        let before = parts.last { $0.length > 0 && $0.end == start }
-        // Where they came meanwhile, nothing of them was asked for to be compared: it is asked for once more.
-        guard before == nil || continuation.bodyStart < start || policy.overlap == 0 else { return nil }
+        // Of those that it adjoins enough are compared, also where they came since it was asked for.
+        guard start - continuation.bodyStart >= comparable(before: start) else { return nil }
+        // Bytes go on in the row of those that they adjoin, unless the end of those is held back.
+        let before = try parts.last { try $0.length > 0 && $0.end == start && isRecorded($0) }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
         if before == nil {
             let current: Entry? = try await store.write { connection in
@@ -43,7 +43,7 @@ extension Transfer {
             KillPoint.reached(.segmentOpened)
         }
         let segment = Segment(store: store, part: part, held: start, synchronizer: synchronizer, readable: readable)
-        try segment.begin(continuation, of: blob, upTo: nil)
+        try segment.begin(comparing(continuation), of: blob, upTo: nil)
         if let running, running.end > start,
             !running.shorten(to: start, before: segment, overlap: policy.overlap)
         {
@@ -53,5 +53,35 @@ extension Transfer {
         segments.append(segment)
         readable.follow(segment)
         return segment
+    }
+
+    /// How many of the bytes before an offset are to be compared.
+    private func comparable(before start: Int64) -> Int64 {
+        let extent = parts.disjoint.extents.first { $0.upperBound == start }
+        return min(max(policy.overlap, 0), extent.map { $0.upperBound - $0.lowerBound } ?? 0)
+    }
+
+    /// Whether all of a part is recorded, which it is made here where nothing holds it back.
+    private func isRecorded(_ part: Entry.Chunk) throws -> Bool {
+        for segment in segments + [main] where segment.run.range == part.range {
+            try segment.checkpoint()
+            return segment.recorded == part.end
+        }
+        return true
+    }
+
+    /// A body that does not count as compared with what is held behind it where that is still coming, and too little of
+    /// it was there when the body was asked for.
+    private func comparing(_ continuation: Verdict.Continuation) -> Verdict.Continuation {
+        guard let end = continuation.bodyEnd, let total = continuation.representation.completeLength,
+            parts.contains(where: { $0.offset == end })
+        else { return continuation }
+        let needed = min(max(policy.overlap, 0), total - end)
+        let extent = parts.disjoint.extents.first { $0.lowerBound <= end && end < $0.upperBound } ?? end..<end
+        let isComing = (segments + [main]).contains { $0.held == extent.upperBound && $0.held < $0.end }
+        guard continuation.comparedEnd ?? end < end.addingSaturating(needed), isComing else { return continuation }
+        var continuation = continuation
+        continuation.comparedEnd = .max
+        return continuation
     }
 }

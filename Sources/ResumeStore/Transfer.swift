@@ -98,6 +98,10 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         try requireOpen()
+        guard !main.writer.isAtBorder else {
+            throw StoreError(
+                .misuse, "The body before this answer was not ended.", advice: "Call endBody(_:) after each.")
+        }
         main.writer.end()
         let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
         try await noteAbsence(response)
@@ -132,11 +136,9 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        try main.begin(continuation, of: blob, upTo: entry.representation?.completeLength)
-        // A body that its Content-Digest is still to be compared with must not make the whole complete: the process may
-        // die in between.
-        let hasDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
-        main.recorder.holdBack(from: hasDigest ? continuation.bodyEnd.map { $0 - 1 } : nil)
+        try main.begin(
+            continuation, of: blob, upTo: entry.representation?.completeLength,
+            awaitsDigest: HTTPDigest(contentDigestIn: response.headerFields) != nil)
     }
 
     /// Remembers since when the server says that there is no such resource: what is held is of use for a while yet,

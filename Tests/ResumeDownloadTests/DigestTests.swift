@@ -111,7 +111,26 @@ struct DigestTests {
             return .status("200 OK", fields: [("ETag", "\"a\"")], body: Array(old[..<50_000] + new[50_000...]))
         }
         try await Origin.with(mixed) { origin in
-            _ = try await origin.get { $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old)) }
+            let configure: (inout DownloadRequest) -> Void = { request in
+                request.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
+            }
+            let error = await origin.failure(configure)
+            #expect(error?.code == .digestMismatch)
+            #expect(origin.server.requests.count == 1, "nothing of it was put together here")
+            #expect(try await origin.reasons().contains("digest-mismatch"))
+            _ = try await origin.get(configure)
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("What was put together from several answers is fetched once more where its digest is wrong")
+    func putTogether() async throws {
+        let (old, new) = (Resource.old.bytes, Resource.new.bytes)
+        let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
+        try await Origin.afterCut(of: mixed, at: 50_000) { origin in
+            origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
+            let result = try await origin.get { $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old)) }
+            #expect(result.reusedBytes == 0)
             #expect(try origin.hasDelivered(.old))
             #expect(try await origin.reasons().contains("digest-mismatch"))
         }

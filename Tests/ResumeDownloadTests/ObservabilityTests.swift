@@ -91,14 +91,14 @@ struct ObservabilityTests {
 
     @Test("Bytes that come over several connections are counted as well")
     func severalConnections() async throws {
-        let file = Resource(Content(length: 6_000_000, seed: 1), etag: "\"v1\"")
+        let file = Resource(Content(length: 12_000_000, seed: 1), etag: "\"v1\"")
         try await Origin.with({ .file(file, for: $0, bytesPerSecond: 3_000_000) }) { origin in
             let watch = Watch()
             try await watch.watching {
                 let isDelivered = try await watch.get(origin) { $0.connections = 3 }
                 #expect(isDelivered)
-                #expect(origin.server.requests.count >= 2)
-                #expect(watch.total("resume_store_bytes_fetched") >= 6_000_000)
+                #expect(origin.server.requests.count > 1)
+                #expect(watch.total("resume_store_bytes_fetched") >= 12_000_000)
             }
         }
     }

@@ -14,6 +14,10 @@ struct RequestCourseTests {
         }
         #expect(course.next(after: .body(progressed: false, failed: false), jitter: 1) == .giveUp)
         #expect(course.next(after: .body(progressed: true, failed: true), jitter: 1) == .wait(seconds: 1))
+        for _ in 0..<3 {
+            #expect(course.next(after: .body(progressed: false, failed: true), jitter: 1) == .wait(seconds: 1))
+            #expect(course.next(after: .body(progressed: true, failed: false), jitter: 1) == .askAgain)
+        }
     }
 
     @Test("A server that fails at ranges twice is asked for the whole, which counts as a start")

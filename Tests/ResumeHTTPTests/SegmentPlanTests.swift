@@ -51,12 +51,34 @@ struct SegmentPlanTests {
     @Test("What nobody brings is opened first, however short it is")
     func gaps() {
         var plan = SegmentPlan(length: 50_000_000, connections: 4)
-        let state = Self.state([(0, 1000..<2000)], held: [0..<1000, 3000..<4000, 4010..<10_000_000])
+        let state = Self.state([(0, 1000..<2000)], held: [0..<1000, 3000..<8000, 8010..<10_000_000])
         #expect(
             plan.actions(state) == [
-                .open(2000..<3000, splitting: nil), .open(4000..<4010, splitting: nil),
+                .open(2000..<3000, splitting: nil), .open(8000..<8010, splitting: nil),
                 .open(10_000_000..<50_000_000, splitting: nil),
             ])
+    }
+
+    @Test("A gap that adjoins only a few bytes waits for what comes before them", arguments: [Int64(4095), 4096])
+    func tooFewBefore(held: Int64) {
+        let isAsked = held == 4096
+        let island = 20_000_000..<20_000_000 + held
+        let last = SegmentPlan.Action.open(island.upperBound..<50_000_000, splitting: nil)
+        // What lies before is on its way, asked for, or missing as well.
+        let states = [
+            Self.state([(0, 1000..<20_000_000)], held: [0..<1000, island]),
+            Self.state([], held: [0..<1000, island], asked: [1000..<20_000_000]),
+            Self.state([], held: [0..<1000, island]),
+        ]
+        for (index, state) in states.enumerated() {
+            var plan = SegmentPlan(length: 50_000_000, connections: 2)
+            let first = index == 2 ? [SegmentPlan.Action.open(1000..<20_000_000, splitting: nil)] : []
+            #expect(plan.actions(state) == first + (isAsked ? [last] : []), "and its connection is not used elsewhere")
+        }
+        var plan = SegmentPlan(length: 50_000_000, connections: 2)
+        #expect(plan.actions(Self.state([], held: [0..<held])).count == 1, "nothing lies before these")
+        var off = SegmentPlan(length: 50_000_000, connections: 2, overlap: 0)
+        #expect(off.actions(states[0]).count == 1)
     }
 
     @Test("A server that wants no more gets no more, and those that run go on")

@@ -169,11 +169,128 @@ struct SegmentTests {
             let held = await transfer.heldRanges
             let first = try #require(held.first)
             #expect(held.count == 2 && held.last == 4_000_000..<8_000_000)
-            #expect(first.upperBound < 4_000_000 && first.upperBound >= 4_000_000 - (1 << 20))
+            #expect(first.upperBound == 4_000_000 - 4096)
             // Who fills it compares what lies on both sides.
             let plan = await transfer.plan()
             let range = "bytes=\(first.upperBound - 4096)-\(4_000_000 + 4095)"
             #expect(plan.fields[.range] == range)
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
+    /// How an answer ends for which nothing is held behind the gap to compare with.
+    enum GapEnd: String, CaseIterable, Codable {
+        case cut, announced, closed, overlap
+    }
+
+    @Test("The end of a gap counts once what is held behind it was compared", arguments: GapEnd.allCases)
+    func farSide(end: GapEnd) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await Self.begin(store)
+            try await Self.start(first)
+            let second = try #require(try await Self.open(4_000_000..<8_000_000, in: first, splitting: first.main))
+            try Self.append(second.body.prefix(1_000_000), to: second.segment)
+            try Self.append(Self.server.content[..<1_000_000], to: first.main)
+            try await first.close()
+
+            let transfer = try await Self.begin(store)
+            let plan = await transfer.plan()
+            #expect(plan.fields[.range] == "bytes=995904-4004095")
+            var asked = plan.fields
+            if end == .announced { asked[.range] = "bytes=995904-3999999" }
+            _ = try await transfer.receive(Self.server.answer(asked).head, to: plan)
+            let last = end == .overlap ? 4_004_096 : end == .cut ? 4_000_100 : 4_000_000
+            try Self.append(Self.server.content[995_904..<last], to: transfer.main)
+            #expect(transfer.main.held == 4_000_000)
+            if end != .closed { _ = try await transfer.endBody(end == .announced ? .whole : .cut) }
+            try await transfer.close()
+
+            let again = try await Self.begin(store)
+            let held = await again.heldRanges
+            #expect(held.last?.upperBound == 5_000_000)
+            let gap = try #require(held.first).upperBound
+            if end == .overlap {
+                #expect(held.count == 1)
+            } else {
+                #expect(held.count == 2 && gap == 4_000_000 - 4096)
+                #expect(await again.plan().fields[.range] == "bytes=\(gap - 4096)-4004095")
+            }
+            try await again.close()
+            await store.close()
+            try await Self.recover(folder, streams: 2)
+        }
+    }
+
+    @Test("A stream that adjoins bytes of which more came since it was asked for is of no use")
+    func nearSide() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let second = try #require(
+                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            try Self.append(second.body.prefix(6), to: second.segment)
+            let held = await transfer.heldRanges
+            #expect(held == [4_000_000..<4_000_006])
+            let stored = try #require(await transfer.partial.representation)
+            let few = Plan.RangeRequest(
+                segment: 4_000_006..<8_000_000, held: held, validator: stored.validator, policy: ResumePolicy())
+            #expect(few.start == 4_000_000)
+            try Self.append(Self.server.content[..<4_000_000], to: transfer.main)
+            let (head, _) = Self.server.answer(Plan.range(few).fields)
+            guard
+                case .use(let continuation) = SegmentVerdict(
+                    for: head, to: few, stored: stored, policy: ResumePolicy())
+            else {
+                Issue.record("not used")
+                return
+            }
+            let refused = try await transfer.open(continuation, splitting: nil)
+            #expect(refused == nil)
+            let opened = try await Self.open(4_000_006..<8_000_000, in: transfer, splitting: nil)
+            #expect(opened != nil)
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
+    @Test("Bytes that are given up from where a part begins are given up for readers as well")
+    func rewindToPart() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let second = try #require(
+                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            try Self.append(second.body.prefix(1_000_000), to: second.segment)
+            try Self.append(Self.server.content[..<4_004_096], to: transfer.main)
+            _ = try await transfer.endBody(.cut)
+            let epoch = transfer.heldView.epoch
+            #expect(transfer.heldView.held == 5_000_000)
+            try await transfer.rewind(to: 4_000_000, reason: Reason(code: .init(rawValue: "test"), text: ""))
+            #expect(transfer.heldView.held == 4_000_000)
+            #expect(transfer.heldView.epoch != epoch)
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
+    @Test("An answer before the end of a body that waits to be compared is refused")
+    func answerAtBorder() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            _ = try #require(try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            try Self.append(Self.server.content[..<4_000_000], to: transfer.main)
+            let plan = await transfer.plan()
+            let (head, _) = Self.server.answer(plan.fields)
+            await #expect(throws: StoreError(.misuse, "")) { _ = try await transfer.receive(head, to: plan) }
+            _ = try await transfer.endBody(.cut)
+            let next = await transfer.plan()
+            _ = try await transfer.receive(Self.server.answer(next.fields).head, to: next)
             try await transfer.close()
             await store.close()
         }
