@@ -2,13 +2,13 @@ internal import FaultInjection
 
 /// What is known from a trace about the blobs of a program that was killed.
 struct TraceFacts {
-    /// What is known of one blob; offsets from its beginning.
+    /// What is known of one blob.
     struct Blob: Equatable {
-        /// The end of what was written.
+        /// How many bytes were written, by several streams beside one another, or before this program.
         var written: Int64 = 0
         /// The end of what had been written when a sync began that ended well.
         var synced: Int64 = 0
-        /// The end of what was synced before a commit that was synced as well.
+        /// How many bytes were synced before a commit that was synced as well.
         var durable: Int64 = 0
         /// Whether its name was removed, or was about to be.
         var isUnlinked = false
@@ -19,20 +19,20 @@ struct TraceFacts {
 
     /// Reads the calls of one program, in the order in which they began.
     init(_ calls: [FileCall]) {
-        var ends: [(name: String, end: Int64, at: Int)] = []
+        var writes: [String: [(range: Range<Int64>, at: Int)]] = [:]
         // Syncs that wait for a commit, and those with one that waits to be synced.
-        var syncs: [(name: String, end: Int64, at: Int)] = []
-        var commits: [(name: String, end: Int64, at: Int)] = []
+        var syncs: [(name: String, bytes: Int64, at: Int)] = []
+        var commits: [(name: String, bytes: Int64, at: Int)] = []
         for call in calls {
             if call.path.hasSuffix("/store.sqlite-wal") {
                 if call.name == "pwrite", call.error == nil {
                     let ready = syncs.filter { $0.at < call.start }
-                    commits += ready.map { ($0.name, $0.end, call.end) }
+                    commits += ready.map { ($0.name, $0.bytes, call.end) }
                     syncs.removeAll { $0.at < call.start }
                 } else if call.name == "fdatasync", call.error == nil {
                     for commit in commits where commit.at < call.start {
                         let known = blobs[commit.name]?.durable ?? 0
-                        blobs[commit.name]?.durable = max(known, commit.end)
+                        blobs[commit.name]?.durable = max(known, commit.bytes)
                     }
                     commits.removeAll { $0.at < call.start }
                 }
@@ -41,20 +41,30 @@ struct TraceFacts {
             switch call.name {
             case "pwrite":
                 guard let offset = call.offset, let count = call.result else { continue }
-                let known = blobs[name]?.written ?? 0
-                blobs[name, default: Blob()].written = max(known, offset + count)
-                ends.append((name, offset + count, call.end))
+                writes[name, default: []].append((offset..<offset + count, call.end))
+                blobs[name, default: Blob()].written = Self.count((writes[name] ?? []).map(\.range))
             case "fdatasync", "fsync":
                 guard call.error == nil else { continue }
-                let end = ends.filter { $0.name == name && $0.at < call.start }.map(\.end).max() ?? 0
+                let before = (writes[name] ?? []).filter { $0.at < call.start }.map(\.range)
                 let known = blobs[name]?.synced ?? 0
-                blobs[name, default: Blob()].synced = max(known, end)
-                syncs.append((name, end, call.end))
+                blobs[name, default: Blob()].synced = max(known, before.map(\.upperBound).max() ?? 0)
+                syncs.append((name, Self.count(before), call.end))
             case "unlink":
                 blobs[name, default: Blob()].isUnlinked = true
             default: break
             }
         }
+    }
+
+    /// How many bytes lie in ranges; those before the first one were there before.
+    private static func count(_ ranges: [Range<Int64>]) -> Int64 {
+        var (count, end): (Int64, Int64) = (0, 0)
+        for (index, range) in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }).enumerated() {
+            if index == 0 { (count, end) = (range.lowerBound, range.lowerBound) }
+            count += max(range.upperBound - max(range.lowerBound, end), 0)
+            end = max(end, range.upperBound)
+        }
+        return count
     }
 
     /// The name of the blob that a path is of.
