@@ -1,8 +1,9 @@
 # What the comparisons with other programs have in common; to be sourced, after which the current folder is a new one
-# that goes at the end, with `www` in it.
+# that goes at the end, as all `folders` do, with `www` in it.
 folder=$(mktemp -d)
+folders=("$folder")
 server=""
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "${folders[@]}"' EXIT
 cd "$folder"
 mkdir www tmp
 export RESUMECTL_STORE="$folder/store"

@@ -28,7 +28,7 @@ get() { # label, the folder for the files, that of the store
 }
 
 memory=$(mktemp -d /dev/shm/XXXXXX)
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$folder" "$memory"' EXIT
+folders+=("$memory")
 echo "$count files of $kib KiB from nginx, 16 at a time, median of $runs"
 for place in "$folder" "$memory"; do
     name=$(stat -f -c %T "$place")

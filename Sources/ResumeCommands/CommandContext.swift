@@ -6,6 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 internal import ResumeStore
+internal import Synchronization
 
 /// Everything that a command needs of its surroundings, so that the whole command line runs in a test as well.
 public struct CommandContext: Sendable {
@@ -15,14 +16,18 @@ public struct CommandContext: Sendable {
     public var errors: @Sendable (String) -> Void
     /// The environment's variables.
     public var environment: [String: String]
+    /// Why not all data could be written, in the system's words; nil where it could.
+    public var outputFailure: @Sendable () -> String?
     /// How wide the terminal on standard error is; nil where it is none.
     public var terminalWidth: Int?
 
     /// Makes a context.
     public init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
-        environment: [String: String], terminalWidth: Int? = nil
+        environment: [String: String], terminalWidth: Int? = nil,
+        outputFailure: @escaping @Sendable () -> String? = { nil }
     ) {
+        self.outputFailure = outputFailure
         self.output = output
         self.errors = errors
         self.environment = environment
@@ -31,9 +36,15 @@ public struct CommandContext: Sendable {
 
     /// The process's own streams and environment.
     public static func process(environment: [String: String]) -> CommandContext {
-        CommandContext(
-            output: { Self.write($0, to: STDOUT_FILENO) }, errors: { Self.write($0, to: STDERR_FILENO) },
-            environment: environment, terminalWidth: Self.widthOfStandardError(environment))
+        let failure = OutputFailure()
+        return CommandContext(
+            output: { text in
+                let number = Self.write(text, to: STDOUT_FILENO)
+                // A reader that has enough, as `head` has, is no failure.
+                if number != 0, number != EPIPE { failure.number.store(number, ordering: .relaxed) }
+            }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
+            environment: environment, terminalWidth: Self.widthOfStandardError(environment),
+            outputFailure: { failure.text })
     }
 
     /// Prints a line of data.
@@ -42,17 +53,18 @@ public struct CommandContext: Sendable {
     /// Prints a line of talk.
     func say(_ line: String) { errors(line + "\n") }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    /// - Returns: 0, or the number of the error that ended it: no reason to lose a download.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var text = text
-        text.withUTF8 { bytes in
+        return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while rest.count > 0 {
                 let count = unsafe systemWrite(descriptor, rest.baseAddress, rest.count)
                 if count < 0 && errno == EINTR { continue }
-                // A closed pipe is no reason to lose a download.
-                guard count > 0 else { return }
+                guard count > 0 else { return count < 0 ? errno : EIO }
                 unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
+            return 0
         }
     }
 
@@ -96,6 +108,16 @@ public struct CommandContext: Sendable {
             await store.close()
             throw error
         }
+    }
+}
+
+/// What writing to standard output failed with last.
+private final class OutputFailure: Sendable {
+    let number = Atomic<Int32>(0)
+
+    var text: String? {
+        let number = number.load(ordering: .relaxed)
+        return number == 0 ? nil : unsafe String(cString: strerror(number))
     }
 }
 

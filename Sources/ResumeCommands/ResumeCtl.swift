@@ -33,6 +33,13 @@ public struct ResumeCtl: ParsableCommand {
     ///   - context: Streams and environment.
     /// - Returns: The status to end with.
     public static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
+        let status = await runCommand(arguments, in: context)
+        guard status == .success, let failure = context.outputFailure() else { return status }
+        context.say("resumectl: Not all could be written to standard output: \(failure).")
+        return .io
+    }
+
+    private static func runCommand(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         let command: any ParsableCommand
         do {
             command = try parseAsRoot(arguments)

@@ -16,6 +16,24 @@ internal import Synchronization
 ///
 /// Only a courtesy: without it at most what came since the last checkpoint is lost, as with SIGKILL.
 public enum Signals {
+    private static let numbers = [SIGINT, SIGTERM]
+
+    /// Keeps the signals from ending the process; to be called before it has a second thread.
+    ///
+    /// They wait for ``cancelling(_:)``, whichever comes first: where they are ignored, one that comes before somebody
+    /// listens is lost.
+    public static func hold() {
+        #if canImport(Darwin)
+        // Listening there sees those that are ignored as well.
+        for number in numbers { signal(number, SIG_IGN) }
+        #else
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for number in numbers { unsafe sigaddset(&set, number) }
+        unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+        #endif
+    }
+
     /// Runs a command and cancels it when a signal comes.
     ///
     /// A second signal ends the process at once.
@@ -26,8 +44,7 @@ public enum Signals {
         let received = Mutex<Int32?>(nil)
         let task = Task { await body() }
         let queue = DispatchQueue(label: "resumectl.signals")
-        let sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
+        let sources = numbers.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 let isFirst = received.withLock { first in

@@ -37,7 +37,8 @@ struct VerifyCommand: ContextCommand {
         let left = findings.filter { !$0.isRepaired }
         guard left.isEmpty else {
             let advice = repair ? "" : " 'resumectl verify --repair' drops what is wrong and keeps the rest."
-            throw CommandFailure(.damaged, "\(left.count) thing(s) are not as recorded.\(advice)")
+            throw CommandFailure(
+                .damaged, "\(left.count == 1 ? "One thing is" : "\(left.count) things are") not as recorded.\(advice)")
         }
     }
 

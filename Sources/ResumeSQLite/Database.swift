@@ -131,7 +131,7 @@ public actor Database {
     }
 
     private func current() throws(SQLiteError) -> OpenConnection {
-        guard let opened else { throw SQLiteError(code: .misuse, message: "the store is closed") }
+        guard let opened else { throw .closed }
         return opened
     }
 }

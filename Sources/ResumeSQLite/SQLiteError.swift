@@ -17,6 +17,12 @@ public struct SQLiteError: Error, Sendable, Equatable {
         self.sql = sql
     }
 
+    /// Of a database that was closed.
+    static let closed = SQLiteError(code: .misuse, message: "the store is closed")
+
+    /// Whether the database was closed before.
+    package var isClosed: Bool { self == .closed && message == Self.closed.message }
+
     /// What to do about it, for a person.
     public var advice: String {
         switch code {

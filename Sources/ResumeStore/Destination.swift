@@ -21,16 +21,17 @@ public struct Destination: Sendable, Hashable {
     ///
     /// - Parameter path: An absolute path, or one relative to the working folder.
     /// - Throws: ``StoreError`` with `destination`: the folder is missing or cannot be written, or something that is
-    ///   not a regular file has the name.
+    ///   not a regular file has the name, or is what a link of that name leads to.
     public init(checking path: String) throws {
         try self.init(path)
         do {
             let open = try Folder(folder, followsLinks: true)
-            if let status = try open.status(of: name) {
-                guard status.kind == .regular || status.kind == .link else {
+            if let status = try open.status(of: name), status.kind != .regular {
+                guard status.kind == .link, !Self.isLinkToOther(self.path) else {
                     let what = status.kind == .folder ? "a folder" : "not a regular file"
                     throw StoreError(
-                        .destination, "Cannot write \(self.path): it is \(what).", advice: "Name a file with --output.")
+                        .destination, "Cannot write \(self.path): it is \(what).",
+                        advice: "Name a file: one is made beside it and renamed, so nothing else can be written to.")
                 }
             }
             // The only true test: permissions, read-only mounts and attributes all show.
@@ -42,6 +43,15 @@ public struct Destination: Sendable, Hashable {
             throw StoreError(
                 .destination, "Cannot write \(self.path): \(error.description).", advice: advice, cause: error)
         }
+    }
+
+    /// Whether a link leads to something else than a regular file, as `/dev/stdout` does, whose place a download would take.
+    ///
+    /// One to a file is replaced, and so is one that leads nowhere.
+    private static func isLinkToOther(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return false }
+        return status.st_mode & S_IFMT != S_IFREG
     }
 
     /// Splits a path without looking at the disk.
@@ -66,7 +76,7 @@ public struct Destination: Sendable, Hashable {
         guard !last.isEmpty, last != ".", last != ".." else {
             throw StoreError(
                 .destination, "Cannot write \(path): it names a folder.",
-                advice: "Name a file; resumectl get takes a folder with --directory.")
+                advice: "Name a file in it.")
         }
         folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
         name = last

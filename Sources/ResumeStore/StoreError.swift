@@ -113,6 +113,8 @@ extension StoreError {
         switch error {
         case let error as StoreError:
             self = error
+        case let error as SQLiteError where error.isClosed:
+            self.init(.misuse, "The store is closed.", advice: "Open it again, or close it later.")
         case let error as SQLiteError:
             let code: Code =
                 switch error.code {

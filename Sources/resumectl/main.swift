@@ -12,6 +12,7 @@ import Glibc
 #endif
 import ResumeCommands
 
+Signals.hold()
 let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
 let status = await Signals.cancelling {
     await ResumeCtl.run(Array(CommandLine.arguments.dropFirst()), in: context)

@@ -22,7 +22,7 @@ func downloadOnce() async throws {
 }
 
 // SNIPPET
-func withDownloader<Value>(
+nonisolated(nonsending) func withDownloader<Value>(
     storingIn folder: String, _ body: (Downloader) async throws -> Value
 ) async throws -> Value {
     let store = try await DownloadStore.open(at: folder)

@@ -2,7 +2,9 @@ import ResumeDownload
 
 // What stands between the marks is in the README, word for word; a test compares the two.
 // README
-func play(_ request: DownloadRequest, with downloader: Downloader, feed: ([UInt8]) -> Void) async throws {
+nonisolated(nonsending) func play(
+    _ request: DownloadRequest, with downloader: Downloader, feed: ([UInt8]) -> Void
+) async throws {
     let stream = downloader.stream(request)
     for try await piece in stream {
         feed(piece)

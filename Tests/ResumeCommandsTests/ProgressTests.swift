@@ -12,7 +12,7 @@ struct ProgressTests {
     /// A slow origin, so that the bar is drawn several times.
     private static let slow: @Sendable (OriginRequest) -> Response = { request in
         let cut = request.number == 1 ? Int64(100_000) : nil
-        return .file(Sample.resource, for: request, cutAfter: cut, bytesPerSecond: 80_000)
+        return .file(Sample.resource, for: request, cutAfter: cut, bytesPerSecond: 40_000)
     }
 
     /// What was drawn: what follows a clearing and has no line end, but for the last.

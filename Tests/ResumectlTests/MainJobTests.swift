@@ -43,6 +43,43 @@ struct MainJobTests {
         }
     }
 
+    @Test("An interruption counts from the first moment on", arguments: [SIGINT, SIGTERM])
+    func interruptedEarly(signal: Int32) async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let file = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer(handler: { .file(file, for: $0, bytesPerSecond: 300_000) }) { server in
+                for delay in 2..<22 {
+                    let process = try program.start("get", "\(server.baseURL)/file", "--output", folder["out"])
+                    try await Task.sleep(for: .milliseconds(delay))
+                    process.send(signal)
+                    let began = ContinuousClock.now
+                    await process.wait()
+                    #expect(ContinuousClock.now - began < .seconds(5), "after \(delay) ms")
+                    #expect(!Files.exists(folder["out"]))
+                }
+            }
+        }
+    }
+
+    @Test("Data that cannot be written to standard output is told; a reader that has enough is no failure")
+    func fullOutput() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = Resource(Content(length: 100_000, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
+                let get =
+                    "no_proxy=127.0.0.1 \(Resumectl.path) get --json --store \(folder["store"]) \(server.baseURL)/file --output"
+                let full = try await Shell.outcome("sh", ["-c", "\(get) \(folder["one"]) > /dev/full"])
+                #expect(full.status == 74 && full.errors.contains("standard output"), "\(full.errors)")
+                #expect(Files.exists(folder["one"]))
+                let closed = try await Shell.outcome(
+                    "sh", ["-c", "(\(get) \(folder["two"]); echo $? > \(folder["status"])) | true"])
+                #expect(closed.status == 0)
+                #expect(try Files.bytes(folder["status"]) == Array("0\n".utf8))
+            }
+        }
+    }
+
     @Test("T2: an origin that answers 206 for a changed file is not believed; show and log say why")
     func changedWith206() async throws {
         try await TemporaryFolder.with { folder in
