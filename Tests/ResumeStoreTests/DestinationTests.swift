@@ -27,4 +27,14 @@ struct DestinationTests {
     func refused(path: String) {
         #expect(throws: StoreError.self) { try Destination(path) }
     }
+
+    @Test("Where the folder is missing, the error names it as it was given")
+    func missingFolder() async throws {
+        try await TemporaryFolder.with { folder in
+            let missing = folder["missing"]
+            let error = #expect(throws: StoreError.self) { try Destination(checking: "\(missing)/out") }
+            #expect(error?.code == .destination)
+            #expect(error?.message.contains("open of \(missing) failed") == true)
+        }
+    }
 }

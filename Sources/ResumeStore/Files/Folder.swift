@@ -19,7 +19,11 @@ struct Folder: Sendable {
     /// Opens a folder of the user's, such as a destination's, which may be a link.
     init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
-        file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
+        do {
+            file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
+        } catch {
+            throw SystemError(number: error.number, call: error.call, path: path)
+        }
     }
 
     /// Makes a folder that only its owner may use, if it is not there yet.
