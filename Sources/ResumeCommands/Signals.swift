@@ -34,7 +34,7 @@ public enum Signals {
         #endif
     }
 
-    /// Runs a command and cancels it when a signal comes.
+    /// Runs a command and cancels it when a signal comes; call ``hold()`` first.
     ///
     /// A second signal ends the process at once.
     ///

@@ -72,10 +72,11 @@ struct BodyPump {
             if borderWatch != nil, error is CancellationError, !Task.isCancelled {
                 return Outcome(ending: .cut, bytes: flow.received, failure: nil)
             }
-            // What is wanted may have come all the same, and counts then.
+            // What is wanted may have come all the same, and counts then; of a body that was cut the digest says nothing.
+            let isCut = segment.held < segment.end || segment.isAtBorder || wanted != nil
             return Outcome(
                 ending: .cut, bytes: flow.received, failure: error,
-                matchesContentDigest: segment.held < segment.end || flow.matchesContentDigest)
+                matchesContentDigest: isCut || flow.matchesContentDigest)
         }
     }
 }

@@ -46,20 +46,22 @@ extension DownloadRun {
             throw error
         default: break
         }
+        if outcome.failure is CancellationError {
+            _ = try await transfer.endBody(outcome.ending, isDelivered: true)
+            throw CancellationError()
+        }
         if !outcome.matchesContentDigest {
             // The part is of no use; what was held before it stays.
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             return .ended(progressed: false, failure: .contentDigestMismatch)
         }
-        let isAtBorder = transfer.main.isAtBorder
         _ = try await transfer.endBody(outcome.ending, isDelivered: true)
-        if outcome.failure is CancellationError { throw CancellationError() }
         let held = await transfer.partial.length
         forgetDigest(beyond: held)
         let progressed = held > start
         let failure = outcome.failure.map(Reason.init(for:)) ?? (progressed ? nil : .endedEarly)
-        return ended(atBorder: isAtBorder, progressed: progressed, failure: failure)
+        return .ended(progressed: progressed, failure: failure)
     }
 
     /// Ends what several connections brought, and tells what follows from it.
@@ -73,7 +75,6 @@ extension DownloadRun {
         count(outcome.bytes)
         connections = outcome.connections
         course.budget = outcome.budget
-        let isAtBorder = transfer.main.isAtBorder
         do {
             _ = try await transfer.endBody(outcome.first)
         } catch {
@@ -88,14 +89,7 @@ extension DownloadRun {
         }
         try Task.checkCancellation()
         let progressed = await transfer.receivedBytes > before
-        return ended(atBorder: isAtBorder, progressed: progressed, failure: outcome.interruption)
-    }
-
-    /// Asks for the whole where answers end again and again right where bytes are held behind a gap, as those of a server
-    /// do that sends aligned blocks: then those are never compared, and the gap stays.
-    private mutating func ended(atBorder isAtBorder: Bool, progressed: Bool, failure: Reason?) -> Step {
-        uncompared = isAtBorder && !progressed ? uncompared + 1 : 0
-        return uncompared > 1 ? .askForWhole(.gapNotCompared) : .ended(progressed: progressed, failure: failure)
+        return .ended(progressed: progressed, failure: outcome.interruption)
     }
 
     /// The end of a part that was not compared with what is held behind it comes again, and may be another one.

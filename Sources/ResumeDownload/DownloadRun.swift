@@ -23,8 +23,6 @@ struct DownloadRun {
     /// Whether all that is held came with one answer, so that nothing was put together here.
     var isOfOneAnswer = false
     var digest: RunningDigest?
-    /// How often in a row an answer ended right where bytes are held behind a gap, so that they were not compared.
-    var uncompared = 0
     /// How often the URL was renewed since the last progress.
     var renewals = 0
     /// How often HEAD has failed: then the download does without.

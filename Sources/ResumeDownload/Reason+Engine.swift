@@ -44,11 +44,6 @@ extension Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
     }
 
-    static let gapNotCompared = Reason(
-        code: .init(rawValue: "gap-not-compared"),
-        text:
-            "The server's answers end where bytes are held behind a gap, which can only be compared with what follows.")
-
     static func redirect(_ problem: Redirection.Problem) -> Reason {
         Reason(code: .init(rawValue: "redirect"), text: problem.description)
     }

@@ -133,6 +133,8 @@ extension Reason {
 
     static let wholeForSegment = Reason(
         "whole-for-segment", "The server sent the whole file in place of a part; no more connections are opened.")
+    static let partCutShort = Reason(
+        "segment-cut-short", "The server sent less than it was asked for; no more connections are opened.")
     static let contentDigestOfPart = Reason(
         "segment-digest", "The server sends a digest of each part (Content-Digest); no more connections are opened.")
 

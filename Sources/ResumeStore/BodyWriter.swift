@@ -143,13 +143,13 @@ final class BodyWriter: Sendable {
         }
     }
 
-    /// Brings the end of what is wanted of the body forward, since another one writes from there on; waits for a write
-    /// that is under way.
+    /// Brings the end of what is wanted of the body forward, or leaves it where it is, since another one writes from there
+    /// on; waits for a write that is under way.
     ///
     /// - Returns: Whether the body had not come so far.
     func shorten(to end: Int64, before successor: BodyWriter, overlap: Int64) -> Bool {
         body.withLock { body in
-            guard let current = body, max(current.position, current.compareUntil) < end, end < current.end ?? .max
+            guard let current = body, max(current.position, current.compareUntil) < end, end <= current.end ?? .max
             else { return false }
             body?.end = end
             body?.comparedEnd = overlap > 0 ? nil : end
@@ -157,6 +157,11 @@ final class BodyWriter: Sendable {
             body?.goesOn = true
             return true
         }
+    }
+
+    /// How many of the next bytes of the body lie before an offset, those among them that are only compared or skipped.
+    func bytesToCome(before offset: Int64) -> Int64 {
+        body.withLock { body in body.map { $0.skip.addingSaturating(max(offset - $0.position, 0)) } ?? 0 }
     }
 
     /// Ends the body, if one has begun; waits for a write that is under way.

@@ -47,11 +47,20 @@ public struct Destination: Sendable, Hashable {
 
     /// Whether a link leads to something else than a regular file, as `/dev/stdout` does, whose place a download would take.
     ///
-    /// One to a file is replaced, and so is one that leads nowhere.
+    /// One to a file is replaced, and so is one that leads nowhere; but not one that leads to a file by way of a
+    /// process's open files.
     private static func isLinkToOther(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }
-        return status.st_mode & S_IFMT != S_IFREG
+        return status.st_mode & S_IFMT != S_IFREG || isLinkToOpenFile(path)
+    }
+
+    private static func isLinkToOpenFile(_ path: String) -> Bool {
+        let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            unsafe count = max(readlink(path, start, buffer.count), 0)
+        }
+        return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
     }
 
     /// Splits a path without looking at the disk.

@@ -89,7 +89,10 @@ package final class Segment: Sendable {
     /// fills that compares what lies on both sides of it.
     ///
     /// - Returns: Whether it had not come so far.
-    func shorten(to end: Int64, before successor: Segment, overlap: Int64) -> Bool {
+    /// - Throws: ``StoreError``
+    func shorten(to end: Int64, before successor: Segment, overlap: Int64) throws -> Bool {
+        // Else what has come of them already would keep back all that is not recorded yet.
+        if held > Self.border(end) { try checkpoint() }
         // Before the body can come so far.
         let before = recorder.holdBack(from: Self.border(end))
         guard writer.shorten(to: end, before: successor.writer, overlap: overlap) else {
@@ -102,10 +105,10 @@ package final class Segment: Sendable {
         return true
     }
 
-    /// Takes note that the body has ended, and is what its `Content-Digest` says, if it has one.
+    /// Takes note that the body has ended, and is not known to be another one than its `Content-Digest` says.
     ///
     /// All that came is recorded from now on, unless what is held behind it was not compared.
-    func digestAgreed() {
+    func bodyEnded() {
         guard writer.hasBody, !writer.isAtBorder else { return }
         recorder.holdBack(from: nil)
     }
@@ -132,12 +135,13 @@ package final class Segment: Sendable {
             // A large part piece by piece, so that what a crash may cost does not grow with it; and up to where a border
             // begins, so that no more than that is held back.
             let border = awaitsDigest.load(ordering: .relaxed) ? .max : recorder.recordableEnd
-            let size = border > held ? min(Self.pieceSize, Int(clamping: border - held)) : Self.pieceSize
+            let before = border < .max ? writer.bytesToCome(before: border) : 0
+            let size = before > 0 ? min(Self.pieceSize, Int(clamping: before)) : Self.pieceSize
             wantsMore = try writer.append(rest.extracting(first: size))
             rest = rest.extracting(droppingFirst: size)
             readable.changed()
             releaseIfCompared()
-            if held == border { try checkpoint() } else { try recordIfDue() }
+            if before > 0, held == border { try checkpoint() } else { try recordIfDue() }
         }
         return try synchronizer.keepsUp(with: recorder.unrecorded) && wantsMore && !isAtSuccessor
     }

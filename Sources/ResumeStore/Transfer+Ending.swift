@@ -24,7 +24,8 @@ extension Transfer {
     /// - Throws: ``StoreError``
     package func endBody(_ ending: BodyEnding, isDelivered: Bool) async throws -> Bool {
         try requireOpen()
-        main.digestAgreed()
+        let isAtBorder = main.isAtBorder
+        main.bodyEnded()
         if let length = main.writer.end()?.completeLength(after: ending), entry.representation?.completeLength == nil {
             try await learnLength(length)
         }
@@ -37,8 +38,14 @@ extension Transfer {
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
             try await goOnAtEnd()
         }
+        uncompared = isAtBorder && receivedBytes <= receivedBefore ? uncompared + 1 : 0
+        if asksForWhole { try await note(.gapNotCompared) }
         return isComplete
     }
+
+    /// Whether answers end again and again right where bytes are held behind a gap, as those of a server do that sends
+    /// aligned blocks: then those are never compared, and the gap stays.
+    var asksForWhole: Bool { uncompared > 1 }
 
     /// Goes on at the end of a part that what was held has come up to, or of what several streams brought.
     private func goOnAtEnd() async throws {
@@ -87,4 +94,11 @@ extension Transfer {
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)
     }
+}
+
+extension Reason {
+    static let gapNotCompared = Reason(
+        code: .init(rawValue: "gap-not-compared"),
+        text:
+            "The server's answers end where bytes are held behind a gap, which can only be compared with what follows.")
 }

@@ -29,7 +29,10 @@ extension Transfer {
         // Somebody may have come so far meanwhile.
         guard !heldRanges.contains(where: { $0.overlaps(start..<end) }) else { return nil }
         // Of those that it adjoins enough are compared, also where they came since it was asked for.
-        guard start - continuation.bodyStart >= comparable(before: start) else { return nil }
+        let adjoining = comparable(before: start)
+        guard start - continuation.bodyStart >= adjoining else { return nil }
+        // Where nobody has come so far, whoever will is compared with this one.
+        let coming = adjoining > 0 || policy.overlap <= 0 ? [] : (segments + [main]).filter { $0.end == start }
         // Bytes go on in the row of those that they adjoin, unless the end of those is held back.
         let before = try parts.last { try $0.length > 0 && $0.end == start && isRecorded($0) }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
@@ -44,9 +47,9 @@ extension Transfer {
         }
         let segment = Segment(store: store, part: part, held: start, synchronizer: synchronizer, readable: readable)
         try segment.begin(comparing(continuation), of: blob, upTo: nil)
-        if let running, running.end > start,
-            !running.shorten(to: start, before: segment, overlap: policy.overlap)
-        {
+        let split = [running].compactMap(\.self).filter { $0.end > start }
+        for other in coming + split
+        where try !other.shorten(to: start, before: segment, overlap: policy.overlap) {
             segment.stop()
             return nil
         }
@@ -70,8 +73,8 @@ extension Transfer {
         return true
     }
 
-    /// A body that does not count as compared with what is held behind it where that is still coming, and too little of
-    /// it was there when the body was asked for.
+    /// A body that does not count as compared with what is held behind it where that may still be coming, and too little
+    /// of it was there when the body was asked for.
     private func comparing(_ continuation: Verdict.Continuation) -> Verdict.Continuation {
         guard let end = continuation.bodyEnd, let total = continuation.representation.completeLength,
             parts.contains(where: { $0.offset == end })

@@ -30,6 +30,10 @@ public actor Transfer {
     var isClosed = false
     /// Compares what was held before; nil where that has ended, or nothing was.
     var heldCheck: HeldCheck?
+    /// How often in a row an answer brought nothing but bytes up to a gap's end, so that they were not compared.
+    var uncompared = 0
+    /// How many bytes were held before the body.
+    private(set) var receivedBefore: Int64 = 0
     /// Why some of what was held has been given up, when it was taken over or confirmed; nil where nothing was.
     public internal(set) var damage: Reason?
     /// On which terms it is continued.
@@ -86,7 +90,7 @@ public actor Transfer {
     /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
     /// - Returns: What to ask for, with the fields to send.
     public func plan(avoidsRange: Reason? = nil) -> Plan {
-        Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
+        Plan(for: partial, policy: policy, avoidsRange: avoidsRange ?? (asksForWhole ? .gapNotCompared : nil))
     }
 
     /// Takes the head of a response, after redirects, and prepares the store for its body.
@@ -136,6 +140,7 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
+        receivedBefore = receivedBytes
         try main.begin(
             continuation, of: blob, upTo: entry.representation?.completeLength,
             awaitsDigest: HTTPDigest(contentDigestIn: response.headerFields) != nil)

@@ -380,6 +380,50 @@ struct SegmentTests {
         }
     }
 
+    @Test("A body that is cut behind all that was wanted of it says nothing about its Content-Digest")
+    func cutBehindGap() async throws {
+        try await Origin.with({ .file(Self.file, for: $0) }) { origin in
+            let gap = try await Self.leaveGap(origin)
+            let first = origin.server.requests.count + 1
+            let digest = Data(SHA256.hash(data: Self.file.bytes)).base64EncodedString()
+            var whole = Self.file
+            whole.ignoresRange = true
+            let resource = whole
+            origin.server.setHandler { request in
+                .file(resource, for: request, cutAfter: gap.upperBound + 200_000)
+                    .settingField("Content-Digest", to: "sha-256=:\(digest):")
+            }
+            _ = try await Self.get(origin, connections: 1)
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(try await !origin.reasons().contains("content-digest-mismatch"))
+            #expect(origin.server.requests.count == first)
+        }
+    }
+
+    @Test("A server that cuts answers where it likes: nothing is mixed, and it ends", arguments: [true, false])
+    func blocks(cutsAll: Bool) async throws {
+        let other = Self.other("\"v1\"")
+        try await Origin.with({ .file(Self.file, for: $0, cutAfter: 1_000_000) }) { origin in
+            _ = await origin.failure { $0.limits.retries = 0 }
+            let first = origin.server.requests.count + 1
+            origin.server.setHandler { request in
+                guard let range = Self.range(of: request) else { return .file(Self.file, for: request) }
+                let resource = request.number == first + 1 ? other : Self.file
+                let block = (range.lowerBound / 4_000_000 + 1) * 4_000_000
+                var request = request
+                if cutsAll || request.number == first {
+                    request.fields.removeAll { $0.name == "Range" }
+                    let last = min(block, range.upperBound) - 1
+                    request.fields.append(("Range", "bytes=\(range.lowerBound)-\(last)"))
+                }
+                return .file(resource, for: request, bytesPerSecond: Self.rate)
+            }
+            _ = try await Self.get(origin, connections: 2)
+            #expect(try origin.hasDelivered(Self.file))
+            #expect(try await origin.reasons().contains(cutsAll ? "segment-cut-short" : "held-bytes-differ"))
+        }
+    }
+
     @Test("A connection that stalls is replaced; what came over it stays")
     func stalls() async throws {
         try await Origin.with({ request in

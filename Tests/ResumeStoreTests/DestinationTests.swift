@@ -28,6 +28,22 @@ struct DestinationTests {
         #expect(throws: StoreError.self) { try Destination(path) }
     }
 
+    #if os(Linux)
+    @Test("A link to a process's open file is refused: its place would be taken")
+    func linkToOpenFile() async throws {
+        try await TemporaryFolder.with { folder in
+            try Data().write(to: URL(fileURLWithPath: folder["out"]))
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder["out"]))
+            let target = "/proc/self/fd/\(file.fileDescriptor)"
+            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: target)
+            #expect(throws: StoreError(.destination, "")) { try Destination(checking: folder["link"]) }
+            try FileManager.default.createSymbolicLink(atPath: folder["other"], withDestinationPath: folder["out"])
+            _ = try Destination(checking: folder["other"])
+            try file.close()
+        }
+    }
+    #endif
+
     @Test("Where the folder is missing, the error names it as it was given")
     func missingFolder() async throws {
         try await TemporaryFolder.with { folder in

@@ -179,6 +179,61 @@ struct SegmentTests {
         }
     }
 
+    @Test("A stream that begins where another one ends that is still coming is compared with it", arguments: [0, 4096])
+    func atEndOfOther(surplus: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let second = try #require(
+                try await Self.open(4_000_000..<6_000_000, in: transfer, splitting: transfer.main))
+            let other = HonestServer(sampleBytes(8_000_000, seed: 5))
+            let third = try #require(
+                try await Self.open(6_000_000..<8_000_000, in: transfer, of: other, splitting: nil))
+            try Self.append(third.body, to: third.segment)
+            try Self.append(second.body, to: second.segment)
+            #expect(second.segment.isAtSuccessor)
+            if surplus > 0 {
+                #expect(throws: StoreError(.heldBytesDiffer, "")) {
+                    try Self.append(Self.server.content[6_000_000..<6_000_000 + surplus], to: second.segment)
+                }
+            }
+            _ = try await transfer.endBody(.cut)
+            let held = await transfer.heldRanges
+            #expect(held == [4_000_000..<6_000_000 - 4096, 6_000_000..<8_000_000])
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
+    @Test("Answers that all end where bytes are held behind a gap lead to a plan for the whole")
+    func alignedAnswers() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await Self.begin(store)
+            try await Self.start(transfer)
+            let second = try #require(
+                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            try Self.append(second.body, to: second.segment)
+            try Self.append(Self.server.content[..<1_000_000], to: transfer.main)
+            _ = try await transfer.endBody(.cut)
+            for hasRange in [true, true, true, false] {
+                let plan = await transfer.plan()
+                #expect((plan.fields[.range] != nil) == hasRange)
+                var asked = plan.fields
+                if let range = asked[.range] { asked[.range] = "\(range.prefix { $0 != "-" })-3999999" }
+                let (head, body) = Self.server.answer(asked)
+                _ = try await transfer.receive(head, to: plan)
+                try Self.append(Self.server.content[body], to: transfer.main)
+                #expect(try await transfer.endBody(.whole) != hasRange)
+            }
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == Self.server.content
+            #expect(isRight)
+            await store.close()
+        }
+    }
+
     /// How an answer ends for which nothing is held behind the gap to compare with.
     enum GapEnd: String, CaseIterable, Codable {
         case cut, announced, closed, overlap
