@@ -73,10 +73,9 @@ struct BodyPump {
                 return Outcome(ending: .cut, bytes: flow.received, failure: nil)
             }
             // What is wanted may have come all the same, and counts then; of a body that was cut the digest says nothing.
-            let isCut = segment.held < segment.end || segment.isAtBorder || wanted != nil
             return Outcome(
                 ending: .cut, bytes: flow.received, failure: error,
-                matchesContentDigest: isCut || flow.matchesContentDigest)
+                matchesContentDigest: !segment.hasWholeBody || flow.matchesContentDigest)
         }
     }
 }

@@ -46,17 +46,15 @@ extension DownloadRun {
             throw error
         default: break
         }
-        if outcome.failure is CancellationError {
-            _ = try await transfer.endBody(outcome.ending, isDelivered: true)
-            throw CancellationError()
-        }
         if !outcome.matchesContentDigest {
             // The part is of no use; what was held before it stays.
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
+            if outcome.failure is CancellationError { throw CancellationError() }
             return .ended(progressed: false, failure: .contentDigestMismatch)
         }
         _ = try await transfer.endBody(outcome.ending, isDelivered: true)
+        if outcome.failure is CancellationError { throw CancellationError() }
         let held = await transfer.partial.length
         forgetDigest(beyond: held)
         let progressed = held > start

@@ -52,6 +52,9 @@ package final class Segment: Sendable {
     /// Where this stream ends, excluded: at the next one, or with the representation.
     package var end: Int64 { wantedEnd.load(ordering: .acquiring) }
 
+    /// Whether every byte came that was announced of its body.
+    package var hasWholeBody: Bool { writer.hasWholeBody }
+
     /// Whether its body goes on, but nothing more of it is wanted.
     package var hasAllWanted: Bool { writer.hasAllWanted }
 

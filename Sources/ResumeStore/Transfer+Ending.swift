@@ -38,13 +38,15 @@ extension Transfer {
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
             try await goOnAtEnd()
         }
-        uncompared = isAtBorder && receivedBytes <= receivedBefore ? uncompared + 1 : 0
+        let isUseless = isAtBorder && receivedBytes <= receivedBefore
+        // Who is cut there may get further the next time; who ends there will end there again.
+        uncompared = !isUseless ? 0 : uncompared + (ending == .cut ? 1 : 2)
         if asksForWhole { try await note(.gapNotCompared) }
         return isComplete
     }
 
-    /// Whether answers end again and again right where bytes are held behind a gap, as those of a server do that sends
-    /// aligned blocks: then those are never compared, and the gap stays.
+    /// Whether answers end right where bytes are held behind a gap, as those of a server do that sends aligned blocks: then
+    /// those are never compared, and the gap stays.
     var asksForWhole: Bool { uncompared > 1 }
 
     /// Goes on at the end of a part that what was held has come up to, or of what several streams brought.

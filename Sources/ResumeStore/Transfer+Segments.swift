@@ -73,8 +73,8 @@ extension Transfer {
         return true
     }
 
-    /// A body that does not count as compared with what is held behind it where that may still be coming, and too little
-    /// of it was there when the body was asked for.
+    /// A body that does not count as compared with what is held behind it where more of that is there by now, or may still
+    /// come, than was asked for to be compared.
     private func comparing(_ continuation: Verdict.Continuation) -> Verdict.Continuation {
         guard let end = continuation.bodyEnd, let total = continuation.representation.completeLength,
             parts.contains(where: { $0.offset == end })
@@ -82,7 +82,8 @@ extension Transfer {
         let needed = min(max(policy.overlap, 0), total - end)
         let extent = parts.disjoint.extents.first { $0.lowerBound <= end && end < $0.upperBound } ?? end..<end
         let isComing = (segments + [main]).contains { $0.held == extent.upperBound && $0.held < $0.end }
-        guard continuation.comparedEnd ?? end < end.addingSaturating(needed), isComing else { return continuation }
+        let comparable = isComing ? needed : min(needed, extent.upperBound - end)
+        guard continuation.comparedEnd ?? end < end.addingSaturating(comparable) else { return continuation }
         var continuation = continuation
         continuation.comparedEnd = .max
         return continuation

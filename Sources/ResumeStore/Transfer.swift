@@ -30,7 +30,8 @@ public actor Transfer {
     var isClosed = false
     /// Compares what was held before; nil where that has ended, or nothing was.
     var heldCheck: HeldCheck?
-    /// How often in a row an answer brought nothing but bytes up to a gap's end, so that they were not compared.
+    /// How often in a row an answer brought nothing but bytes up to a gap's end, so that they were not compared; twice
+    /// counts who ended there by himself.
     var uncompared = 0
     /// How many bytes were held before the body.
     private(set) var receivedBefore: Int64 = 0

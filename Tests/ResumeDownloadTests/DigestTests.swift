@@ -163,6 +163,30 @@ struct DigestTests {
         }
     }
 
+    @Test("A part with a wrong Content-Digest is dropped also where the download is cancelled right after its last byte")
+    func partWrongCancelled() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in
+                let digest = Sample.field(Resource.old.content.bytes(in: 55_904..<100_000))
+                var bytes = Resource.old.bytes
+                bytes[95_904] ^= 1
+                let altered = Resource(Content(bytes), etag: Resource.old.etag)
+                return .part(of: altered, from: 55_904, [("Content-Digest", digest)])
+            }
+            // All of it comes at once, and what follows is waited for.
+            let task = Task { try await origin.get { $0.rateLimit = 20_000 } }
+            while origin.server.requests.count < 2 { try await Task.sleep(for: .milliseconds(10)) }
+            try await Task.sleep(for: .milliseconds(500))
+            task.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await task.value }
+            let held = try await origin.store.entries().first?.receivedBytes
+            #expect(held == 60_000)
+            origin.server.setHandler { .file(.old, for: $0) }
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+        }
+    }
+
     @Test("K04: a part with the right Content-Digest, and the whole with the right Repr-Digest")
     func partRight() async throws {
         try await Origin.afterCut { origin in
