@@ -115,7 +115,9 @@ final class BodyWriter: Sendable {
     }
 
     /// Whether every byte came that was announced of the body.
-    var hasWholeBody: Bool { body.withLock { body in body.map { !$0.goesOn && $0.position >= $0.end ?? .max } ?? false } }
+    var hasWholeBody: Bool {
+        body.withLock { body in body.map { !$0.goesOn && $0.position >= $0.end ?? .max } ?? false }
+    }
 
     /// Whether the body that is being written goes on, but nothing more of it is wanted.
     var hasAllWanted: Bool { body.withLock { $0?.hasAllWanted ?? false } }

@@ -163,7 +163,8 @@ struct DigestTests {
         }
     }
 
-    @Test("A part with a wrong Content-Digest is dropped also where the download is cancelled right after its last byte")
+    @Test(
+        "A part with a wrong Content-Digest is dropped also where the download is cancelled right after its last byte")
     func partWrongCancelled() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in
