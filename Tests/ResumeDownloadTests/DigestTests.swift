@@ -180,8 +180,9 @@ struct DigestTests {
             try await Task.sleep(for: .milliseconds(500))
             task.cancel()
             await #expect(throws: CancellationError.self) { _ = try await task.value }
-            let held = try await origin.store.entries().first?.receivedBytes
-            #expect(held == 60_000)
+            let held = try #require(try await origin.store.entries().first?.receivedBytes)
+            // Where not all of it has come so soon, as with URLSession, it says nothing.
+            #expect(held < 100_000)
             origin.server.setHandler { .file(.old, for: $0) }
             _ = try await origin.get()
             #expect(try origin.hasDelivered(.old))
