@@ -31,9 +31,15 @@ final class BodyWriter: Sendable {
 
         var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max && isAtBorder) }
 
+        /// Whether all that it has to write came.
+        var isAtEnd: Bool { position >= end ?? .max }
+
+        /// Whether every byte came that was announced of it.
+        var isWhole: Bool { !goesOn && isAtEnd }
+
         /// Whether it came to its end, and what lies behind that is the same as far as it is compared.
         var isCompared: Bool {
-            guard let end, position >= end else { return false }
+            guard isAtEnd else { return false }
             return comparedEnd.map { position >= $0 } ?? (successor == nil)
         }
 
@@ -41,7 +47,7 @@ final class BodyWriter: Sendable {
         var isAtSuccessor: Bool { successor != nil && isAtBorder }
 
         /// Whether all that it has to write came, and more is to be compared.
-        var isAtBorder: Bool { position >= end ?? .max && !isCompared }
+        var isAtBorder: Bool { isAtEnd && !isCompared }
 
         /// The complete length as this body tells it, once it has ended; nil where it does not.
         func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
@@ -115,9 +121,7 @@ final class BodyWriter: Sendable {
     }
 
     /// Whether every byte came that was announced of the body.
-    var hasWholeBody: Bool {
-        body.withLock { body in body.map { !$0.goesOn && $0.position >= $0.end ?? .max } ?? false }
-    }
+    var hasWholeBody: Bool { body.withLock { $0?.isWhole ?? false } }
 
     /// Whether the body that is being written goes on, but nothing more of it is wanted.
     var hasAllWanted: Bool { body.withLock { $0?.hasAllWanted ?? false } }
@@ -218,7 +222,7 @@ final class BodyWriter: Sendable {
             }
         }
         let surplus = rest.extracting(droppingFirst: wanted.byteCount)
-        if body.position >= body.end ?? .max { try Self.compareTail(surplus, of: &body) }
+        if body.isAtEnd { try Self.compareTail(surplus, of: &body) }
         if !surplus.isEmpty, !body.goesOn {
             throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
         }

@@ -42,7 +42,6 @@ struct TraceFacts {
             case "pwrite":
                 guard let offset = call.offset, let count = call.result else { continue }
                 writes[name, default: []].append((offset..<offset + count, call.end))
-                blobs[name, default: Blob()].written = Self.count((writes[name] ?? []).map(\.range))
             case "fdatasync", "fsync":
                 guard call.error == nil else { continue }
                 let before = (writes[name] ?? []).filter { $0.at < call.start }.map(\.range)
@@ -54,6 +53,7 @@ struct TraceFacts {
             default: break
             }
         }
+        for (name, writes) in writes { blobs[name, default: Blob()].written = Self.count(writes.map(\.range)) }
     }
 
     /// How many bytes lie in ranges; those before the first one were there before.

@@ -19,6 +19,18 @@ struct SegmentTests {
         _ = try await transfer.receive(server.answer(plan.fields).head, to: plan)
     }
 
+    /// Runs a test on a transfer of a new store whose first stream has begun, and closes both.
+    static func withStarted(_ body: (TemporaryFolder, Transfer) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await begin(store)
+            try await start(transfer)
+            try await body(folder, transfer)
+            try await transfer.close()
+            await store.close()
+        }
+    }
+
     /// Opens a stream for a range, as the engine does.
     ///
     /// - Returns: The stream and the bytes of its body.
@@ -28,13 +40,19 @@ struct SegmentTests {
         let stored = try #require(await transfer.partial.representation)
         let request = Plan.RangeRequest(
             segment: range, held: await transfer.heldRanges, validator: stored.validator, policy: ResumePolicy())
-        let (head, body) = server.answer(Plan.range(request).fields)
-        guard
-            case .use(let continuation) = SegmentVerdict(
-                for: head, to: request, stored: stored, policy: ResumePolicy())
-        else { return nil }
+        guard let (continuation, body) = answer(to: request, of: server, stored: stored) else { return nil }
         guard let segment = try await transfer.open(continuation, splitting: running) else { return nil }
         return (segment, Array(server.content[body]))
+    }
+
+    /// What follows from the answer to the request for a segment, and which bytes its body has; nil where it is not used.
+    static func answer(
+        to request: Plan.RangeRequest, of server: HonestServer = server, stored: Representation
+    ) -> (Verdict.Continuation, body: Range<Int>)? {
+        let (head, body) = server.answer(Plan.range(request).fields)
+        let verdict = SegmentVerdict(for: head, to: request, stored: stored, policy: ResumePolicy())
+        guard case .use(let continuation) = verdict else { return nil }
+        return (continuation, body)
     }
 
     static func append(_ bytes: some Collection<UInt8>, to segment: Segment) throws {
@@ -131,10 +149,7 @@ struct SegmentTests {
 
     @Test("A stream that is shortened stops at the border, and compares what comes after with its successor's bytes")
     func border() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { folder, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             #expect(transfer.main.end == 4_000_000)
@@ -148,16 +163,12 @@ struct SegmentTests {
             try await transfer.deliver(to: Destination(checking: folder["out"]))
             let isRight = try Files.bytes(folder["out"]) == Self.server.content
             #expect(isRight)
-            await store.close()
         }
     }
 
     @Test("A border that was not compared leaves a gap", arguments: [0, 100_000])
     func uncompared(surplus: Int) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             // There is nothing to compare yet, whether the next bytes come or not.
@@ -174,17 +185,12 @@ struct SegmentTests {
             let plan = await transfer.plan()
             let range = "bytes=\(first.upperBound - 4096)-\(4_000_000 + 4095)"
             #expect(plan.fields[.range] == range)
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("A stream that begins where another one ends that is still coming is compared with it", arguments: [0, 4096])
     func atEndOfOther(surplus: Int) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<6_000_000, in: transfer, splitting: transfer.main))
             let other = HonestServer(sampleBytes(8_000_000, seed: 5))
@@ -201,47 +207,30 @@ struct SegmentTests {
             _ = try await transfer.endBody(.cut)
             let held = await transfer.heldRanges
             #expect(held == [4_000_000..<6_000_000 - 4096, 6_000_000..<8_000_000])
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("Who was asked before anything was held behind is compared with what is there when the answer comes")
     func askedBefore() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             let stored = try #require(await transfer.partial.representation)
             let asked = Plan.RangeRequest(
                 segment: 2_000_000..<4_000_000, held: [], validator: stored.validator, policy: ResumePolicy())
             let last = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             try Self.append(last.body, to: last.segment)
-            let (head, body) = Self.server.answer(Plan.range(asked).fields)
-            guard
-                case .use(let continuation) = SegmentVerdict(
-                    for: head, to: asked, stored: stored, policy: ResumePolicy())
-            else {
-                Issue.record("not used")
-                return
-            }
+            let (continuation, body) = try #require(Self.answer(to: asked, stored: stored))
             let segment = try #require(try await transfer.open(continuation, splitting: transfer.main))
             try Self.append(Self.server.content[body], to: segment)
             _ = try await transfer.endBody(.cut)
             let held = await transfer.heldRanges
             #expect(held == [2_000_000..<4_000_000 - 4096, 4_000_000..<8_000_000])
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("Answers that all end where bytes are held behind a gap lead to a plan for the whole")
     func alignedAnswers() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { folder, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             try Self.append(second.body, to: second.segment)
@@ -260,7 +249,6 @@ struct SegmentTests {
             try await transfer.deliver(to: Destination(checking: folder["out"]))
             let isRight = try Files.bytes(folder["out"]) == Self.server.content
             #expect(isRight)
-            await store.close()
         }
     }
 
@@ -310,10 +298,7 @@ struct SegmentTests {
 
     @Test("A stream that adjoins bytes of which more came since it was asked for is of no use")
     func nearSide() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             try Self.append(second.body.prefix(6), to: second.segment)
@@ -324,29 +309,17 @@ struct SegmentTests {
                 segment: 4_000_006..<8_000_000, held: held, validator: stored.validator, policy: ResumePolicy())
             #expect(few.start == 4_000_000)
             try Self.append(Self.server.content[..<4_000_000], to: transfer.main)
-            let (head, _) = Self.server.answer(Plan.range(few).fields)
-            guard
-                case .use(let continuation) = SegmentVerdict(
-                    for: head, to: few, stored: stored, policy: ResumePolicy())
-            else {
-                Issue.record("not used")
-                return
-            }
+            let (continuation, _) = try #require(Self.answer(to: few, stored: stored))
             let refused = try await transfer.open(continuation, splitting: nil)
             #expect(refused == nil)
             let opened = try await Self.open(4_000_006..<8_000_000, in: transfer, splitting: nil)
             #expect(opened != nil)
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("Bytes that are given up from where a part begins are given up for readers as well")
     func rewindToPart() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             try Self.append(second.body.prefix(1_000_000), to: second.segment)
@@ -357,17 +330,12 @@ struct SegmentTests {
             try await transfer.rewind(to: 4_000_000, reason: Reason(code: .init(rawValue: "test"), text: ""))
             #expect(transfer.heldView.held == 4_000_000)
             #expect(transfer.heldView.epoch != epoch)
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("An answer before the end of a body that waits to be compared is refused")
     func answerAtBorder() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             _ = try #require(try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             try Self.append(Self.server.content[..<4_000_000], to: transfer.main)
             let plan = await transfer.plan()
@@ -376,17 +344,12 @@ struct SegmentTests {
             _ = try await transfer.endBody(.cut)
             let next = await transfer.plan()
             _ = try await transfer.receive(Self.server.answer(next.fields).head, to: next)
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("Other bytes under the same tag are found at the border", arguments: [true, false])
     func otherBytes(secondIsOther: Bool) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { _, transfer in
             let other = HonestServer(sampleBytes(8_000_000, seed: 5))
             let (first, second) = secondIsOther ? (Self.server, other) : (other, Self.server)
             let opened = try #require(
@@ -395,17 +358,12 @@ struct SegmentTests {
             #expect(throws: StoreError(.heldBytesDiffer, "")) {
                 try Self.append(first.content[..<4_500_000], to: transfer.main)
             }
-            try await transfer.close()
-            await store.close()
         }
     }
 
     @Test("A stream that comes too late, into what was written meanwhile, is of no use")
     func tooLate() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await Self.begin(store)
-            try await Self.start(transfer)
+        try await Self.withStarted { folder, transfer in
             try Self.append(Self.server.content[..<5_000_000], to: transfer.main)
             let opened = try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             #expect(opened == nil)
@@ -414,7 +372,6 @@ struct SegmentTests {
             try await transfer.deliver(to: Destination(checking: folder["out"]))
             let isRight = try Files.bytes(folder["out"]) == Self.server.content
             #expect(isRight)
-            await store.close()
         }
     }
 
