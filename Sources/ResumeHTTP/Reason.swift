@@ -113,7 +113,7 @@ extension Reason {
         "varies-always", "The server says that its answers vary by more than the request (Vary: *).")
 
     static func gap(expected: Int64, got: Int64) -> Reason {
-        Reason("range-gap", "The server sent bytes from \(got) on, but byte \(expected) comes next.")
+        Reason("range-gap", "The server sent bytes from \(got) on, but was asked for them from \(expected) on.")
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {

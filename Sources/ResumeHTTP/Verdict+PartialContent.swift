@@ -20,11 +20,8 @@ extension Verdict {
         if let known = stored.completeLength, last >= known {
             return .askForWhole(reason: .contentRangeInvalid)
         }
-        if first > range.offset { return .askForWhole(reason: .gap(expected: range.offset, got: first)) }
-        // Without validator and digest only the bytes that are compared show that the file is the same.
-        if range.validator == nil, !policy.hasDigest, first > range.start {
-            return .askForWhole(reason: .gap(expected: range.start, got: first))
-        }
+        // Also where it begins at the first missing byte, but what was asked for before that is to be compared.
+        if first > range.start { return .askForWhole(reason: .gap(expected: range.start, got: first)) }
         // Everything up to the end of what is held may be there only to be compared, where that is the end; a part that
         // ends before would leave bytes uncompared and yet make them complete.
         guard last >= range.offset || (completeLength == range.offset && last == range.offset - 1) else {

@@ -10,7 +10,7 @@ extension Scenario {
         },
         Scenario("B04", "206 with the tag made weak", truth: .new) { _ in .part(of: .new, etag: "W/\"a\"") },
         Scenario("B06", "G10: 206 with another complete length", truth: .new) { _ in
-            .part(of: .new, etag: "\"a\"", range: "bytes 60000-99999/100001")
+            .part(of: .new, etag: "\"a\"", range: "bytes 55904-99999/100001")
         },
         Scenario("B11", "206 with two entity tags", truth: .new) { _ in
             .part(of: .new, etag: "\"a\"", [("ETag", "\"b\"")])
@@ -28,21 +28,21 @@ extension Scenario {
         Scenario("C02", "206 that starts earlier") { _ in .part(from: 32_768) },
         Scenario("C03", "206 of what is held already") { _ in .part(from: 0, to: 50_000) },
         Scenario("C04", "last byte before the first") { _ in .part(range: "bytes 99999-60000/100000") },
-        Scenario("C05", "complete length below the last byte") { _ in .part(range: "bytes 60000-99999/70000") },
+        Scenario("C05", "complete length below the last byte") { _ in .part(range: "bytes 55904-99999/70000") },
         Scenario("C06", "complete length not told") { request in
             Response.file(.old, for: request).settingField(
                 "Content-Range", to: "bytes \(Scenario.held - 4096)-99999/*")
         },
-        Scenario("C07", "another range unit") { _ in .part(range: "items 60000-99999/100000") },
+        Scenario("C07", "another range unit") { _ in .part(range: "items 55904-99999/100000") },
         Scenario("C08", "206 without Content-Range, the rest as body") { _ in
             Response.part().settingField("Content-Range", to: nil)
         },
         Scenario("C09", "206 without Content-Range, the whole as body") { _ in
             Response.part(from: 0).settingField("Content-Range", to: nil)
         },
-        Scenario("C10", "Content-Range with an equals sign") { _ in .part(range: "bytes=60000-99999/100000") },
+        Scenario("C10", "Content-Range with an equals sign") { _ in .part(range: "bytes=55904-99999/100000") },
         Scenario("C11", "Content-Range beyond 64 bits") { _ in
-            .part(range: "bytes 60000-99999999999999999999999/999999999999999999999999999")
+            .part(range: "bytes 55904-99999999999999999999999/999999999999999999999999999")
         },
         Scenario("C12", "two Content-Range fields") { _ in .part([("Content-Range", "bytes 0-39999/100000")]) },
         Scenario("C13", "the unit in capitals") { request in
@@ -55,19 +55,19 @@ extension Scenario {
                 .head(
                     status: "206 Partial Content",
                     fields: [
-                        ("ETag", "\"a\""), ("Content-Range", "bytes 60000-99999/100000"), ("Content-Length", "100"),
-                    ]), .body(Resource.old.content, 60_000..<60_100),
+                        ("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000"), ("Content-Length", "100"),
+                    ]), .body(Resource.old.content, 55_904..<56_004),
             ])
         },
         Scenario("C16", "more bytes than Content-Range says") { _ in
-            Response.part(from: 60_000).settingField("Content-Range", to: "bytes 60000-99998/99999")
+            Response.part(from: 55_904).settingField("Content-Range", to: "bytes 55904-99998/99999")
         },
         Scenario("C17", "multipart for a single range") { _ in
             .part([("Content-Type", "multipart/byteranges; boundary=x")])
         },
         Scenario("C19", "206 without a body", .fails) { _ in
             .status(
-                "206 Partial Content", fields: [("ETag", "\"a\""), ("Content-Range", "bytes 60000-99999/100000")])
+                "206 Partial Content", fields: [("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000")])
         },
         Scenario("C20", "206 that nobody asked for", always: true, .fails) { request in
             request.field("Range") == nil ? .part() : .status("400 Bad Request")
@@ -122,9 +122,9 @@ extension Scenario {
                 .head(
                     status: "206 Partial Content",
                     fields: [
-                        ("ETag", "\"a\""), ("Content-Range", "bytes 60000-99999/100000"),
+                        ("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000"),
                         ("Transfer-Encoding", "chunked"),
-                    ]), .chunked(Resource.old.content, 60_000..<60_000, chunkSize: 100), .close,
+                    ]), .chunked(Resource.old.content, 55_904..<55_904, chunkSize: 100), .close,
             ])
         },
         Scenario("F12", "206 that ends with its connection, too long") { _ in
@@ -132,8 +132,8 @@ extension Scenario {
                 .head(
                     status: "206 Partial Content",
                     fields: [
-                        ("ETag", "\"a\""), ("Content-Range", "bytes 60000-99999/100000"), ("Connection", "close"),
-                    ]), .body(Resource.old.content, 60_000..<100_000), .raw([1, 2, 3]), .close,
+                        ("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000"), ("Connection", "close"),
+                    ]), .body(Resource.old.content, 55_904..<100_000), .raw([1, 2, 3]), .close,
             ])
         },
         Scenario("F13", "103 and 100 before the answer") { request in
