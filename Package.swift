@@ -84,6 +84,7 @@ let package = Package(
             resources: [
                 .embedInCode("V1__create_store.sql"), .embedInCode("V2__ranges_codings_absence.sql"),
                 .embedInCode("V3__checksums_generations.sql"), .embedInCode("V4__queue.sql"),
+                .embedInCode("V5__suggested_filename.sql"),
             ],
             swiftSettings: settings),
         .target(name: "ResumeHTTP", dependencies: [httpTypes, structuredFields], swiftSettings: settings),

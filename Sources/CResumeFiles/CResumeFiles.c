@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <sys/param.h>
 #else
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #endif
 
@@ -103,6 +105,19 @@ ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t l
     errno = ENOTSUP;
     return -1;
 #endif
+}
+
+int resume_files_rename_new(int folder, const char *old_name, const char *new_name) {
+#if defined(__APPLE__)
+    int failed = renameatx_np(folder, old_name, folder, new_name, RENAME_EXCL);
+#elif defined(RENAME_NOREPLACE)
+    int failed = renameat2(folder, old_name, folder, new_name, RENAME_NOREPLACE);
+#else
+    int failed = (int)syscall(SYS_renameat2, folder, old_name, folder, new_name, 1 /* RENAME_NOREPLACE */);
+#endif
+    if (failed == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return failed;
+    // NFS, for one. A second name never takes another file's place either.
+    return linkat(folder, old_name, folder, new_name, 0);
 }
 
 // Before anything watches, nothing is open that a child could misuse.

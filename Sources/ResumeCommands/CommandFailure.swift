@@ -45,7 +45,7 @@ struct CommandFailure: Error {
                 switch error.code {
                 case .noStore, .noEntry: .notFound
                 case .notAStore, .damaged, .newerStore: .damaged
-                case .destination: .cannotCreate
+                case .destination, .destinationExists: .cannotCreate
                 case .inUse, .busy, .superseded, .heldBytesDiffer, .surplusBytes: .tryAgain
                 default: .io
                 }

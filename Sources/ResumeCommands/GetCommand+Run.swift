@@ -13,7 +13,8 @@ extension GetCommand {
         let reporter = GetReporter(command: self, context: context)
         let all = try requests()
         let requests = all.filter { request in
-            guard skipExisting, Self.hasFile(request.destination) else { return true }
+            // What a server calls it is not known yet.
+            guard skipExisting, !remoteHeaderName, Self.hasFile(request.destination) else { return true }
             reporter.skipped(request)
             return false
         }
@@ -77,7 +78,8 @@ extension GetCommand {
                 throw CommandFailure(.usage, "\(Redaction.url(text)): \(error).")
             }
             let path = try output ?? defaultPath(for: url)
-            if let other = taken.updateValue(url, forKey: path) {
+            // Who lets servers name the files has URLs that end alike.
+            if let other = taken.updateValue(url, forKey: remoteHeaderName ? url.absoluteString : path) {
                 // The same line twice is one download.
                 if other == url { continue }
                 throw CommandFailure(
@@ -89,7 +91,7 @@ extension GetCommand {
     }
 
     private func defaultPath(for url: DownloadURL) throws -> String {
-        guard let name = url.lastPathComponent else {
+        guard let name = url.lastPathComponent ?? (remoteHeaderName ? "download" : nil) else {
             throw CommandFailure(.usage, "\(url.redacted) names no file. Give one with --output.")
         }
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
@@ -117,12 +119,12 @@ extension GetCommand {
             var failures: [ExitStatus] = []
             for _ in 0..<maxConcurrent {
                 guard let request = waiting.popFirst() else { break }
-                group.addTask { await Self.download(request, with: downloader, reporter) }
+                group.addTask { await download(request, with: downloader, reporter) }
             }
             while let result = await group.next() {
                 if let result { failures.append(result) }
                 if !Task.isCancelled, let request = waiting.popFirst() {
-                    group.addTask { await Self.download(request, with: downloader, reporter) }
+                    group.addTask { await download(request, with: downloader, reporter) }
                 }
             }
             return failures + waiting.map { _ in .interrupted }
@@ -134,11 +136,14 @@ extension GetCommand {
         throw CommandFailure(worst)
     }
 
-    private static func download(
+    private func download(
         _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter
     ) async -> ExitStatus? {
         do {
             _ = try await downloader.download(request) { reporter.report($0, of: request) }
+            return nil
+        } catch let error as StoreError where skipExisting && error.code == .destinationExists {
+            reporter.skipped(request, because: error)
             return nil
         } catch {
             let failure = CommandFailure(error)

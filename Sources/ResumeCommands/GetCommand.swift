@@ -31,6 +31,11 @@ struct GetCommand: ContextCommand {
         help: ArgumentHelp("The folder to write to, under the last component of each URL.", valueName: "dir"))
     var directory: String?
 
+    @Flag(
+        name: [.customShort("J"), .long],
+        help: "Let the server name the file, if it does (Content-Disposition). Replaces no file that is there.")
+    var remoteHeaderName = false
+
     @Option(name: .long, help: ArgumentHelp("Name the download in the store. With one URL only.", valueName: "key"))
     var key: String?
 
@@ -147,6 +152,7 @@ struct GetCommand: ContextCommand {
         }
         if output == "-" { throw ValidationError("--output writes a file: a download that may continue needs one.") }
         if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
+        if remoteHeaderName, output != nil { throw ValidationError("Give --output or --remote-header-name, not both.") }
         let isSingle = urls.count == 1 && inputFile == nil
         if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {
             throw ValidationError("--output, --key, --sha256, --sha512 and --head-url go with exactly one URL.")
@@ -222,6 +228,7 @@ struct GetCommand: ContextCommand {
     func request(for url: DownloadURL, to path: String) -> DownloadRequest {
         var request = DownloadRequest(url, to: path)
         request.key = key
+        request.usesServerFilename = remoteHeaderName
         request.digest = digest
         request.selection = range
         request.condition = condition

@@ -35,15 +35,23 @@ final class GetReporter: Sendable {
     }
 
     /// A download that is not made, since its file is there.
-    func skipped(_ request: DownloadRequest) {
+    ///
+    /// - Parameters:
+    ///   - request: The download.
+    ///   - error: What says so, where a server gave the file its name.
+    func skipped(_ request: DownloadRequest, because error: StoreError? = nil) {
         if json {
-            let members: [String: JSON] = [
-                "event": .string("skipped"), "url": .string(request.url.redacted),
-                "path": .string((try? Destination(request.destination))?.path ?? request.destination),
-            ]
+            var members: [String: JSON] = ["event": .string("skipped"), "url": .string(request.url.redacted)]
+            if let error {
+                members["message"] = .string(error.message)
+            } else {
+                members["path"] = .string((try? Destination(request.destination))?.path ?? request.destination)
+            }
             return context.print(JSON.object(members).text)
         }
-        say("\(Printable.escaped(request.destination)): there already, skipped")
+        say(
+            "\(Printable.escaped(request.destination)): \(error.map { "\($0.message) Skipped." } ?? "there already, skipped")"
+        )
     }
 
     func report(_ event: DownloadEvent, of request: DownloadRequest) {
@@ -110,6 +118,7 @@ final class GetReporter: Sendable {
         case .finished(let result):
             let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it held before" : ""
             let unverified = result.isLengthVerified ? "" : " (the server never said how long it is)"
+            let name = request.usesServerFilename ? Printable.escaped(result.path) : name
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)"
         }
     }

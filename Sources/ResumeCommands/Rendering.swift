@@ -40,6 +40,7 @@ enum Rendering {
             "key": .string(entry.key), "ranges": .optional(entry.selection?.description),
             "lastModified": .optional(entry.representation?.lastModified),
             "lastUsedAt": .string(time(entry.usedAt)), "pinned": .bool(entry.isPinned),
+            "suggestedFilename": .optional(entry.representation?.suggestedFilename),
             "receivedBytes": .integer(entry.receivedBytes), "resumable": .bool(entry.isResumable),
             "state": .string(entry.state.rawValue), "totalBytes": .optional(entry.totalBytes),
             "url": .string(entry.url),
@@ -107,7 +108,7 @@ enum Rendering {
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
             ("entity tag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
             ("content type", known?.contentType ?? "none"), ("coding", known?.contentCoding ?? "none"),
-            ("destination", entry.destination ?? "none"),
+            ("destination", entry.destination ?? "none"), ("server's name", known?.suggestedFilename ?? "none"),
             ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
             ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
         ]

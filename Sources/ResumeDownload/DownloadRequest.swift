@@ -8,6 +8,12 @@ public struct DownloadRequest: Sendable {
     public var url: DownloadURL
     /// The file that the download becomes: an absolute path, or one relative to the working folder.
     public var destination: String
+    /// Lets the server name the file (`Content-Disposition`), in the folder of ``destination``, whose own name is for
+    /// servers that do not.
+    ///
+    /// Such a file replaces no other: where there is one of that name, the download fails with
+    /// ``StoreError/Code/destinationExists``, as far as possible before anything is fetched or given up for it.
+    public var usesServerFilename = false
     /// What names the download in the store; nil for the URL without user info and signature.
     public var key: String?
     /// What it goes on with, where it was made from that: if the store holds it no more, an event says so.

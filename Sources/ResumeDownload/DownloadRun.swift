@@ -10,6 +10,8 @@ struct DownloadRun {
     var request: DownloadRequest
     let transport: any Transport
     let transfer: Transfer
+    /// The file as the caller named it.
+    let destination: Destination
     private let metrics: DownloadMetrics
     let onEvent: @Sendable (DownloadEvent) -> Void
 
@@ -29,12 +31,13 @@ struct DownloadRun {
     var headFailures = 0
 
     init(
-        request: DownloadRequest, transport: any Transport, transfer: Transfer, metrics: DownloadMetrics,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        request: DownloadRequest, transport: any Transport, transfer: Transfer, destination: Destination,
+        metrics: DownloadMetrics, onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) {
         self.request = request
         self.transport = transport
         self.transfer = transfer
+        self.destination = destination
         self.metrics = metrics
         self.onEvent = onEvent
         course = RequestCourse(request.limits)
@@ -56,9 +59,10 @@ struct DownloadRun {
         case renewed
     }
 
-    mutating func run(to destination: Destination) async throws -> DownloadResult {
+    mutating func run() async throws -> DownloadResult {
         reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
+        try await requireFreeName()
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()
@@ -67,6 +71,7 @@ struct DownloadRun {
             guard try await isConfirmed() else { continue }
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
+            let destination = destination(for: await transfer.partial.representation)
             onEvent(.progress(receivedBytes: total, totalBytes: total))
             try await transfer.deliver(to: destination, fulfilling: request.queuedRow)
             return DownloadResult(
@@ -122,9 +127,10 @@ struct DownloadRun {
         let verdict: Verdict
         do {
             try checkLength(of: response)
+            try await requireFreeName(for: response.head, to: plan, held: before)
             verdict = try await transfer.receive(response.head, to: plan)
             try checkLength(of: verdict, total: await transfer.partial.totalLength)
-            if let reason = verdict.reasonToBegin { try await begun(because: reason, after: before) }
+            if let begun = verdict.begun { try await self.begun(begun, after: before) }
         } catch {
             response.body.cancel(with: CancellationError())
             throw error
@@ -154,10 +160,16 @@ struct DownloadRun {
     }
 
     /// Takes note of a new blob.
-    private mutating func begun(because reason: Reason, after before: HeldPartial) async throws {
+    private mutating func begun(
+        _ begun: (representation: Representation, reason: Reason), after before: HeldPartial
+    ) async throws {
+        let reason = begun.reason
         digest = nil
         reused = 0
         isOfOneAnswer = true
+        if request.usesServerFilename {
+            try await transfer.setDestination(destination(for: begun.representation))
+        }
         guard course.began(anew: !before.isEmpty) else { throw DownloadError(.unstable, .unstable(reason)) }
         let total = await transfer.partial.totalLength
         onEvent(before.isEmpty ? .started(totalBytes: total) : .restarted(reason: reason, totalBytes: total))
@@ -182,17 +194,6 @@ struct DownloadRun {
             let held = await transfer.receivedBytes
             throw DownloadError(.unreachable, .retriesExhausted(reason, held: held), status: status)
         case .unstable: throw DownloadError(.unstable, .unstable(reason))
-        }
-    }
-}
-
-extension Verdict {
-    /// Why the body goes into a new blob; nil where it does not.
-    fileprivate var reasonToBegin: Reason? {
-        switch self {
-        case .startOver(_, let reason): reason
-        case .startRange(let continuation): continuation.reason
-        default: nil
         }
     }
 }

@@ -62,13 +62,14 @@ public struct Downloader: Sendable {
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
             let transfer = try await begin(request, to: destination, onEvent: onEvent)
             let run = DownloadRun(
-                request: request, transport: transport, transfer: transfer, metrics: observer.metrics, onEvent: onEvent)
-            return try await download(run, to: destination, onTransfer: onTransfer)
+                request: request, transport: transport, transfer: transfer, destination: destination,
+                metrics: observer.metrics, onEvent: onEvent)
+            return try await download(run, onTransfer: onTransfer)
         }
     }
 
     private func download(
-        _ run: DownloadRun, to destination: Destination, onTransfer: @Sendable (Transfer) -> Void
+        _ run: DownloadRun, onTransfer: @Sendable (Transfer) -> Void
     ) async throws -> DownloadResult {
         let (request, transfer, onEvent) = (run.request, run.transfer, run.onEvent)
         do {
@@ -82,7 +83,7 @@ public struct Downloader: Sendable {
                 }
                 onTransfer(transfer)
                 var run = run
-                return try await run.run(to: destination)
+                return try await run.run()
             }
             onEvent(.finished(result))
             return result

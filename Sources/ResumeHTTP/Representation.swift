@@ -18,11 +18,15 @@ public struct Representation: Sendable, Hashable {
     public var contentCoding: String?
     /// Whether the origin may be asked for ranges: false after `Accept-Ranges: none`.
     public var acceptsRanges: Bool
+    /// What the server calls the file (`Content-Disposition`, RFC 6266): a name in one folder and nothing more, not hidden;
+    /// nil where it does not say, or says nothing that is one.
+    public var suggestedFilename: String?
 
     /// Makes a representation from stored columns.
     public init(
         entityTag: EntityTag? = nil, lastModified: String? = nil, date: String? = nil, completeLength: Int64? = nil,
-        contentType: String? = nil, reprDigest: String? = nil, contentCoding: String? = nil, acceptsRanges: Bool = true
+        contentType: String? = nil, reprDigest: String? = nil, contentCoding: String? = nil, acceptsRanges: Bool = true,
+        suggestedFilename: String? = nil
     ) {
         self.entityTag = entityTag
         self.lastModified = lastModified
@@ -32,6 +36,7 @@ public struct Representation: Sendable, Hashable {
         self.reprDigest = reprDigest
         self.contentCoding = contentCoding
         self.acceptsRanges = acceptsRanges
+        self.suggestedFilename = suggestedFilename.flatMap { SuggestedFilename($0)?.name }
     }
 
     /// Reads a representation off the fields of a whole (200) response.
@@ -47,6 +52,7 @@ public struct Representation: Sendable, Hashable {
         reprDigest = text(.reprDigest).flatMap { $0.utf8.count <= HTTPDigest.longestField ? $0 : nil }
         contentCoding = Self.contentCoding(fields)
         acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
+        suggestedFilename = SuggestedFilename(in: fields)?.name
     }
 
     /// Reads a representation off the response that a download begins with, as far as it may be continued.

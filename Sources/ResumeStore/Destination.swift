@@ -5,6 +5,7 @@ internal import Musl
 #else
 internal import Glibc
 #endif
+internal import ResumeHTTP
 internal import Synchronization
 
 /// A file that a download is to become.
@@ -13,6 +14,9 @@ public struct Destination: Sendable, Hashable {
     let folder: String
     /// The file's name in it.
     let name: String
+
+    /// Whether a file that is there by the time of the delivery is replaced; if not, it stays, and the download as well.
+    public var replaces = true
 
     /// The whole path.
     public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
@@ -89,6 +93,38 @@ public struct Destination: Sendable, Hashable {
         }
         folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
         name = last
+    }
+
+    /// Another file in the same folder, in place of no other: whoever lets a server name it does not mean to lose one of
+    /// his own.
+    ///
+    /// - Parameter name: A name in one folder, such as ``Representation/suggestedFilename``; nil for the same one.
+    /// - Returns: The other one.
+    package func beside(_ name: String?) -> Destination { Destination(folder: folder, name: name ?? self.name) }
+
+    private init(folder: String, name: String) {
+        self.folder = folder
+        self.name = name
+        replaces = false
+    }
+
+    /// Finds out, before anything is given up for it, whether it may be written where it replaces nothing.
+    ///
+    /// - Throws: ``StoreError`` with `destinationExists`.
+    package func requireFree() throws {
+        do {
+            guard try Folder(folder, followsLinks: true).status(of: name) != nil else { return }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        throw isThere
+    }
+
+    /// The error of one that is not to be replaced.
+    var isThere: StoreError {
+        StoreError(
+            .destinationExists, "\(Printable.escaped(path)) is there already, and a server's name replaces nothing.",
+            advice: "Move it away, or name another file.")
     }
 
     /// The temporary name a blob's bytes have beside the destination until they are whole: always the same one for a

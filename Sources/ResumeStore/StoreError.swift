@@ -36,6 +36,8 @@ public struct StoreError: Error, Sendable, Equatable {
         public static let superseded = Code("superseded")
         /// The destination cannot be written.
         public static let destination = Code("destination")
+        /// The destination is there already, and is not to be replaced.
+        public static let destinationExists = Code("destination-exists")
         /// No space, or over a quota or limit.
         public static let noSpace = Code("no-space")
         /// More bytes than may be held in memory.

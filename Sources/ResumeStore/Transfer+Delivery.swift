@@ -36,8 +36,8 @@ extension Transfer {
     /// synced, row removed, blob removed. While somebody else waits for the same download, row and blob stay for him.
     ///
     /// - Parameter destination: The file.
-    /// - Throws: ``StoreError``: `destination`, `noSpace`, `io`, `database`: then the download stays complete in the
-    ///   store. `heldBytesDiffer` where bytes that were held before are not those that were recorded any more: they were
+    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`: then the download stays
+    ///   complete in the store. `heldBytesDiffer` where bytes that were held before are not those that were recorded any more: they were
     ///   dropped, and the next plan asks for them.
     public func deliver(to destination: Destination) async throws {
         try await deliver(to: destination, fulfilling: nil)
@@ -82,6 +82,10 @@ extension Transfer {
             KillPoint.reached(.deliverySynced)
         } catch {
             _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
+            if !destination.replaces, let error = error as? SystemError, error.number == EEXIST, error.call == "rename"
+            {
+                throw destination.isThere
+            }
             var failure = StoreError(wrapping: error)
             if failure.code == .io { failure.code = .destination }
             throw failure
@@ -132,6 +136,7 @@ private struct Staging: Sendable {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
+        if !destination.replaces, try isThere(in: folder) { return folder }
         if copies {
             try blob.copy(to: staging, in: folder, length: length)
         } else {
@@ -139,12 +144,23 @@ private struct Staging: Sendable {
         }
         KillPoint.reached(.deliveryStaged)
         try SystemError.check("rename", destination.path) {
-            unsafe renameat(folder.file.descriptor, staging, folder.file.descriptor, destination.name)
+            let (names, name) = (folder.file.descriptor, destination.name)
+            return unsafe destination.replaces
+                ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
         }
         KillPoint.reached(.deliveryRenamed)
         // Two names of one file are left alone by rename; so they are after a crash at this point.
         _ = try? folder.remove(staging)
         return folder
+    }
+
+    /// Whether the very bytes are there under that name: a crash came between their delivery and the row.
+    private func isThere(in folder: Folder) throws(SystemError) -> Bool {
+        guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length
+        else { return false }
+        let file = try OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
+        if try file.status().identity == blob.status().identity { return true }
+        return try file.hasSameBytes(as: blob, length: length)
     }
 
     /// A hard link where the file system allows one, since that costs nothing; else a copy.
@@ -183,6 +199,25 @@ extension OpenFile {
             _ = try? folder.remove(name)
             throw error
         }
+    }
+
+    /// Whether two files begin with the same bytes.
+    func hasSameBytes(as other: OpenFile, length: Int64) throws(SystemError) -> Bool {
+        let size = 1 << 18
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * size, alignment: 16)
+        defer { unsafe buffer.deallocate() }
+        var done: Int64 = 0
+        while done < length {
+            let wanted = Int(min(Int64(size), length - done))
+            let mine = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            let others = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[size..<size + wanted])
+            guard try unsafe read(into: mine, at: done) == wanted,
+                try unsafe other.read(into: others, at: done) == wanted,
+                unsafe mine.elementsEqual(others)
+            else { return false }
+            done += Int64(wanted)
+        }
+        return true
     }
 
     private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {

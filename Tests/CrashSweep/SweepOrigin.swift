@@ -38,7 +38,11 @@ final class SweepOrigin: Sendable {
 
     /// Has these files from now on.
     func serve(_ files: [ServedFile], cutAfter cut: Int64? = nil) {
-        let resources = files.map { ($0.path, Resource($0.content, etag: $0.etag)) }
+        let resources = files.map { file in
+            var resource = Resource(file.content, etag: file.etag)
+            resource.extraFields = [("Content-Disposition", "attachment; filename=\"\(file.name)\"")]
+            return (file.path, resource)
+        }
         shared.state.withLock { state in
             state.files = Dictionary(uniqueKeysWithValues: resources)
             state.cut = cut

@@ -34,6 +34,8 @@ struct Worker: Sendable {
         if workflow.options.contains("--sha256") {
             arguments += ["--sha256", Self.sha256(workflow.expected(files[0]))]
         }
+        // Whoever recovers must not mind what was delivered already.
+        if workflow.options.contains("-J") { arguments += ["-J", "--skip-existing"] }
         if let selection = workflow.selection {
             arguments += ["--range", "bytes=\(selection.lowerBound)-\(selection.upperBound - 1)"]
         }

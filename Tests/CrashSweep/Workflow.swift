@@ -80,6 +80,10 @@ extension Workflow {
             Workflow(
                 name: "changed", files: [file("changed", 2 * mebibyte, 5)], preparation: .heldOfOlder(mebibyte)),
             Workflow(name: "sha256", files: [file("sha256", 2 * mebibyte, 6)], options: ["--sha256"]),
+            Workflow(name: "named", files: [file("named", 2 * mebibyte, 14)], options: ["-J"]),
+            Workflow(
+                name: "named-elsewhere", files: [file("called", 2 * mebibyte, 15)], options: ["-J"],
+                deliversElsewhere: true),
             Workflow(
                 name: "range", files: [file("range", 3 * mebibyte, 7)], options: ["--range"],
                 selection: 100_000..<2_100_000),

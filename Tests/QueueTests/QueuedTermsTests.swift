@@ -42,6 +42,7 @@ struct QueuedTermsTests {
             request.stallBytes = 7
             request.rateLimit = 8
             request.maximumLength = 9
+            request.usesServerFilename = true
             let wanted = Self.properties(request)
             // A new property stands here, too, or on the list of what is left out.
             for (name, value) in Self.properties(plain) { #expect(wanted[name] != value, "\(name)") }

@@ -103,6 +103,34 @@ struct GetManyTests {
         }
     }
 
+    /// URLs that all end alike, as those of downloads from a database do, get the server's names.
+    @Test func remoteHeaderName() async throws {
+        try await OriginServer.withServer { request in
+            var resource = Resource(Self.content(request.path), etag: "\"a\"")
+            let number = request.target.suffix(1)
+            if number != "3" { resource.extraFields = [("Content-Disposition", "attachment; filename=\(number).pdf")] }
+            return .file(resource, for: request)
+        } _: { server async throws in
+            let urls = (1...3).map { server.url("/get/?id=\($0)") }
+            let outcome = await home.run(["get", "-J", "-P", home.path] + urls + [urls[0]])
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(server.requests.count == 3)
+            #expect(try home.names() == ["1.pdf", "2.pdf", "download", "store"])
+            let path = home["2.pdf"]
+            #expect(outcome.errors.contains("\(path): done"))
+            // What is there is not fetched again into its place.
+            try home.write("mine".utf8, to: "1.pdf")
+            let again = await home.run("get", "--remote-header-name", "-P", home.path, urls[0])
+            #expect(again.status == .cannotCreate && again.errors.contains("1.pdf is there already"))
+            let skipping = await home.run(["get", "-J", "--skip-existing", "-P", home.path] + urls)
+            #expect(skipping.status == .success && skipping.errors.contains("1.pdf is there already"))
+            #expect(try home.bytes("1.pdf") == Array("mine".utf8))
+            let told = try await home.run(["get", "-J", "--skip-existing", "--json", "-P", home.path, urls[0]]).json
+            #expect(told.map { $0["event"]?.string } == ["skipped"])
+            #expect(await home.run("get", "-J", "-o", home["a"], urls[0]).status == .usage)
+        }
+    }
+
     /// A shell's `<(…)` is a pipe.
     @Test func inputFromAPipe() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server in

@@ -53,4 +53,87 @@ struct DestinationTests {
             #expect(error?.message.contains("open of \(missing) failed") == true)
         }
     }
+
+    /// Runs a test on a download of which everything is there.
+    private static func withWhole(
+        _ server: HonestServer, in folder: TemporaryFolder, _ body: (DownloadStore, Transfer) async throws -> Void
+    ) async throws {
+        let store = try await DownloadStore.open(at: folder["store"])
+        let transfer = try await TransferTests.begin(store)
+        try await server.fill(transfer)
+        try await body(store, transfer)
+        await store.close()
+    }
+
+    /// The second one needs a second file system.
+    static let folders = ["", "/dev/shm"].filter { $0.isEmpty || FileManager.default.isWritableFile(atPath: $0) }
+
+    @Test(
+        "A delivery that is to replace nothing leaves what is there, and the download stays whole", arguments: folders,
+        [Obstacle.file, .sameLength, .link, .folder])
+    func replacesNothing(parent: String, obstacle: Obstacle) async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
+            let path = (parent.isEmpty ? folder.path : parent) + "/replaces-nothing-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try await Self.withWhole(server, in: folder) { store, transfer in
+                var destination = try Destination(path)
+                destination.replaces = false
+                try obstacle.make(at: path)
+                await #expect(throws: StoreError(.destinationExists, "")) {
+                    try await transfer.deliver(to: destination)
+                }
+                #expect(throws: StoreError(.destinationExists, "")) { try destination.requireFree() }
+                #expect(try obstacle.isIntact(at: path))
+                #expect(try await store.entries().first?.state == .complete)
+                try FileManager.default.removeItem(atPath: path)
+                try destination.requireFree()
+                try await transfer.deliver(to: destination)
+                #expect(try Files.bytes(path) == server.content)
+                let names = try FileManager.default.contentsOfDirectory(atPath: parent.isEmpty ? folder.path : parent)
+                #expect(!names.contains { $0.hasSuffix(".resumectl") })
+            }
+        }
+    }
+
+    @Test("The very bytes under that name are a delivery that a crash cut short", arguments: folders)
+    func deliveredBefore(parent: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
+            let path = (parent.isEmpty ? folder.path : parent) + "/delivered-before-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try await Self.withWhole(server, in: folder) { store, transfer in
+                var destination = try Destination(path)
+                destination.replaces = false
+                try Files.write(server.content, to: path)
+                try await transfer.deliver(to: destination)
+                #expect(try await store.entries().isEmpty)
+            }
+        }
+    }
+}
+
+/// What may have a file's name already.
+enum Obstacle: CaseIterable {
+    case file, sameLength, link, folder
+
+    private static let other = sampleBytes(1_500_000, seed: 8)
+
+    func make(at path: String) throws {
+        switch self {
+        case .file: try Files.write([1, 2, 3], to: path)
+        case .sameLength: try Files.write(Self.other, to: path)
+        case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
+        case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
+    }
+
+    func isIntact(at path: String) throws -> Bool {
+        switch self {
+        case .file: try Files.bytes(path) == [1, 2, 3]
+        case .sameLength: try Files.bytes(path) == Self.other
+        case .link: try FileManager.default.destinationOfSymbolicLink(atPath: path) == "nowhere"
+        case .folder: try FileManager.default.contentsOfDirectory(atPath: path).isEmpty
+        }
+    }
 }

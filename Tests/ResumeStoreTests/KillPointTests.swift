@@ -12,7 +12,7 @@ struct KillPointTests {
     static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
 
     /// A workflow that comes by every point but the collector's: a partial, a changed file, a delivery.
-    static func download(in path: String, dyingAt point: Int, occurrence: Int) async throws {
+    static func download(in path: String, dyingAt point: Int, occurrence: Int, replaces: Bool = true) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
         let transfer = try await store.begin(try DownloadURL(url))
         if point == 0 || KillPoint(rawValue: point) == .startedOver {
@@ -20,11 +20,17 @@ struct KillPointTests {
         }
         if let point = KillPoint(rawValue: point) { KillPoint.arm(point, occurrence: occurrence) }
         try await new.fill(transfer)
-        try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+        try await transfer.deliver(to: destination(in: path, replaces: replaces))
+    }
+
+    static func destination(in path: String, replaces: Bool) throws -> Destination {
+        var destination = try Destination(checking: "\(path)/out")
+        destination.replaces = replaces
+        return destination
     }
 
     /// Whatever is left can be opened, is consistent, and leads to the right file.
-    static func recover(_ folder: TemporaryFolder) async throws {
+    static func recover(_ folder: TemporaryFolder, replaces: Bool = true) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         let damage = try await store.verify().filter { $0.kind != .orphan }
         #expect(damage.isEmpty, "\(damage)")
@@ -34,7 +40,7 @@ struct KillPointTests {
             let transfer = try await store.begin(try DownloadURL(url))
             let wasComplete = await transfer.isComplete
             #expect(try await new.fill(transfer))
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            try await transfer.deliver(to: destination(in: folder.path, replaces: replaces))
             // A complete download that the destination shows already was not fetched again.
             if Files.exists(folder["out"]) { #expect(wasComplete || !isDelivered) }
         }
@@ -75,6 +81,20 @@ struct KillPointTests {
         }
         try await Self.recover(folder)
     }
+
+    @Test("SIGKILL at each step of a delivery that replaces nothing", arguments: [KillPoint.sealed] + delivery)
+    func killedBesideOthers(at point: KillPoint) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let number = point.rawValue
+        let path = folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int] in
+            try await KillPointTests.download(in: path, dyingAt: number, occurrence: 1, replaces: false)
+        }
+        try await Self.recover(folder, replaces: false)
+    }
+
+    static let delivery: [KillPoint] = [.deliveryStaged, .deliveryRenamed, .deliverySynced, .rowRemoved]
 
     @Test("SIGKILL between the collector's row and its file leaves an orphan, which the next collection removes")
     func killedInEviction() async throws {

@@ -63,6 +63,7 @@ struct OpeningTests {
                 ALTER TABLE download DROP COLUMN selection;
                 ALTER TABLE download DROP COLUMN content_coding;
                 ALTER TABLE download DROP COLUMN gone_at;
+                ALTER TABLE download DROP COLUMN suggested_filename;
                 PRAGMA user_version = 1;
                 """)
             let store = try await DownloadStore.open(at: folder["store"])

@@ -24,6 +24,10 @@ int resume_files_clone(int source, int target);
 /// Copies inside the kernel at the same offset in both files. Returns the bytes copied, -1 on failure.
 ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length);
 
+/// Gives a file of a folder another name, unless there is one of that name: then it fails with EEXIST. Where the file
+/// system has only second names for that, the old one stays as well.
+int resume_files_rename_new(int folder, const char *old_name, const char *new_name);
+
 /// Begins to watch for forks; called again it does nothing. To be called before anything is opened that a child of this
 /// process must not use.
 void resume_files_watch_forks(void);

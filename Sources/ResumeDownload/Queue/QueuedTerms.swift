@@ -29,6 +29,7 @@ struct QueuedTerms: Codable {
     private var stallBytes: Int64
     private var rateLimit: Int64?
     private var maximumLength: Int64?
+    private var usesServerFilename: Bool?
 
     /// The terms of a request.
     ///
@@ -54,6 +55,7 @@ struct QueuedTerms: Codable {
         stallBytes = request.stallBytes
         rateLimit = request.rateLimit
         maximumLength = request.maximumLength
+        usesServerFilename = request.usesServerFilename ? true : nil
     }
 
     /// The text that is kept for a request; nil where it cannot be.
@@ -101,6 +103,7 @@ struct QueuedTerms: Codable {
         request.stallBytes = stallBytes
         request.rateLimit = rateLimit
         request.maximumLength = maximumLength
+        request.usesServerFilename = usesServerFilename ?? false
         return request
     }
 }

@@ -6,7 +6,8 @@ internal import ResumeSQLite
 extension Connection {
     private static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
-        generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at
+        generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
+        suggested_filename
         """
 
     /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
@@ -74,7 +75,7 @@ extension Connection {
                 entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) }, lastModified: row.text(4),
                 date: row.text(5), completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
                 contentType: row.text(7), reprDigest: row.text(8), contentCoding: row.text(18),
-                acceptsRanges: row.integer(9) != 0)
+                acceptsRanges: row.integer(9) != 0, suggestedFilename: row.text(20))
         let selection = row.text(17)
         // Ranges that nobody can read are no wish for the whole.
         guard selection == nil || selection.flatMap({ RangeSelection($0) }) != nil else { return nil }

@@ -14,15 +14,15 @@ extension Connection {
         let changed = try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
-                repr_digest = ?, content_coding = ?, accepts_ranges = ?, gone_at = NULL, generation = ?,
-                state = 'partial', used_at = ?
+                repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, gone_at = NULL,
+                generation = ?, state = 'partial', used_at = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
             .optional(representation.contentType), .optional(representation.reprDigest),
-            .optional(representation.contentCoding), .flag(representation.acceptsRanges), .integer(fresh),
-            .integer(now),
-            .integer(id), .integer(generation))
+            .optional(representation.contentCoding), .flag(representation.acceptsRanges),
+            .optional(representation.suggestedFilename), .integer(fresh), .integer(now), .integer(id),
+            .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
         let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)

@@ -1,0 +1,44 @@
+internal import HTTPTypes
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// What the file is called, where the server is asked.
+extension DownloadRun {
+    /// The file that a representation becomes.
+    func destination(for representation: Representation?) -> Destination {
+        request.usesServerFilename ? destination.beside(representation?.suggestedFilename) : destination
+    }
+
+    /// Refuses to go on with what could not be delivered under the name that it was given.
+    ///
+    /// What is there whole is delivered, which finds out whether it was already.
+    func requireFreeName() async throws {
+        guard request.usesServerFilename, let held = await transfer.partial.representation,
+            await !transfer.isComplete
+        else { return }
+        try await requireFree(destination(for: held))
+    }
+
+    /// Refuses a response for which something would be begun that cannot be delivered, before anything is given up.
+    func requireFreeName(for head: HTTPResponse, to plan: Plan, held: HeldPartial) async throws {
+        guard request.usesServerFilename,
+            let fresh = Verdict(for: head, to: plan, held: held, policy: request.policy).begun?.representation
+        else { return }
+        try await requireFree(destination(for: fresh))
+    }
+
+    private func requireFree(_ destination: Destination) async throws {
+        try await Blocking.run { try destination.requireFree() }
+    }
+}
+
+extension Verdict {
+    /// What goes into a new blob, and why; nil where nothing does.
+    var begun: (representation: Representation, reason: Reason)? {
+        switch self {
+        case .startOver(let representation, let reason): (representation, reason)
+        case .startRange(let continuation): (continuation.representation, continuation.reason)
+        default: nil
+        }
+    }
+}

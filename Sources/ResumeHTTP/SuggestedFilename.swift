@@ -1,0 +1,74 @@
+internal import HTTPTypes
+
+/// The name that a server gives a file, without anything that could make it more than a name in one folder.
+struct SuggestedFilename: Sendable, Hashable {
+    /// The name: neither empty nor hidden, of 200 bytes at most, and nothing in it that a terminal obeys.
+    let name: String
+
+    /// Reads `Content-Disposition` (RFC 6266); nil where it names nothing that can be a name.
+    ///
+    /// `filename*` is believed before `filename`.
+    init?(in fields: HTTPFields) {
+        guard let value = fields[.contentDisposition] else { return nil }
+        let parameters = Self.parameters(of: value)
+        let extended = parameters.first { $0.name == "filename*" }.flatMap { Self.decoded($0.value) }
+        guard let text = extended ?? parameters.first(where: { $0.name == "filename" })?.value else { return nil }
+        self.init(text)
+    }
+
+    /// Takes what is harmless of a text; nil where nothing is left.
+    ///
+    /// What stands before the last slash of either kind goes, as do dots and white space in front, which would hide the
+    /// file, and white space at the end.
+    init?(_ text: String) {
+        // By scalars: a mark that follows on a slash makes one character with it.
+        let scalars = text.unicodeScalars
+        let start = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map { scalars.index(after: $0) }
+        let isBlank: (Unicode.Scalar) -> Bool = { $0.properties.isWhitespace }
+        var last = scalars[(start ?? scalars.startIndex)...].drop { $0 == "." || isBlank($0) }
+        while last.last.map(isBlank) ?? false { last.removeLast() }
+        let name = String(last)
+        guard !name.isEmpty, name.utf8.count <= 200, Printable.escaped(name) == name else { return nil }
+        // What was not UTF-8 has become this.
+        guard !name.unicodeScalars.contains("\u{FFFD}") else { return nil }
+        self.name = name
+    }
+
+    /// The parameters behind the disposition's type, their names in lower case.
+    private static func parameters(of value: String) -> [(name: String, value: String)] {
+        var rest = value[...].drop { $0 != ";" }
+        var parameters: [(name: String, value: String)] = []
+        while rest.popFirst() != nil {
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest[name.endIndex...]
+            guard rest.first == "=" else { continue }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+            let value: String
+            if rest.first == "\"" {
+                value = quoted(&rest)
+            } else {
+                value = String(rest.prefix { $0 != ";" })
+            }
+            rest = rest.drop { $0 != ";" }
+            parameters.append((name.filter { $0 != " " && $0 != "\t" }.lowercased(), value))
+        }
+        return parameters
+    }
+
+    /// Reads a quoted string, up to its end or that of the field.
+    private static func quoted(_ rest: inout Substring) -> String {
+        rest.removeFirst()
+        var text = ""
+        while let character = rest.popFirst(), character != "\"" {
+            text.append(character == "\\" ? rest.popFirst() ?? character : character)
+        }
+        return text
+    }
+
+    /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil where it is not one.
+    private static func decoded(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
+        return DownloadURL.percentDecoded(parts[2].filter { $0 != " " })
+    }
+}

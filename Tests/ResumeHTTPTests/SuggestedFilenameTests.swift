@@ -1,0 +1,71 @@
+import HTTPTypes
+import Testing
+
+@testable import ResumeHTTP
+
+/// Names that servers suggest, honest and not.
+struct SuggestedFilenameTests {
+    @Test(
+        "A name is found as RFC 6266 has it",
+        arguments: [
+            (#"attachment; filename="image.iso""#, "image.iso"),
+            ("attachment; filename=image.iso", "image.iso"),
+            (#"inline;FileName = "two words.txt" ; size=3"#, "two words.txt"),
+            (#"attachment; filename="a \"b\".txt""#, "a \"b\".txt"),
+            (#"attachment; filename="plain.txt"; filename*=UTF-8''%e2%82%ac%20rates.txt"#, "€ rates.txt"),
+            (#"attachment; filename*=utf-8'en'a%3Bb.txt; filename=plain.txt"#, "a;b.txt"),
+            // What cannot be read is left to the other one.
+            (#"attachment; filename="plain.txt"; filename*=UTF-8''%ff.txt"#, "plain.txt"),
+            (#"attachment; filename="plain.txt"; filename*=KOI8-R''%c1.txt"#, "plain.txt"),
+            (#"attachment; filename="a;b.txt""#, "a;b.txt"),
+            (#"attachment; filename="no end.txt"#, "no end.txt"),
+            // The first of two.
+            (#"attachment; filename=a.txt; filename=b.txt"#, "a.txt"),
+        ])
+    func found(value: String, expected: String) {
+        #expect(name(value) == expected)
+    }
+
+    @Test(
+        "It is a name in one folder and nothing more",
+        arguments: [
+            (#"attachment; filename="../../etc/passwd""#, "passwd"),
+            (#"attachment; filename="C:\\Windows\\system.ini""#, "system.ini"),
+            (#"attachment; filename="/absolute.txt""#, "absolute.txt"),
+            (#"attachment; filename*=UTF-8''..%2F..%2Fnote.txt"#, "note.txt"),
+            (#"attachment; filename=".bashrc""#, "bashrc"),
+            ("attachment; filename=\" \t. .\u{A0}.\u{3000}.bashrc\u{2003} \"", "bashrc"),
+            ("attachment; filename*=UTF-8''%E3%80%80.ssh", "ssh"),
+            // A mark that joins the slash into one character.
+            ("attachment; filename=\"a/\u{301}b\"", "\u{301}b"),
+        ])
+    func harmless(value: String, expected: String) {
+        #expect(name(value) == expected)
+    }
+
+    @Test(
+        "Where nothing is left there is none",
+        arguments: [
+            "", ";", ";;;", "attachment", "attachment; filename", "attachment; filename=", "attachment; filename=\"\"",
+            "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=. . .",
+            "attachment; filename*=UTF-8''%00", "attachment; filename*=UTF-8''%1b%5b2J", "attachment; filename*=''",
+            "attachment; filename=\"a\u{202E}txt.exe\"", "filename=a.txt",
+            "attachment; filename=\(String(repeating: "a", count: 201))",
+        ])
+    func none(value: String) {
+        #expect(name(value) == nil)
+        #expect(Representation(fields: HTTPFields()).suggestedFilename == nil)
+    }
+
+    @Test(
+        "A row that was planted names nothing outside of a folder either",
+        arguments: ["../../x", "/etc/x", ".x", " . x"])
+    func planted(text: String) {
+        #expect(Representation(suggestedFilename: text).suggestedFilename == "x")
+        #expect(Representation(suggestedFilename: "..").suggestedFilename == nil)
+    }
+
+    private func name(_ value: String) -> String? {
+        Representation(fields: HTTPFields([HTTPField(name: .contentDisposition, value: value)])).suggestedFilename
+    }
+}
