@@ -45,7 +45,7 @@ struct CommandFailure: Error {
                 switch error.code {
                 case .noStore, .noEntry: .notFound
                 case .notAStore, .damaged, .newerStore: .damaged
-                case .destination, .destinationExists: .cannotCreate
+                case let code where code.isOfDestination: .cannotCreate
                 case .inUse, .busy, .superseded, .heldBytesDiffer, .surplusBytes: .tryAgain
                 default: .io
                 }

@@ -23,7 +23,7 @@ extension GetCommand {
         // Each destination is looked at before the first connection is made.
         for request in requests {
             do {
-                _ = try Destination(checking: request.destination)
+                _ = try request.checkedDestination()
             } catch {
                 let failure = CommandFailure(error)
                 if json { context.print(GetReporter.json(failure, error, of: request).text) }
@@ -70,12 +70,12 @@ extension GetCommand {
     private func requests() throws -> [DownloadRequest] {
         var requests: [DownloadRequest] = []
         var taken: [String: DownloadURL] = [:]
-        for text in try urls + listedURLs() {
+        for (text, place) in try urls.map({ ($0, "") }) + listedURLs() {
             let url: DownloadURL
             do {
                 url = try DownloadURL(text)
             } catch {
-                throw CommandFailure(.usage, "\(Redaction.url(text)): \(error).")
+                throw CommandFailure(.usage, "\(place)\(Redaction.url(text)): \(error).")
             }
             let path = try output ?? defaultPath(for: url)
             // Who lets servers name the files has URLs that end alike.
@@ -97,15 +97,17 @@ extension GetCommand {
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
 
-    private func listedURLs() throws -> [String] {
+    /// The lines of the input file, each with where it stands, for an error.
+    private func listedURLs() throws -> [(text: String, place: String)] {
         guard let inputFile else { return [] }
         guard let text = InputFile.text(of: inputFile) else {
             throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(inputFile)).")
         }
-        let lines = text.split(whereSeparator: \.isNewline).map { line in
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
             String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
         }
-        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        return lines.enumerated().filter { !$1.isEmpty && !$1.hasPrefix("#") }
+            .map { ($1, "\(Printable.escaped(inputFile)), line \($0 + 1): ") }
     }
 
     /// Runs the downloads, at most ``maxConcurrent`` at a time.

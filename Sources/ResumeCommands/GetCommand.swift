@@ -125,7 +125,12 @@ struct GetCommand: ContextCommand {
     @Flag(name: .customLong("http2"), help: "Speak HTTP/2 with servers that offer it.")
     var usesHTTP2 = false
 
-    @Flag(name: .long, help: "Skip what has its file already, without asking whether that is still the same.")
+    @Flag(
+        name: .long,
+        help: """
+            Skip what has its file already, without asking whether that is still the same; with --remote-header-name the \
+            server is asked for the name.
+            """)
     var skipExisting = false
 
     @Flag(name: .long, help: "Drop what is held, and begin anew.")

@@ -40,18 +40,16 @@ final class GetReporter: Sendable {
     ///   - request: The download.
     ///   - error: What says so, where a server gave the file its name.
     func skipped(_ request: DownloadRequest, because error: StoreError? = nil) {
+        let taken = (error?.cause as? SystemError)?.path
         if json {
-            var members: [String: JSON] = ["event": .string("skipped"), "url": .string(request.url.redacted)]
-            if let error {
-                members["message"] = .string(error.message)
-            } else {
-                members["path"] = .string((try? Destination(request.destination))?.path ?? request.destination)
-            }
+            let path = taken ?? (try? Destination(request.destination))?.path
+            let members: [String: JSON] = [
+                "event": .string("skipped"), "url": .string(request.url.redacted),
+                "path": .string(path ?? request.destination),
+            ]
             return context.print(JSON.object(members).text)
         }
-        say(
-            "\(Printable.escaped(request.destination)): \(error.map { "\($0.message) Skipped." } ?? "there already, skipped")"
-        )
+        say("\(Printable.escaped(taken ?? request.destination)): there already, skipped")
     }
 
     func report(_ event: DownloadEvent, of request: DownloadRequest) {
@@ -98,7 +96,8 @@ final class GetReporter: Sendable {
     }
 
     private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {
-        let name = Printable.escaped(request.destination)
+        // What a server calls it shows at the end; by the destination's own name files of many URLs would be one.
+        let name = Printable.escaped(request.usesServerFilename ? request.url.redacted : request.destination)
         switch event {
         case .waiting:
             return "\(name): somebody else is downloading this; waiting to take a copy"

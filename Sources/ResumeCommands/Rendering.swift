@@ -116,7 +116,7 @@ enum Rendering {
         if let goneAt = entry.goneAt {
             facts.append(("gone", "the server has said since \(time(goneAt)) that there is no such file"))
         }
-        facts += entry.chunks.map { chunk in
+        facts += entry.chunks.filter { $0.length > 0 }.map { chunk in
             ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
         }
         if let map = map(entry) { facts.append(("map", map)) }

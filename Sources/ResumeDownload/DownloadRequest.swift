@@ -94,6 +94,14 @@ public struct DownloadRequest: Sendable {
     /// What names the download in the store: ``key`` or the URL without user info and signature, and the selection.
     public var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
 
+    /// The destination, or the folder of what the server names, which can be written.
+    ///
+    /// - Returns: The destination.
+    /// - Throws: `StoreError` with `destination`.
+    package func checkedDestination() throws -> Destination {
+        try usesServerFilename ? Destination(checkingFolderOf: destination) : Destination(checking: destination)
+    }
+
     /// Makes a request with the defaults.
     ///
     /// - Parameters:

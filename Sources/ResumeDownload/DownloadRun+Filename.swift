@@ -6,17 +6,18 @@ internal import ResumeStore
 extension DownloadRun {
     /// The file that a representation becomes.
     func destination(for representation: Representation?) -> Destination {
-        request.usesServerFilename ? destination.beside(representation?.suggestedFilename) : destination
+        request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination
     }
 
     /// Refuses to go on with what could not be delivered under the name that it was given.
     ///
     /// What is there whole is delivered, which finds out whether it was already.
-    func requireFreeName() async throws {
-        guard request.usesServerFilename, let held = await transfer.partial.representation,
-            await !transfer.isComplete
-        else { return }
-        try await requireFree(destination(for: held))
+    func requireFreeNameOfHeld() async throws {
+        guard request.usesServerFilename, let held = await transfer.partial.representation else { return }
+        let destination = destination(for: held)
+        let isComplete = await transfer.isComplete
+        if request.restarts || !isComplete { try await requireFree(destination) }
+        try await transfer.setDestination(destination)
     }
 
     /// Refuses a response for which something would be begun that cannot be delivered, before anything is given up.

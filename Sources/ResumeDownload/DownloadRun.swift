@@ -62,7 +62,7 @@ struct DownloadRun {
     mutating func run() async throws -> DownloadResult {
         reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
-        try await requireFreeName()
+        try await requireFreeNameOfHeld()
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()

@@ -57,7 +57,7 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Found out before anything is fetched, and before a lease is waited for.
         // Its disk may be one that does not answer.
-        let destination = try await Blocking.run { try Destination(checking: request.destination) }
+        let destination = try await Blocking.run { try request.checkedDestination() }
         let observer = DownloadObserver(of: request, in: store, logger: logger)
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
             let transfer = try await begin(request, to: destination, onEvent: onEvent)
@@ -75,6 +75,7 @@ public struct Downloader: Sendable {
         do {
             let result = try await transfer.run { transfer in
                 if request.restarts, !transfer.partial.isEmpty {
+                    try await run.requireFreeNameOfHeld()
                     try await transfer.discard(reason: .restartRequested)
                     onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
                 } else if !request.restarts, let reason = request.resumeData?.mismatch(with: transfer.partial) {
@@ -125,7 +126,7 @@ public struct Downloader: Sendable {
     private func begin(_ request: DownloadRequest, to destination: Destination, waits: Bool) async throws -> Transfer {
         try await store.begin(
             request.url, key: request.key, selection: request.selection, policy: request.policy,
-            destination: destination, waits: waits)
+            destination: request.usesServerFilename ? nil : destination, waits: waits)
     }
 
     /// Records what is held and why it stopped.
@@ -136,6 +137,7 @@ public struct Downloader: Sendable {
         try? await transfer.close()
         // A server's no was recorded with its answer, and where nothing is held it has interrupted nothing.
         if held == 0, let error = error as? DownloadError, error.code == .refused, error.status != nil { return }
+        if held == 0, (error as? StoreError)?.code == .destinationExists { return }
         let reason = Reason(for: error)
         try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
     }

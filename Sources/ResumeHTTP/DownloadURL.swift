@@ -103,7 +103,8 @@ public struct DownloadURL: Sendable, Hashable {
             let name = Self.percentDecoded(String(component)), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200
         else { return nil }
-        return name.contains("/") || Printable.escaped(name) != name ? nil : name
+        // By bytes: a mark that follows on a slash makes one character with it.
+        return name.utf8.contains(UInt8(ascii: "/")) || Printable.escaped(name) != name ? nil : name
     }
 
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.

@@ -112,8 +112,10 @@ extension Reason {
     static let variesAlways = Reason(
         "varies-always", "The server says that its answers vary by more than the request (Vary: *).")
 
+    static let gapCode = Code(rawValue: "range-gap")
+
     static func gap(expected: Int64, got: Int64) -> Reason {
-        Reason("range-gap", "The server sent bytes from \(got) on, but was asked for them from \(expected) on.")
+        Reason(code: gapCode, text: "The server sent bytes from \(got) on, but was asked for them from \(expected) on.")
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {

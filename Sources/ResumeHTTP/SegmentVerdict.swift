@@ -29,7 +29,8 @@ package enum SegmentVerdict: Sendable, Hashable {
             switch Verdict.partial(fields, range: range, stored: stored, policy: policy) {
             case .append(let usable): continuation = usable
             case .askForWhole(let reason):
-                self = .stop(reason)
+                // A gap is found last: the same representation, but not what was asked for.
+                self = reason.code == Reason.gapCode ? .noMore(reason) : .stop(reason)
                 return
             default:
                 self = .stop(.contentRangeInvalid)

@@ -2,35 +2,36 @@ internal import HTTPTypes
 
 /// The name that a server gives a file, without anything that could make it more than a name in one folder.
 struct SuggestedFilename: Sendable, Hashable {
-    /// The name: neither empty nor hidden, of 200 bytes at most, and nothing in it that a terminal obeys.
+    /// The name: neither empty nor hidden, of 255 bytes at most, and nothing in it that a terminal obeys.
     let name: String
 
     /// Reads `Content-Disposition` (RFC 6266); nil where it names nothing that can be a name.
     ///
     /// `filename*` is believed before `filename`.
     init?(in fields: HTTPFields) {
-        guard let value = fields[.contentDisposition] else { return nil }
+        guard let value = SingletonField(.contentDisposition, in: fields).text else { return nil }
         let parameters = Self.parameters(of: value)
         let extended = parameters.first { $0.name == "filename*" }.flatMap { Self.decoded($0.value) }
-        guard let text = extended ?? parameters.first(where: { $0.name == "filename" })?.value else { return nil }
-        self.init(text)
+        let plain = parameters.first { $0.name == "filename" }?.value
+        guard let name = [extended, plain].lazy.compactMap({ $0.flatMap { Self($0) } }).first else { return nil }
+        self = name
     }
 
     /// Takes what is harmless of a text; nil where nothing is left.
     ///
-    /// What stands before the last slash of either kind goes, as do dots and white space in front, which would hide the
-    /// file, and white space at the end.
+    /// What stands before the last slash of either kind goes, as do dots in front, which would hide the file, dashes there,
+    /// which programs would take for options, and what cannot be seen at either end.
     init?(_ text: String) {
         // By scalars: a mark that follows on a slash makes one character with it.
         let scalars = text.unicodeScalars
         let start = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map { scalars.index(after: $0) }
-        let isBlank: (Unicode.Scalar) -> Bool = { $0.properties.isWhitespace }
-        var last = scalars[(start ?? scalars.startIndex)...].drop { $0 == "." || isBlank($0) }
+        let isBlank: (Unicode.Scalar) -> Bool = {
+            $0.properties.isWhitespace || $0.properties.isDefaultIgnorableCodePoint || $0 == "\u{2800}"
+        }
+        var last = scalars[(start ?? scalars.startIndex)...].drop { $0 == "." || $0 == "-" || isBlank($0) }
         while last.last.map(isBlank) ?? false { last.removeLast() }
         let name = String(last)
-        guard !name.isEmpty, name.utf8.count <= 200, Printable.escaped(name) == name else { return nil }
-        // What was not UTF-8 has become this.
-        guard !name.unicodeScalars.contains("\u{FFFD}") else { return nil }
+        guard !name.isEmpty, name.utf8.count <= 255, Printable.escaped(name) == name else { return nil }
         self.name = name
     }
 

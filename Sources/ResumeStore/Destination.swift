@@ -21,6 +21,14 @@ public struct Destination: Sendable, Hashable {
     /// The whole path.
     public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
+    /// Makes a destination and finds out whether files can be made in its folder; its own name may not be used.
+    ///
+    /// - Throws: ``StoreError`` with `destination`.
+    package init(checkingFolderOf path: String) throws {
+        try self.init(path)
+        try check { _ in }
+    }
+
     /// Makes a destination and finds out, before anything is fetched, whether it can be written.
     ///
     /// - Parameter path: An absolute path, or one relative to the working folder.
@@ -28,16 +36,23 @@ public struct Destination: Sendable, Hashable {
     ///   not a regular file has the name, or is what a link of that name leads to.
     public init(checking path: String) throws {
         try self.init(path)
+        let (name, shown) = (name, self.path)
+        try check { open in
+            guard let status = try open.status(of: name), status.kind != .regular else { return }
+            guard status.kind == .link, !Self.isLinkToOther(shown) else {
+                let what = status.kind == .folder ? "a folder" : "not a regular file"
+                throw StoreError(
+                    .destination, "Cannot write \(shown): it is \(what).",
+                    advice: "Name a file: one is made beside it and renamed, so nothing else can be written to.")
+            }
+        }
+    }
+
+    /// Looks at the folder, and then whether files can be made in it.
+    private func check(_ look: (Folder) throws -> Void) throws {
         do {
             let open = try Folder(folder, followsLinks: true)
-            if let status = try open.status(of: name), status.kind != .regular {
-                guard status.kind == .link, !Self.isLinkToOther(self.path) else {
-                    let what = status.kind == .folder ? "a folder" : "not a regular file"
-                    throw StoreError(
-                        .destination, "Cannot write \(self.path): it is \(what).",
-                        advice: "Name a file: one is made beside it and renamed, so nothing else can be written to.")
-                }
-            }
+            try look(open)
             // The only true test: permissions, read-only mounts and attributes all show.
             try open.probe()
         } catch let error as SystemError {
@@ -95,12 +110,12 @@ public struct Destination: Sendable, Hashable {
         name = last
     }
 
-    /// Another file in the same folder, in place of no other: whoever lets a server name it does not mean to lose one of
-    /// his own.
+    /// What a server names, in the same folder and in place of no other file: whoever lets it do so does not mean to lose
+    /// one of his own.
     ///
-    /// - Parameter name: A name in one folder, such as ``Representation/suggestedFilename``; nil for the same one.
-    /// - Returns: The other one.
-    package func beside(_ name: String?) -> Destination { Destination(folder: folder, name: name ?? self.name) }
+    /// - Parameter name: ``Representation/suggestedFilename``; nil where it has none, so that its own name counts.
+    /// - Returns: That file.
+    package func named(byServer name: String?) -> Destination { Destination(folder: folder, name: name ?? self.name) }
 
     private init(folder: String, name: String) {
         self.folder = folder
@@ -112,19 +127,16 @@ public struct Destination: Sendable, Hashable {
     ///
     /// - Throws: ``StoreError`` with `destinationExists`.
     package func requireFree() throws {
-        do {
-            guard try Folder(folder, followsLinks: true).status(of: name) != nil else { return }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
-        throw isThere
+        let name = name
+        try check { if try $0.status(of: name) != nil { throw isTaken } }
     }
 
     /// The error of one that is not to be replaced.
-    var isThere: StoreError {
+    var isTaken: StoreError {
         StoreError(
-            .destinationExists, "\(Printable.escaped(path)) is there already, and a server's name replaces nothing.",
-            advice: "Move it away, or name another file.")
+            .destinationExists, "\(Printable.escaped(path)) is there already, and is not to be replaced.",
+            advice: "Move it away, or name another file.",
+            cause: SystemError(number: EEXIST, call: "rename", path: path))
     }
 
     /// The temporary name a blob's bytes have beside the destination until they are whole: always the same one for a

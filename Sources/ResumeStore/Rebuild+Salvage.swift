@@ -43,6 +43,7 @@ extension Rebuild {
             ("SELECT id FROM download WHERE id > ? ORDER BY id LIMIT 1", 0),
             ("SELECT id FROM download WHERE id < ? ORDER BY id DESC LIMIT 1", .max),
         ]
+        let columns = try readable { try connection.columnsThere() }
         for walk in walks {
             var position = walk.start
             while let id = try readable({ try connection.integer(walk.sql, .integer(position)) }),
@@ -50,7 +51,7 @@ extension Rebuild {
                 entries[id] == nil, walk.start == 0 ? id > position : id < position
             {
                 position = id
-                guard let entry = try readable({ try connection.entry(id: id) }) else { continue }
+                guard let entry = try readable({ try connection.entry(id: id, columns: columns) }) else { continue }
                 entries[id] = (entry, try readable { try connection.blocks(of: id) } ?? [])
             }
         }

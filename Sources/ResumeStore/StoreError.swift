@@ -38,6 +38,8 @@ public struct StoreError: Error, Sendable, Equatable {
         public static let destination = Code("destination")
         /// The destination is there already, and is not to be replaced.
         public static let destinationExists = Code("destination-exists")
+        /// Whether another destination may do.
+        package var isOfDestination: Bool { self == .destination || self == .destinationExists }
         /// No space, or over a quota or limit.
         public static let noSpace = Code("no-space")
         /// More bytes than may be held in memory.

@@ -51,7 +51,8 @@ extension Transfer {
         try await setDestination(destination)
         try await requireConfirmed()
         let isShared = lease?.isAwaited ?? false
-        if isBrief, !isShared {
+        // One that replaces nothing must know after a crash that what has its name is its own delivery.
+        if isBrief, !isShared, destination.replaces {
             try await synchronizer.finish()
             try await synchronizer.synchronizeData()
         } else if entry.state != .complete || entry.held.length != held {
@@ -84,7 +85,7 @@ extension Transfer {
             _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
             if !destination.replaces, let error = error as? SystemError, error.number == EEXIST, error.call == "rename"
             {
-                throw destination.isThere
+                throw destination.isTaken
             }
             var failure = StoreError(wrapping: error)
             if failure.code == .io { failure.code = .destination }
@@ -136,7 +137,7 @@ private struct Staging: Sendable {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
-        if !destination.replaces, try isThere(in: folder) { return folder }
+        if !destination.replaces, try isDelivered(in: folder) { return folder }
         if copies {
             try blob.copy(to: staging, in: folder, length: length)
         } else {
@@ -154,13 +155,17 @@ private struct Staging: Sendable {
         return folder
     }
 
-    /// Whether the very bytes are there under that name: a crash came between their delivery and the row.
-    private func isThere(in folder: Folder) throws(SystemError) -> Bool {
-        guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length
+    /// Whether the very bytes have that name: a crash came between their delivery and the row.
+    private func isDelivered(in folder: Folder) throws(SystemError) -> Bool {
+        // What cannot be read is somebody else's.
+        guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length,
+            let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         else { return false }
-        let file = try OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         if try file.status().identity == blob.status().identity { return true }
-        return try file.hasSameBytes(as: blob, length: length)
+        guard try file.hasSameBytes(as: blob, length: length) else { return false }
+        // It may be a copy of the user's own.
+        try file.synchronize()
+        return true
     }
 
     /// A hard link where the file system allows one, since that costs nothing; else a copy.

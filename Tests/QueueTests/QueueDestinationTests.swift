@@ -114,4 +114,22 @@ struct QueueDestinationTests {
             #expect(try bench.isWhole("a", as: "2"))
         }
     }
+
+    @Test("So does one whose name is taken, where a server may name the file")
+    func takenName() async throws {
+        try await QueueBench.with { bench in
+            try Files.write([1], to: bench.folder["1"])
+            await bench.queue.pauseAll()
+            var request = try bench.request("a", to: "1")
+            request.usesServerFilename = true
+            let (queue, taken) = (bench.queue, request)
+            let bad = Task { try await queue.download(taken) }
+            let good = try await bench.ask("a", to: "2")
+            await bench.queue.resumeAll()
+            _ = try await good.value
+            #expect((await failure(of: bad) as? StoreError)?.code == .destinationExists)
+            #expect(try bench.isWhole("a", as: "2"))
+            #expect(try Files.bytes(bench.folder["1"]) == [1])
+        }
+    }
 }

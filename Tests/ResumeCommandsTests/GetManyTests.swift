@@ -123,10 +123,19 @@ struct GetManyTests {
             let again = await home.run("get", "--remote-header-name", "-P", home.path, urls[0])
             #expect(again.status == .cannotCreate && again.errors.contains("1.pdf is there already"))
             let skipping = await home.run(["get", "-J", "--skip-existing", "-P", home.path] + urls)
-            #expect(skipping.status == .success && skipping.errors.contains("1.pdf is there already"))
+            #expect(skipping.status == .success && skipping.errors.contains("1.pdf: there already, skipped"))
+            #expect(server.requests.count == 7)
             #expect(try home.bytes("1.pdf") == Array("mine".utf8))
             let told = try await home.run(["get", "-J", "--skip-existing", "--json", "-P", home.path, urls[0]]).json
             #expect(told.map { $0["event"]?.string } == ["skipped"])
+            #expect(told.map { $0["path"]?.string } == [home["1.pdf"]])
+            // What would be the name without a server's is not needed.
+            try home.makeFolder("get")
+            let fourth = await home.run("get", "-J", "-P", home.path, server.url("/get?id=4"))
+            #expect(fourth.status == .success && home.has("4.pdf"), "\(fourth.errors)")
+            // Nothing was begun for what was there.
+            let log = await home.run("log")
+            #expect(!log.output.contains("interrupted"), "\(log.output)")
             #expect(await home.run("get", "-J", "-o", home["a"], urls[0]).status == .usage)
         }
     }
@@ -178,10 +187,10 @@ struct GetManyTests {
 
     @Test func aWrongLineInTheInputFile() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server in
-            try home.write("\(server.url("/a.bin"))\nnonsense\n".utf8, to: "list.txt")
+            try home.write("# comment\n\n\(server.url("/a.bin"))\nnonsense\n".utf8, to: "list.txt")
             let outcome = await home.run("get", "-i", home["list.txt"], "-P", home.path)
             #expect(outcome.status == .usage)
-            #expect(outcome.errors.contains("nonsense"))
+            #expect(outcome.errors.contains("list.txt, line 4: nonsense"))
             #expect(server.acceptedConnections == 0)
         }
     }

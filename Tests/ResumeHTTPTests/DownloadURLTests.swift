@@ -129,6 +129,8 @@ struct DownloadURLTests {
     func longName() throws {
         #expect(try DownloadURL("http://h/" + String(repeating: "a", count: 200)).lastPathComponent?.count == 200)
         #expect(try DownloadURL("http://h/" + String(repeating: "a", count: 201)).lastPathComponent == nil)
+        // A mark that joins the slash into one character.
+        #expect(try DownloadURL("http://h/..%2F%CC%81x").lastPathComponent == nil)
         #expect(try DownloadURL("http://h/" + String(repeating: "%C3%A9", count: 101)).lastPathComponent == nil)
     }
 

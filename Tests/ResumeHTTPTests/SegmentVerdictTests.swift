@@ -12,9 +12,9 @@ struct SegmentVerdictTests {
         Plan.RangeRequest(segment: range, held: held, validator: stored.validator, policy: policy)
     }
 
-    private static func judge(_ status: Int, _ lines: [String]) -> SegmentVerdict {
+    private static func judge(_ status: Int, _ lines: [String], held: [Range<Int64>] = []) -> SegmentVerdict {
         SegmentVerdict(
-            for: response(status, lines), to: request(100_000..<150_000), stored: stored, policy: policy)
+            for: response(status, lines), to: request(100_000..<150_000, held: held), stored: stored, policy: policy)
     }
 
     private static let part = "Content-Range: bytes 100000-149999/250000"
@@ -52,6 +52,24 @@ struct SegmentVerdictTests {
             return
         }
         #expect(reason.code.rawValue == "whole-for-segment")
+    }
+
+    @Test("A part of the same file that begins after what was asked for ends no streams", arguments: [95_905, 100_000])
+    func withoutOverlap(first: Int) {
+        guard
+            case .noMore = Self.judge(
+                206, ["ETag: \"a\"", "Content-Range: bytes \(first)-149999/250000"], held: [0..<100_000])
+        else {
+            Issue.record("not that")
+            return
+        }
+        guard
+            case .stop = Self.judge(
+                206, ["ETag: \"b\"", "Content-Range: bytes \(first)-149999/250000"], held: [0..<100_000])
+        else {
+            Issue.record("another one")
+            return
+        }
     }
 
     @Test(

@@ -19,6 +19,7 @@ struct SuggestedFilenameTests {
             (#"attachment; filename="plain.txt"; filename*=KOI8-R''%c1.txt"#, "plain.txt"),
             (#"attachment; filename="a;b.txt""#, "a;b.txt"),
             (#"attachment; filename="no end.txt"#, "no end.txt"),
+            (#"attachment; filename=good.txt; filename*=UTF-8''.."#, "good.txt"),
             // The first of two.
             (#"attachment; filename=a.txt; filename=b.txt"#, "a.txt"),
         ])
@@ -36,6 +37,8 @@ struct SuggestedFilenameTests {
             (#"attachment; filename=".bashrc""#, "bashrc"),
             ("attachment; filename=\" \t. .\u{A0}.\u{3000}.bashrc\u{2003} \"", "bashrc"),
             ("attachment; filename*=UTF-8''%E3%80%80.ssh", "ssh"),
+            ("attachment; filename=-rf", "rf"),
+            ("attachment; filename*=UTF-8''%E3%85%A4a%E2%A0%80", "a"),
             // A mark that joins the slash into one character.
             ("attachment; filename=\"a/\u{301}b\"", "\u{301}b"),
         ])
@@ -50,11 +53,20 @@ struct SuggestedFilenameTests {
             "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=. . .",
             "attachment; filename*=UTF-8''%00", "attachment; filename*=UTF-8''%1b%5b2J", "attachment; filename*=''",
             "attachment; filename=\"a\u{202E}txt.exe\"", "filename=a.txt",
-            "attachment; filename=\(String(repeating: "a", count: 201))",
+            "attachment; filename=\(String(repeating: "a", count: 256))", "attachment; filename=--",
+            "attachment; filename*=UTF-8''%E3%85%A4",
         ])
     func none(value: String) {
         #expect(name(value) == nil)
         #expect(Representation(fields: HTTPFields()).suggestedFilename == nil)
+    }
+
+    @Test("Two fields that differ name nothing")
+    func twoFields() {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .contentDisposition, value: "attachment; filename=a.txt"))
+        fields.append(HTTPField(name: .contentDisposition, value: "attachment; filename=b.txt"))
+        #expect(Representation(fields: fields).suggestedFilename == nil)
     }
 
     @Test(

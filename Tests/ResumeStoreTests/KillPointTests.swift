@@ -12,14 +12,16 @@ struct KillPointTests {
     static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
 
     /// A workflow that comes by every point but the collector's: a partial, a changed file, a delivery.
-    static func download(in path: String, dyingAt point: Int, occurrence: Int, replaces: Bool = true) async throws {
+    static func download(
+        in path: String, dyingAt point: Int, occurrence: Int, of server: HonestServer = new, replaces: Bool = true
+    ) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
         let transfer = try await store.begin(try DownloadURL(url))
         if point == 0 || KillPoint(rawValue: point) == .startedOver {
             try await old.fill(transfer, upTo: 1_500_000)
         }
         if let point = KillPoint(rawValue: point) { KillPoint.arm(point, occurrence: occurrence) }
-        try await new.fill(transfer)
+        try await server.fill(transfer)
         try await transfer.deliver(to: destination(in: path, replaces: replaces))
     }
 
@@ -30,21 +32,23 @@ struct KillPointTests {
     }
 
     /// Whatever is left can be opened, is consistent, and leads to the right file.
-    static func recover(_ folder: TemporaryFolder, replaces: Bool = true) async throws {
+    static func recover(
+        _ folder: TemporaryFolder, of server: HonestServer = new, replaces: Bool = true
+    ) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         let damage = try await store.verify().filter { $0.kind != .orphan }
         #expect(damage.isEmpty, "\(damage)")
         let isDelivered = try await store.events().contains { $0.kind == .delivered }
-        if Files.exists(folder["out"]) { #expect(try Files.bytes(folder["out"]) == new.content) }
+        if Files.exists(folder["out"]) { #expect(try Files.bytes(folder["out"]) == server.content) }
         if !isDelivered {
             let transfer = try await store.begin(try DownloadURL(url))
             let wasComplete = await transfer.isComplete
-            #expect(try await new.fill(transfer))
+            #expect(try await server.fill(transfer))
             try await transfer.deliver(to: destination(in: folder.path, replaces: replaces))
             // A complete download that the destination shows already was not fetched again.
             if Files.exists(folder["out"]) { #expect(wasComplete || !isDelivered) }
         }
-        #expect(try Files.bytes(folder["out"]) == new.content)
+        #expect(try Files.bytes(folder["out"]) == server.content)
         _ = try await store.collect(maximumSize: 0)
         #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
         #expect(try Files.names(in: folder.path) == ["out", "store"], "nothing temporary is left beside the file")
@@ -82,19 +86,25 @@ struct KillPointTests {
         try await Self.recover(folder)
     }
 
-    @Test("SIGKILL at each step of a delivery that replaces nothing", arguments: [KillPoint.sealed] + delivery)
-    func killedBesideOthers(at point: KillPoint) async throws {
+    @Test("SIGKILL at each step of a delivery that replaces nothing", arguments: delivery, [false, true])
+    func killedBesideOthers(at point: KillPoint, isBrief: Bool) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let number = point.rawValue
         let path = folder.path
-        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int] in
-            try await KillPointTests.download(in: path, dyingAt: number, occurrence: 1, replaces: false)
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, number = number as Int, isBrief = isBrief as Bool] in
+            let server = isBrief ? KillPointTests.brief : KillPointTests.new
+            try await KillPointTests.download(
+                in: path, dyingAt: number, occurrence: 1, of: server, replaces: false)
         }
-        try await Self.recover(folder, replaces: false)
+        try await Self.recover(folder, of: isBrief ? Self.brief : Self.new, replaces: false)
     }
 
-    static let delivery: [KillPoint] = [.deliveryStaged, .deliveryRenamed, .deliverySynced, .rowRemoved]
+    /// So short that it is not recorded between its last byte and its delivery, where that replaces what is there.
+    static let brief = HonestServer(sampleBytes(300_000, seed: 9), etag: "\"v2\"")
+
+    static let delivery: [KillPoint] = [.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced, .rowRemoved]
 
     @Test("SIGKILL between the collector's row and its file leaves an orphan, which the next collection removes")
     func killedInEviction() async throws {

@@ -120,7 +120,7 @@ extension DownloadQueue {
             if wasActive { live[key]?.failure = Reason(for: error) }
             // What it keeps may be another entry by now.
             live[key]?.sign = nil
-            let isOfDestination = (error as? StoreError)?.code == .destination
+            let isOfDestination = (error as? StoreError)?.code.isOfDestination ?? false
             let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
                 guard number != run.delivery || delivery.version != version else { return false }
                 return delivery.request.map { !request.fares(like: $0) } ?? true
