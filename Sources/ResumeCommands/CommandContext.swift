@@ -81,12 +81,13 @@ public struct CommandContext: Sendable {
             guard !path.isEmpty else { throw CommandFailure(.usage, "--store needs the name of a folder.") }
             return path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         }
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
         #if os(macOS)
-        let cache: String? = environment["HOME"].map { "\($0)/Library/Caches" }
+        let cache: String? = home.map { "\($0)/Library/Caches" }
         #else
         let cache =
             environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            ?? environment["HOME"].map { "\($0)/.cache" }
+            ?? home.map { "\($0)/.cache" }
         #endif
         guard let cache else {
             throw CommandFailure(

@@ -83,7 +83,9 @@ extension GetCommand {
                 // The same line twice is one download.
                 if other == url { continue }
                 throw CommandFailure(
-                    .usage, "Two URLs would write \(Printable.escaped(path)). Get them one by one with --output.")
+                    .usage,
+                    "\(other.redacted) and \(url.redacted) would both write \(Printable.escaped(path)). Get them one by "
+                        + "one with --output, or let the server name them with --remote-header-name.")
             }
             requests.append(request(for: url, to: path))
         }
@@ -103,9 +105,11 @@ extension GetCommand {
         guard let text = InputFile.text(of: inputFile) else {
             throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(inputFile)).")
         }
-        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
-            String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-        }
+        // Editors elsewhere begin a text with a mark.
+        let lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .map { line in
+                String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+            }
         return lines.enumerated().filter { !$1.isEmpty && !$1.hasPrefix("#") }
             .map { ($1, "\(Printable.escaped(inputFile)), line \($0 + 1): ") }
     }

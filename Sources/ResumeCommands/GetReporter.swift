@@ -128,7 +128,9 @@ final class GetReporter: Sendable {
         let store = error as? StoreError
         return .object([
             "event": .string("failed"), "url": .string(request.url.redacted),
-            "reason": .string(failed?.reason.code.rawValue ?? store?.code.description ?? "failed"),
+            "reason": .string(
+                failed?.reason.code.rawValue ?? store?.code.description
+                    ?? (error is CancellationError ? "cancelled" : "failed")),
             "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
             "resumable": .bool(failed?.isResumable ?? (failure.status != .refused)),
         ])

@@ -59,6 +59,13 @@ extension Reason {
         Reason("resumed", "The server still has the same representation; continued at byte \(offset).")
     }
 
+    /// Only bytes that are the same vouch for it.
+    static func resumedUnvalidated(at offset: Int64) -> Reason {
+        Reason(
+            "resumed-unvalidated",
+            "The server names no version; continued at byte \(offset), if what comes before it is the same.")
+    }
+
     static let prefixKept = Reason(
         "prefix-kept", "The server sent the whole again, but unchanged; what was held is compared and kept.")
 

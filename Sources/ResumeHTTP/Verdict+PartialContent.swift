@@ -30,10 +30,11 @@ extension Verdict {
         // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length may be learned.
         var representation = stored
         representation.completeLength = stored.completeLength ?? completeLength
+        let offset = range.offset - range.shift
         return .append(
             Continuation(
                 from: first, to: last + 1, range: range, representation: representation,
-                reason: .resumed(at: range.offset - range.shift)))
+                reason: range.validator == nil ? .resumedUnvalidated(at: offset) : .resumed(at: offset)))
     }
 
     /// What a part can be of no use for, whatever it belongs to.

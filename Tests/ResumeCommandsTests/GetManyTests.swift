@@ -63,14 +63,15 @@ struct GetManyTests {
     @Test func repeatedLines() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server in
             let url = server.url("/a.bin")
-            try home.write("\(url)\n\(url)\n".utf8, to: "list.txt")
+            // With the mark that some editors begin a text with.
+            try home.write("\u{FEFF}\(url)\n\(url)\n".utf8, to: "list.txt")
             let twice = await home.run("get", "-i", home["list.txt"], "-P", home.path)
             #expect(twice.status == .success, "\(twice.errors)")
             #expect(server.requests.count == 1)
             try home.write("\(url)\n\(url)?other\n".utf8, to: "list.txt")
             let clash = await home.run("get", "-i", home["list.txt"], "-P", home.path)
             #expect(clash.status == .usage)
-            #expect(clash.errors.contains("a.bin") && server.requests.count == 1)
+            #expect(clash.errors.contains("\(url) and \(url)?") && server.requests.count == 1)
         }
     }
 

@@ -48,6 +48,7 @@ struct PlaceTests {
         #expect(try await place(["HOME": home["h"]]) == home["h/.cache/resumectl"])
         // What is no absolute path is to be ignored, by the XDG specification.
         #expect(try await place(["HOME": home["h"], "XDG_CACHE_HOME": "x"]) == home["h/.cache/resumectl"])
+        #expect(await home.run(["doctor"], environment: ["HOME": ""]).status == .usage)
         #expect(try await place(["HOME": home["h"], "RESUMECTL_STORE": ""]) == home["h/.cache/resumectl"])
         #endif
         #expect(try home.names().isEmpty)

@@ -34,7 +34,7 @@ struct FuzzFindingTests {
             return Verdict(for: head, to: Plan(for: held, policy: policy), held: held, policy: policy).summary
         }
         let bytesOnly = ResumePolicy(allowsUnvalidated: true)
-        expect(judge(34_464, bytesOnly), "append 34464..<250000 at 100000: resumed")
+        expect(judge(34_464, bytesOnly), "append 34464..<250000 at 100000: resumed-unvalidated")
         expect(judge(34_465, bytesOnly), "ask for whole: range-gap")
         expect(judge(100_000, bytesOnly), "ask for whole: range-gap")
         let digest = ResumePolicy(allowsUnvalidated: true, hasDigest: true)

@@ -94,7 +94,7 @@ struct ResumePolicyTests {
             let plan = Plan(for: held, policy: policy)
             return Verdict(for: response(206, answer), to: plan, held: held, policy: policy).summary
         }
-        let resumed = "append 34464..<250000 at 100000: resumed"
+        let resumed = "append 34464..<250000 at 100000: resumed-unvalidated"
         #expect(judge([], [range]) == resumed)
         #expect(judge(["ETag: W/\"a\""], [range, "ETag: W/\"a\""]) == resumed)
         #expect(judge(["ETag: W/\"a\""], [range, "ETag: W/\"b\""]) == "ask for whole: entity-tag-changed")

@@ -1,0 +1,78 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import CResumeFiles
+
+/// The bytes of one file, brought into another one or compared with them.
+extension OpenFile {
+    /// Copies a file's first bytes into a new file and syncs it: shared blocks where the file system can, else a
+    /// copy inside the kernel, else through memory.
+    func copy(to name: String, in folder: Folder, length: Int64) throws(SystemError) {
+        let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        do {
+            try fill(target, length: length)
+            try SystemError.check("fchmod", name) { fchmod(target.descriptor, FileMode.ordinary) }
+            try target.synchronize()
+        } catch {
+            // The failure is told; a leftover is removed by the next delivery or by the collector.
+            _ = try? folder.remove(name)
+            throw error
+        }
+    }
+
+    /// Whether two files begin with the same bytes.
+    func hasSameBytes(as other: OpenFile, length: Int64) throws(SystemError) -> Bool {
+        let size = 1 << 18
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * size, alignment: 16)
+        defer { unsafe buffer.deallocate() }
+        var done: Int64 = 0
+        while done < length {
+            let wanted = Int(min(Int64(size), length - done))
+            let mine = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            let others = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[size..<size + wanted])
+            guard try unsafe read(into: mine, at: done) == wanted,
+                try unsafe other.read(into: others, at: done) == wanted,
+                unsafe mine.elementsEqual(others)
+            else { return false }
+            done += Int64(wanted)
+        }
+        return true
+    }
+
+    private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {
+        var done: Int64 = 0
+        #if os(Linux)
+        if resume_files_clone(descriptor, target.descriptor) == 0 {
+            // A clone is of the whole file.
+            try SystemError.check("ftruncate", target.path) { ftruncate(target.descriptor, off_t(length)) }
+            return
+        }
+        while done < length {
+            let count = resume_files_copy_range(
+                descriptor, target.descriptor, done, Int(min(length - done, 1 << 30)))
+            if count <= 0 { break }
+            done += Int64(count)
+        }
+        #endif
+        try copyThroughMemory(to: target, from: done, upTo: length)
+    }
+
+    private func copyThroughMemory(to target: OpenFile, from start: Int64, upTo length: Int64) throws(SystemError) {
+        guard start < length else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { unsafe buffer.deallocate() }
+        var done = start
+        while done < length {
+            let wanted = Int(min(Int64(buffer.count), length - done))
+            let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: done)
+            guard count > 0 else { throw SystemError(number: EIO, call: "read", path: path) }
+            let part = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            try target.write(part, at: done)
+            done += Int64(count)
+        }
+    }
+}
