@@ -12,7 +12,7 @@ public struct DownloadRequest: Sendable {
     /// servers that do not.
     ///
     /// Such a file replaces no other: where there is one of that name, the download fails with
-    /// ``StoreError/Code/destinationExists``, as far as possible before anything is fetched or given up for it.
+    /// `StoreError` of `destinationExists`, as far as possible before anything is fetched or given up for it.
     public var usesServerFilename = false
     /// What names the download in the store; nil for the URL without user info and signature.
     public var key: String?
