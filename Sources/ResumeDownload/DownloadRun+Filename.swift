@@ -1,4 +1,3 @@
-internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -20,12 +19,10 @@ extension DownloadRun {
         try await transfer.setDestination(destination)
     }
 
-    /// Refuses a response for which something would be begun that cannot be delivered, before anything is given up.
-    func requireFreeName(for head: HTTPResponse, to plan: Plan, held: HeldPartial) async throws {
-        guard request.usesServerFilename,
-            let fresh = Verdict(for: head, to: plan, held: held, policy: request.policy).begun?.representation
-        else { return }
-        try await requireFree(destination(for: fresh))
+    /// Refuses what could not be delivered under the name that it was given, before anything is given up for it.
+    func requireFreeName(of representation: Representation) async throws {
+        guard request.usesServerFilename else { return }
+        try await requireFree(destination(for: representation))
     }
 
     private func requireFree(_ destination: Destination) async throws {

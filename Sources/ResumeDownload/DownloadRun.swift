@@ -127,8 +127,9 @@ struct DownloadRun {
         let verdict: Verdict
         do {
             try checkLength(of: response)
-            try await requireFreeName(for: response.head, to: plan, held: before)
-            verdict = try await transfer.receive(response.head, to: plan)
+            verdict = try await transfer.judge(response.head, to: plan)
+            if let begun = verdict.begun { try await requireFreeName(of: begun.representation) }
+            try await transfer.follow(verdict, of: response.head)
             try checkLength(of: verdict, total: await transfer.partial.totalLength)
             if let begun = verdict.begun { try await self.begun(begun, after: before) }
         } catch {

@@ -37,8 +37,8 @@ extension Transfer {
     ///
     /// - Parameter destination: The file.
     /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`: then the download stays
-    ///   complete in the store. `heldBytesDiffer` where bytes that were held before are not those that were recorded any more: they were
-    ///   dropped, and the next plan asks for them.
+    ///   complete in the store. `heldBytesDiffer` where bytes that were held before are not those that were recorded
+    ///   any more: they were dropped, and the next plan asks for them.
     public func deliver(to destination: Destination) async throws {
         try await deliver(to: destination, fulfilling: nil)
     }

@@ -102,13 +102,25 @@ public actor Transfer {
     /// - Returns: What to do. Where it says so (`Verdict.usesBody`) the body is to be written, else to be discarded.
     /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
+        let verdict = try judge(response, to: plan)
+        try await follow(verdict, of: response)
+        return verdict
+    }
+
+    /// The first half of ``receive(_:to:)``: nothing is given up yet, for who has more to say against a response.
+    package func judge(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
         try requireOpen()
         guard !main.writer.isAtBorder else {
             throw StoreError(
                 .misuse, "The body before this answer was not ended.", advice: "Call endBody(_:) after each.")
         }
         main.writer.end()
-        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
+        return Verdict(for: response, to: plan, held: partial, policy: policy)
+    }
+
+    /// The second half of ``receive(_:to:)``.
+    package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
+        try requireOpen()
         try await noteAbsence(response)
         switch verdict {
         case .append(let continuation):
@@ -126,7 +138,6 @@ public actor Transfer {
         case .askForWhole(let reason), .retry(let reason, _), .refuse(let reason):
             try await store.record(.refused, key: key, reason: reason, bytes: held)
         }
-        return verdict
     }
 
     /// Records a decision about what is held, for people to read.
