@@ -112,8 +112,11 @@ enum Schema {
         }
     }
 
+    /// In bytes.
+    static let pageSize: Int64 = 4096
+
     /// Set before the first table is made.
-    private static let layout = "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;"
+    private static let layout = "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL;"
 
     /// Makes the tables in an empty database that nobody else knows, without a log beside it.
     static func create(_ connection: borrowing Connection) throws {

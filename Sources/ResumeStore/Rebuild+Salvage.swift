@@ -1,19 +1,30 @@
 internal import ResumeHTTP
 internal import ResumeSQLite
 
-/// What can be read of a damaged database, and what of that can be proved.
+/// What can be read of a damaged database.
+struct Salvaged {
+    var entries: [Rebuild.Saved] = []
+    /// The keys of entries of which nothing more can be read.
+    var unread: Set<String> = []
+    var events: [Event] = []
+    var queues: [Rebuild.SavedQueue] = []
+
+    var isEmpty: Bool { entries.isEmpty && unread.isEmpty && queues.isEmpty }
+}
+
+/// Reads a damaged database, and proves what it can of that.
 extension Rebuild {
     typealias Saved = (entry: Entry, blocks: [Block])
     typealias SavedQueue = (name: String, requests: [QueuedRequest])
 
-    /// The database; nil where it is too damaged to be opened, or gone.
+    /// A database in the store's folder; nil where it is too damaged to be opened, or gone.
     ///
     /// - Throws: `SQLiteError` where it cannot be had for another reason, such as a program that holds it: that is no
     ///   damage.
-    func opened() throws -> Connection? {
-        guard try folder.root.status(of: StoreFolder.databaseName) != nil else { return nil }
+    func opened(_ name: String = StoreFolder.databaseName) throws -> Connection? {
+        guard try folder.root.status(of: name) != nil else { return nil }
         do {
-            return try Connection.open(path: folder.databasePath)
+            return try Connection.open(path: folder.path(of: name))
         } catch let error where Self.isDamage(error) {
             return nil
         }
@@ -35,32 +46,53 @@ extension Rebuild {
         }
     }
 
-    /// What can be read: rows from the first one on until one cannot be read, then from the last one backwards.
-    func salvage() throws -> (entries: [Saved], events: [Event], queues: [SavedQueue]) {
-        guard let connection = try opened() else { return ([], [], []) }
-        var entries: [Int64: Saved] = [:]
-        let walks: [(sql: String, start: Int64)] = [
-            ("SELECT id FROM download WHERE id > ? ORDER BY id LIMIT 1", 0),
-            ("SELECT id FROM download WHERE id < ? ORDER BY id DESC LIMIT 1", .max),
-        ]
+    /// What can be read, if need be without the database's own beginning.
+    func salvage() throws -> Salvaged {
+        let salvaged = try salvage(from: StoreFolder.databaseName)
+        guard salvaged.isEmpty else { return salvaged }
+        return try withNewFirstPage { try salvage(from: $0) } ?? salvaged
+    }
+
+    private func salvage(from name: String) throws -> Salvaged {
+        var salvaged = Salvaged()
+        guard let connection = try opened(name) else { return salvaged }
         let columns = try readable { try connection.columnsThere() }
-        for walk in walks {
-            var position = walk.start
-            while let id = try readable({ try connection.integer(walk.sql, .integer(position)) }),
-                // In a damaged page the order may be another one, without an end.
-                entries[id] == nil, walk.start == 0 ? id > position : id < position
-            {
-                position = id
-                guard let entry = try readable({ try connection.entry(id: id, columns: columns) }) else { continue }
-                entries[id] = (entry, try readable { try connection.blocks(of: id) } ?? [])
+        let ids = try walk("id", from: .integer(0), to: .integer(.max)) { try connection.value($0, $1) }
+        for case .integer(let id) in ids {
+            if let entry = try readable({ try connection.entry(id: id, columns: columns) }) {
+                salvaged.entries.append((entry, try readable { try connection.blocks(of: id) } ?? []))
+            } else if let key = try readable({ try connection.key(of: id) }) {
+                salvaged.unread.insert(key)
             }
         }
-        let events = try readable { try connection.events(key: nil) } ?? []
-        let queues = try readable { try connection.queues() } ?? []
-        let queued = try queues.map { queue in
-            SavedQueue(name: queue.name, requests: try readable { try connection.queued(in: queue.id) } ?? [])
+        salvaged.entries.sort { $0.entry.id < $1.entry.id }
+        // From their index, which may be whole where the rows are not. Bytes come after all texts.
+        let keys = try walk("key", from: .text(""), to: .blob([])) { try connection.value($0, $1) }
+        for case .text(let key) in keys { salvaged.unread.insert(key) }
+        salvaged.unread.subtract(salvaged.entries.map(\.entry.key))
+        salvaged.events = try readable { try connection.events(key: nil) } ?? []
+        salvaged.queues = try (readable { try connection.queues() } ?? []).map { queue in
+            (queue.name, try readable { try connection.queued(in: queue.id) } ?? [])
         }
-        return (entries.values.sorted { $0.entry.id < $1.entry.id }, events, queued)
+        return salvaged
+    }
+
+    /// The values of a column of `download`, from the first one on until one cannot be read, then from the last one
+    /// backwards.
+    private func walk(
+        _ column: String, from first: SQLiteValue, to last: SQLiteValue,
+        _ read: (String, SQLiteValue) throws -> SQLiteValue?
+    ) throws -> Set<SQLiteValue> {
+        var values: Set<SQLiteValue> = []
+        for (position, rest) in [(first, "> ? ORDER BY \(column)"), (last, "< ? ORDER BY \(column) DESC")] {
+            let sql = "SELECT \(column) FROM download WHERE \(column) \(rest) LIMIT 1"
+            var position = position
+            // In a damaged page the order may be another one, without an end.
+            while let next = try readable({ try read(sql, position) }), values.insert(next).inserted {
+                position = next
+            }
+        }
+        return values
     }
 
     /// The entry with no bytes but those whose checksums are right; nil where none are.
@@ -116,5 +148,18 @@ extension Rebuild {
         }
         if end > position { gaps.append(position..<end) }
         return gaps
+    }
+}
+
+extension Connection {
+    /// The number or text in the first column of the first row.
+    fileprivate borrowing func value(_ sql: String, _ position: SQLiteValue) throws -> SQLiteValue? {
+        try first(sql, position) { row in
+            row.integer(0).map(SQLiteValue.integer) ?? row.text(0).map(SQLiteValue.text)
+        }.flatMap { $0 }
+    }
+
+    fileprivate borrowing func key(of id: Int64) throws -> String? {
+        try first("SELECT key FROM download WHERE id = ?", .integer(id)) { $0.text(0) }.flatMap { $0 }
     }
 }

@@ -16,7 +16,7 @@ public struct RebuildReport: Sendable {
     public var saved: [String] = []
     /// How many of their bytes have the checksums that were recorded for them.
     public var savedBytes: Int64 = 0
-    /// The keys of entries that could be read, and of which no byte could be proved.
+    /// The keys that could be read of entries of which no byte could be proved.
     public var lost: [String] = []
     /// The folder with the old database and the blobs that no saved entry names.
     public var asideFolder: String?
@@ -72,6 +72,7 @@ struct Rebuild {
             folder.giveUpReserve()
             let salvaged = try salvage()
             let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks, &report) }, &report)
+            report.lost += salvaged.unread.subtracting(report.saved).sorted()
             do {
                 try makeDatabase(kept, salvaged.events, salvaged.queues)
             } catch {
@@ -111,7 +112,7 @@ struct Rebuild {
     private func makeDatabase(_ entries: [Saved], _ events: [Event], _ queues: [SavedQueue]) throws {
         for suffix in ["", "-journal"] { try folder.root.remove(StoreFolder.rebuiltName + suffix) }
         _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
-        let connection = try Connection.open(path: "\(folder.path)/\(StoreFolder.rebuiltName)")
+        let connection = try Connection.open(path: folder.path(of: StoreFolder.rebuiltName))
         try Schema.create(connection)
         try connection.transaction(.immediate, durability: .power) {
             for event in events { try connection.record(event) }

@@ -1,5 +1,7 @@
 import Foundation
 import ResumeHTTP
+import ResumeMigrations
+import ResumeSQLite
 import ResumeStore
 import TestSupport
 import Testing
@@ -94,7 +96,8 @@ struct RebuildTests {
     }
 
     @Test(
-        "With any page of the database destroyed, no byte is wrong afterwards, and no blob is gone", arguments: 0..<10)
+        "With any page of the database destroyed, no byte is wrong afterwards, no blob is gone, and no entry is forgotten",
+        arguments: 0..<20)
     func page(number: Int) async throws {
         try await Self.withStore { folder in
             let database = folder["store/store.sqlite"]
@@ -104,7 +107,78 @@ struct RebuildTests {
             let report = try await DownloadStore.rebuild(at: folder["store"])
             #expect(try Self.blobs(folder) == before)
             #expect(report.savedBytes <= Int64(report.saved.count * Self.held))
+            let named = (report.saved + report.lost).sorted()
+            #expect(named == Self.names.map(Self.url))
+            #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("salvage") })
             try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("Without its first page a database is read from where each table begins in all stores, with its log")
+    func firstPage() async throws {
+        try await Self.withStore { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file7"))
+            try await Self.server("file7").fill(transfer, upTo: Self.held)
+            // As a power cut leaves it.
+            try FileManager.default.copyItem(atPath: folder["store"], toPath: folder["dead"])
+            try await transfer.close()
+            await store.close()
+            try Self.overwrite(folder["dead/store.sqlite"], at: 0, with: [UInt8](repeating: 0, count: 4096))
+            let report = try await DownloadStore.rebuild(at: folder["dead"])
+            #expect(report.saved.count == 7 && report.lost.isEmpty)
+            #expect(report.savedBytes == Int64(7 * Self.held))
+            for file in try Files.names(in: folder["dead"]) {
+                #expect(!file.hasPrefix("salvage"))
+            }
+        }
+    }
+
+    /// The page at which each table and index begins.
+    private static func roots(_ connection: borrowing Connection) throws -> [String: Int64] {
+        let rows = try connection.rows("SELECT name, rootpage FROM sqlite_schema") { row in
+            (row.text(0) ?? "", row.integer(1) ?? 0)
+        }
+        return Dictionary(uniqueKeysWithValues: rows)
+    }
+
+    @Test(
+        "Tables begin at the same pages in a new store and in one that was full before each migration",
+        arguments: Migration.all.map(\.version))
+    func roots(filledAt version: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            await store.close()
+            let expected = try Self.roots(try Connection.open(path: folder["store/store.sqlite"]))
+            try Files.write([], to: folder["old.sqlite"])
+            let old = try Connection.open(path: folder["old.sqlite"])
+            try old.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")
+            for migration in Migration.all {
+                try old.execute(migration.sql)
+                guard migration.version == version else { continue }
+                try old.execute(
+                    """
+                    WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 2000)
+                    INSERT INTO event (key, at, kind, reason)
+                    SELECT hex(randomblob(200)), n, 'k', 'r' FROM number;
+                    """)
+            }
+            #expect(try Self.roots(old) == expected)
+            #expect(try old.integer("PRAGMA page_count") ?? 0 > 200)
+        }
+    }
+
+    @Test("Entries whose rows are gone, or those of their parts, are named as lost", arguments: ["download", "chunk"])
+    func rootPage(table: String) async throws {
+        try await Self.withStore { folder in
+            let number = try TransferTests.integer(
+                folder, "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
+            let database = folder["store/store.sqlite"]
+            try Self.overwrite(database, at: (Int(number) - 1) * 4096, with: [UInt8](repeating: 0, count: 4096))
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved.isEmpty && report.asideBlobs == Self.names.count)
+            #expect(report.lost == Self.names.map(Self.url))
+            try await Self.finish(folder, expecting: [])
         }
     }
 

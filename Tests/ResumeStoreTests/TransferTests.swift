@@ -190,4 +190,8 @@ struct TransferTests {
     static func sql(_ folder: TemporaryFolder, _ statement: String) throws {
         try Connection.open(path: folder["store/store.sqlite"]).execute(statement)
     }
+
+    static func integer(_ folder: TemporaryFolder, _ query: String) throws -> Int64 {
+        try #require(try Connection.open(path: folder["store/store.sqlite"]).integer(query))
+    }
 }

@@ -16,8 +16,13 @@ struct RebuildCrashTests {
         return Set(try folders.flatMap { try Files.names(in: "\(store)/\($0)") }.filter { $0.count == 32 })
     }
 
+    /// What SQLite and dd do to a database so that it cannot be opened.
+    enum Damage: String, CaseIterable {
+        case plantedView, firstPage
+    }
+
     /// A store with two partials, of which one can be saved, and a database that cannot be opened.
-    private static func prepare(_ folder: TemporaryFolder, _ server: OriginServer) async throws {
+    private static func prepare(_ folder: TemporaryFolder, _ server: OriginServer, _ damage: Damage) async throws {
         let program = Resumectl(folder: folder)
         for name in ["a", "b"] {
             let url = "\(server.baseURL)/\(name)"
@@ -27,11 +32,15 @@ struct RebuildCrashTests {
         try await Shell.run(
             "sqlite3", folder["store/store.sqlite"],
             "DELETE FROM block WHERE download = 1; CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE);")
+        if damage == .firstPage {
+            try await Shell.run(
+                "dd", "if=/dev/zero", "of=\(folder["store/store.sqlite"])", "bs=4096", "count=1", "conv=notrunc")
+        }
         #expect(try await program.run("list").status == 65)
     }
 
-    @Test(.enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"))
-    func killedAtEachCall() async throws {
+    @Test(.enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"), arguments: Damage.allCases)
+    func killedAtEachCall(damage: Damage) async throws {
         try await TemporaryFolder.with { folder in
             let handler: @Sendable (OriginRequest) -> Response = { request in
                 let resource = Resource(Self.content, etag: "\"v1\"")
@@ -40,7 +49,7 @@ struct RebuildCrashTests {
             try await OriginServer.withServer(
                 handler: handler,
                 { server in
-                    try await Self.prepare(folder, server)
+                    try await Self.prepare(folder, server, damage)
                     let blobs = try Self.blobs(in: folder["store"])
                     try await Shell.run("cp", "-a", folder["store"], folder["prepared"])
                     var point = 0

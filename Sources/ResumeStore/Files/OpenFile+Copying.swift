@@ -11,11 +11,13 @@ internal import CResumeFiles
 extension OpenFile {
     /// Copies a file's first bytes into a new file and syncs it: shared blocks where the file system can, else a
     /// copy inside the kernel, else through memory.
-    func copy(to name: String, in folder: Folder, length: Int64) throws(SystemError) {
+    func copy(
+        to name: String, in folder: Folder, length: Int64, mode: mode_t = FileMode.ordinary
+    ) throws(SystemError) {
         let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
         do {
             try fill(target, length: length)
-            try SystemError.check("fchmod", name) { fchmod(target.descriptor, FileMode.ordinary) }
+            try SystemError.check("fchmod", name) { fchmod(target.descriptor, mode) }
             try target.synchronize()
         } catch {
             // The failure is told; a leftover is removed by the next delivery or by the collector.

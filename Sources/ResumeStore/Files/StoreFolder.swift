@@ -14,6 +14,8 @@ struct StoreFolder: Sendable {
     static let reserveName = "reserve"
     /// What a rebuild makes before it takes the database's place.
     static let rebuiltName = "rebuilt.sqlite"
+    /// What a rebuild reads instead of a database without a beginning.
+    static let salvageName = "salvage.sqlite"
     /// What the names of folders begin with that a rebuild sets things aside in.
     static let asidePrefix = "aside-"
     /// The files of a store beside its blobs.
@@ -94,7 +96,10 @@ struct StoreFolder: Sendable {
         }
     }
 
-    var databasePath: String { "\(path)/\(Self.databaseName)" }
+    var databasePath: String { path(of: Self.databaseName) }
+
+    /// Where SQLite finds a file of the folder.
+    func path(of name: String) -> String { "\(path)/\(name)" }
 
     /// Makes sure that the database is a regular file, and makes an empty one where there is none.
     ///

@@ -1,0 +1,53 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+internal import ResumeSQLite
+
+/// A database whose first page is destroyed: the header, and where each table begins.
+///
+/// All stores have their tables at the same pages: the migrations make them in one order, and with `auto_vacuum` their
+/// roots lie at the beginning of the file. So the first page of a new database leads to the rows of an old one; and where
+/// it does not, no checksum will be right.
+extension Rebuild {
+    /// Makes a copy of the database, with its log, that begins with the first page of a new one.
+    ///
+    /// - Parameter body: What is done with it, by its name.
+    /// - Returns: What `body` returns; nil where there is nothing behind the first page.
+    /// - Throws: ``StoreError`` or ``SystemError``, or what `body` throws.
+    func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
+        let name = StoreFolder.salvageName
+        try removeSalvage()
+        defer { try? removeSalvage() }
+        guard let size = try folder.root.status(of: StoreFolder.databaseName)?.size, size > Schema.pageSize else {
+            return nil
+        }
+        let page = try newFirstPage(in: name)
+        for suffix in ["", "-wal"] {
+            let file = StoreFolder.databaseName + suffix
+            guard let status = try folder.root.status(of: file), status.size > 0 else { continue }
+            try OpenFile(file, in: folder.root.file, flags: O_RDONLY)
+                .copy(to: name + suffix, in: folder.root, length: status.size, mode: 0o600)
+        }
+        try OpenFile(name, in: folder.root.file, flags: O_RDWR).write(unsafe page.span.bytes, at: 0)
+        return try body(name)
+    }
+
+    private func newFirstPage(in name: String) throws -> [UInt8] {
+        let file = try OpenFile(name, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        try Schema.create(try Connection.open(path: folder.path(of: name)))
+        var page = [UInt8](repeating: 0, count: Int(Schema.pageSize))
+        _ = try unsafe page.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }
+        // No count of pages: then the file's size says it.
+        page.replaceSubrange(28..<32, with: [0, 0, 0, 0])
+        try removeSalvage()
+        return page
+    }
+
+    private func removeSalvage() throws(SystemError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.salvageName + suffix) }
+    }
+}
