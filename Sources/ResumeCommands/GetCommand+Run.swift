@@ -151,6 +151,13 @@ extension GetCommand {
         } catch let error as StoreError where skipExisting && error.code == .destinationExists {
             reporter.skipped(request, because: error)
             return nil
+        } catch let error as CancellationError {
+            // In a task of its own: this one does no more.
+            let store = downloader.store
+            let entry = try? await Task { try await store.entry(key: request.storeKey) }.value
+            let failure = CommandFailure(interrupting: entry, allowsUnvalidated: request.allowsUnvalidated)
+            reporter.report(failure, error, of: request)
+            return failure.status
         } catch {
             let failure = CommandFailure(error)
             reporter.report(failure, error, of: request)

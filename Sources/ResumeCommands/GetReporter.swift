@@ -132,7 +132,7 @@ final class GetReporter: Sendable {
                 failed?.reason.code.rawValue ?? store?.code.description
                     ?? (error is CancellationError ? "cancelled" : "failed")),
             "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
-            "resumable": .bool(failed?.isResumable ?? (failure.status != .refused)),
+            "resumable": .bool(failure.isResumable),
         ])
     }
 

@@ -106,6 +106,39 @@ struct ExitStatusTests {
         #expect(entry["inUse"]?.bool == false)
     }
 
+    @Test("An interruption promises nothing that cannot be kept", arguments: ["validator", "ranges", "bytes"])
+    func interruptedInVain(missing: String) async throws {
+        var resource = Sample.resource
+        switch missing {
+        case "validator": resource.etag = nil
+        case "ranges": (resource.acceptRanges, resource.ignoresRange) = ("none", true)
+        default: break
+        }
+        let json = ["--json"]
+        if missing == "bytes" {
+            let handler: @Sendable (OriginRequest) -> Response = { _ in Response([.hold]) }
+            let outcome = try await OriginServer.withServer(handler: handler) { server async throws in
+                let download = Task { await home.run(["get", server.url(), "-o", home["out.bin"]] + json) }
+                #expect(try await eventually { server.requests.count == 1 })
+                download.cancel()
+                return await download.value
+            }
+            #expect(outcome.errors.contains("Nothing was held yet"), "\(outcome.errors)")
+            #expect(try outcome.json.last?["resumable"]?.bool == false)
+            return
+        }
+        let outcome = try await home.whileDownloading(of: resource, options: json) { _ in }
+        #expect(outcome.status == .interrupted)
+        #expect(outcome.errors.contains("no \(missing), so running it again begins anew"), "\(outcome.errors)")
+        #expect(try outcome.json.last?["resumable"]?.bool == false)
+        // Who compares can go on without a validator.
+        guard missing == "validator" else { return }
+        let options = ["--allow-unvalidated"] + json
+        let second = try await home.whileDownloading("other.bin", of: resource, options: options) { _ in }
+        #expect(second.errors.contains("run it again to go on"), "\(second.errors)")
+        #expect(try second.json.last?["resumable"]?.bool == true)
+    }
+
     /// Destinations that cannot be written, relative to the home.
     private static let unwritable = ["missing/out.bin", "folder", "folder/", "file/out.bin", "folder/.", "folder/.."]
 

@@ -59,14 +59,15 @@ extension Home {
 
     /// Runs something while a download hangs in the middle, and interrupts it at the end.
     func whileDownloading(
-        _ name: String = "busy.bin", _ body: (_ url: String) async throws -> Void
+        _ name: String = "busy.bin", of resource: Resource = Sample.resource, options: [String] = [],
+        _ body: (_ url: String) async throws -> Void
     ) async throws -> Outcome {
         let handler: @Sendable (OriginRequest) -> Response = {
-            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+            .file(resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
         return try await OriginServer.withServer(handler: handler) { server in
             let url = server.url("/\(name)")
-            let download = Task { await run("get", url, "--output", self[name]) }
+            let download = Task { await run(["get", url, "--output", self[name]] + options) }
             defer { download.cancel() }
             #expect(try await eventually { try await held(url) == Sample.cut })
             try await body(url)
