@@ -29,38 +29,13 @@ struct CommandFailure: Error {
     var status: ExitStatus
     /// Empty where everything was said already.
     var message: String
-    /// Whether the same command may go on with what came.
+    /// Whether what came can be gone on with.
     var isResumable: Bool
 
     init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil) {
         self.status = status
         self.message = message
         self.isResumable = isResumable ?? (status != .refused)
-    }
-
-    /// What an interruption by the user leaves of a download.
-    ///
-    /// - Parameters:
-    ///   - entry: The download in the store; nil where there is none.
-    ///   - allowsUnvalidated: Whether it may be continued without a validator.
-    init(interrupting entry: Entry?, allowsUnvalidated: Bool) {
-        guard let entry, entry.receivedBytes > 0 else {
-            self.init(.interrupted, "Interrupted. Nothing was held yet.", isResumable: false)
-            return
-        }
-        if entry.isResumable || allowsUnvalidated {
-            self.init(.interrupted, "Interrupted. What came is kept; run it again to go on.")
-        } else if entry.representation?.acceptsRanges != true {
-            self.init(
-                .interrupted, "Interrupted. The server sends no ranges, so running it again begins anew.",
-                isResumable: false)
-        } else {
-            self.init(
-                .interrupted,
-                "Interrupted. The server sends no validator, so running it again begins anew; with --allow-unvalidated "
-                    + "it compares bytes and goes on.",
-                isResumable: false)
-        }
     }
 
     /// Maps whatever a library throws to a status; the one place that does.

@@ -152,16 +152,37 @@ extension GetCommand {
             reporter.skipped(request, because: error)
             return nil
         } catch let error as CancellationError {
-            // In a task of its own: this one does no more.
-            let store = downloader.store
-            let entry = try? await Task { try await store.entry(key: request.storeKey) }.value
-            let failure = CommandFailure(interrupting: entry, allowsUnvalidated: request.allowsUnvalidated)
+            let failure = await interruption(of: request, with: downloader)
             reporter.report(failure, error, of: request)
             return failure.status
         } catch {
             let failure = CommandFailure(error)
             reporter.report(failure, error, of: request)
             return failure.status
+        }
+    }
+    /// What an interruption by the user leaves, and what the next run can do with it.
+    private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
+        var unvalidated = request
+        unvalidated.allowsUnvalidated = true
+        let plans: (next: Plan?, unvalidated: Plan?)
+        do {
+            plans = (try await downloader.plan(for: request), try await downloader.plan(for: unvalidated))
+        } catch {
+            // The interruption is what there is to tell; what is wrong with the store the next command says.
+            return CommandFailure(CancellationError())
+        }
+        switch plans.next {
+        case nil:
+            return CommandFailure(.interrupted, "Interrupted. Nothing was held yet.", isResumable: false)
+        case .range, .complete:
+            let again = restart ? "without --restart " : ""
+            return CommandFailure(.interrupted, "Interrupted. What came is kept; run it again \(again)to go on.")
+        case .whole(let reason), .first(_, let reason):
+            let why = reason?.text ?? "nothing is held of its beginning."
+            var message = "Interrupted. Running it again begins anew: \(why)"
+            if case .range = plans.unvalidated { message += " With --allow-unvalidated it compares bytes and goes on." }
+            return CommandFailure(.interrupted, message, isResumable: false)
         }
     }
 }

@@ -38,6 +38,16 @@ extension Downloader {
             for: request.key ?? request.url.redacted, selection: request.selection, policy: request.policy)
     }
 
+    /// What the next request for a download will ask for; nil where nothing is held.
+    ///
+    /// Also for a task that was cancelled: that is when this is asked for.
+    package func plan(for request: DownloadRequest) async throws -> Plan? {
+        guard let entry = try await Task(operation: { try await store.entry(key: request.storeKey) }).value,
+            entry.receivedBytes > 0
+        else { return nil }
+        return Plan(for: entry.held, policy: request.policy)
+    }
+
     /// Downloads one file, and hands its bytes out while they come.
     ///
     /// It begins at once, and does not wait for the reader: what he has not read yet lies on the disk.

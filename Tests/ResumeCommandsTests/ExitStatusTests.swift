@@ -106,7 +106,8 @@ struct ExitStatusTests {
         #expect(entry["inUse"]?.bool == false)
     }
 
-    @Test("An interruption promises nothing that cannot be kept", arguments: ["validator", "ranges", "bytes"])
+    @Test(
+        "An interruption promises nothing that cannot be kept", arguments: ["validator", "ranges", "restart", "bytes"])
     func interruptedInVain(missing: String) async throws {
         var resource = Sample.resource
         switch missing {
@@ -114,7 +115,7 @@ struct ExitStatusTests {
         case "ranges": (resource.acceptRanges, resource.ignoresRange) = ("none", true)
         default: break
         }
-        let json = ["--json"]
+        let json = missing == "restart" ? ["--json", "--restart"] : ["--json"]
         if missing == "bytes" {
             let handler: @Sendable (OriginRequest) -> Response = { _ in Response([.hold]) }
             let outcome = try await OriginServer.withServer(handler: handler) { server async throws in
@@ -129,14 +130,18 @@ struct ExitStatusTests {
         }
         let outcome = try await home.whileDownloading(of: resource, options: json) { _ in }
         #expect(outcome.status == .interrupted)
-        #expect(outcome.errors.contains("no \(missing), so running it again begins anew"), "\(outcome.errors)")
+        if missing == "restart" {
+            #expect(outcome.errors.contains("run it again without --restart to go on"), "\(outcome.errors)")
+            return
+        }
+        #expect(outcome.errors.contains("Running it again begins anew: The server"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("--allow-unvalidated") == (missing == "validator"), "\(outcome.errors)")
         #expect(try outcome.json.last?["resumable"]?.bool == false)
-        // Who compares can go on without a validator.
-        guard missing == "validator" else { return }
+        // Who compares can go on without a validator, but not without ranges.
         let options = ["--allow-unvalidated"] + json
         let second = try await home.whileDownloading("other.bin", of: resource, options: options) { _ in }
-        #expect(second.errors.contains("run it again to go on"), "\(second.errors)")
-        #expect(try second.json.last?["resumable"]?.bool == true)
+        #expect(second.errors.contains("run it again to go on") == (missing == "validator"), "\(second.errors)")
+        #expect(try second.json.last?["resumable"]?.bool == (missing == "validator"))
     }
 
     /// Destinations that cannot be written, relative to the home.
