@@ -1,7 +1,7 @@
 internal import CResumeSQLite
 
 /// A value that can be bound to a parameter of a statement, in SQLite's storage classes.
-public enum SQLiteValue: Sendable, Hashable {
+public enum SQLiteValue: Sendable, Equatable {
     /// `NULL`
     case null
     /// A 64-bit integer.

@@ -9,21 +9,26 @@ internal import ResumeSQLite
 
 /// A database whose first page is destroyed: the header, and where each table begins.
 ///
-/// All stores have their tables at the same pages: the migrations make them in one order, and with `auto_vacuum` their
-/// roots lie at the beginning of the file. So the first page of a new database leads to the rows of an old one; and where
-/// it does not, no checksum will be right.
+/// All stores have the same tables at the same pages: the migrations make them in one order, and with `auto_vacuum` their
+/// roots lie at the beginning of the file. So the first page of a new database leads to the rows of an old one. Where it
+/// does not, after a `VACUUM` or to a table that an older release did not have, no checksum is right, and no queue has
+/// a request.
 extension Rebuild {
     /// Makes a copy of the database, with its log, that begins with the first page of a new one.
     ///
     /// - Parameter body: What is done with it, by its name.
     /// - Returns: What `body` returns; nil where there is nothing behind the first page.
-    /// - Throws: ``StoreError`` or ``SystemError``, or what `body` throws.
+    /// - Throws: ``StoreError`` or ``SystemError``, `noSpace` where there is none for the copy; or what `body` throws.
     func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
         let name = StoreFolder.salvageName
-        try removeSalvage()
         defer { try? removeSalvage() }
         guard let size = try folder.root.status(of: StoreFolder.databaseName)?.size, size > Schema.pageSize else {
             return nil
+        }
+        guard try folder.root.space() - size > folder.logSize() else {
+            throw StoreError(
+                .noSpace, "There is no room for a copy of the database at \(folder.path).",
+                advice: "Free some space; nothing was changed.")
         }
         let page = try newFirstPage(in: name)
         for suffix in ["", "-wal"] {
@@ -47,7 +52,8 @@ extension Rebuild {
         return page
     }
 
-    private func removeSalvage() throws(SystemError) {
+    /// Removes the copy, also one that a rebuild left which died.
+    func removeSalvage() throws(SystemError) {
         for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.salvageName + suffix) }
     }
 }

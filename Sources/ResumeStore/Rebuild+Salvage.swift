@@ -10,6 +10,9 @@ struct Salvaged {
     var queues: [Rebuild.SavedQueue] = []
 
     var isEmpty: Bool { entries.isEmpty && unread.isEmpty && queues.isEmpty }
+
+    /// How many entries there are of which anything can be proved.
+    var provable: Int { entries.count { !$0.blocks.isEmpty } }
 }
 
 /// Reads a damaged database, and proves what it can of that.
@@ -46,33 +49,46 @@ extension Rebuild {
         }
     }
 
-    /// What can be read, if need be without the database's own beginning.
+    /// What can be read by way of the database's own first page, or of a new one where that leads to as much: one letter
+    /// of the old one may be wrong, and with it what a column means.
     func salvage() throws -> Salvaged {
-        let salvaged = try salvage(from: StoreFolder.databaseName)
-        guard salvaged.isEmpty else { return salvaged }
-        return try withNewFirstPage { try salvage(from: $0) } ?? salvaged
+        let own = try salvage(from: StoreFolder.databaseName)
+        guard let other = try withNewFirstPage({ try salvage(from: $0) }) else { return own }
+        return own.isEmpty || other.provable > 0 && other.provable >= own.provable ? other : own
     }
 
     private func salvage(from name: String) throws -> Salvaged {
         var salvaged = Salvaged()
         guard let connection = try opened(name) else { return salvaged }
         let columns = try readable { try connection.columnsThere() }
+        var found: Set<Int64> = []
         let ids = try walk("id", from: .integer(0), to: .integer(.max)) { try connection.value($0, $1) }
         for case .integer(let id) in ids {
             if let entry = try readable({ try connection.entry(id: id, columns: columns) }) {
+                found.insert(id)
                 salvaged.entries.append((entry, try readable { try connection.blocks(of: id) } ?? []))
             } else if let key = try readable({ try connection.key(of: id) }) {
                 salvaged.unread.insert(key)
             }
         }
-        salvaged.entries.sort { $0.entry.id < $1.entry.id }
-        // From their index, which may be whole where the rows are not. Bytes come after all texts.
+        // Their index leads to rows between damaged pages, and names those whose page is gone. Bytes come after all texts.
         let keys = try walk("key", from: .text(""), to: .blob([])) { try connection.value($0, $1) }
-        for case .text(let key) in keys { salvaged.unread.insert(key) }
+        for case .text(let key) in keys {
+            guard let entry = try readable({ try connection.entry(key: key, columns: columns) }) else {
+                salvaged.unread.insert(key)
+                continue
+            }
+            guard found.insert(entry.id).inserted else { continue }
+            salvaged.entries.append((entry, try readable { try connection.blocks(of: entry.id) } ?? []))
+        }
+        salvaged.entries.sort { $0.entry.id < $1.entry.id }
         salvaged.unread.subtract(salvaged.entries.map(\.entry.key))
         salvaged.events = try readable { try connection.events(key: nil) } ?? []
-        salvaged.queues = try (readable { try connection.queues() } ?? []).map { queue in
-            (queue.name, try readable { try connection.queued(in: queue.id) } ?? [])
+        let queues = try readable { try connection.queues() } ?? []
+        for queue in queues {
+            let requests = try readable { try connection.queued(in: queue.id) } ?? []
+            // One without requests is made anew by who opens it.
+            if !requests.isEmpty { salvaged.queues.append((queue.name, requests)) }
         }
         return salvaged
     }
@@ -82,13 +98,16 @@ extension Rebuild {
     private func walk(
         _ column: String, from first: SQLiteValue, to last: SQLiteValue,
         _ read: (String, SQLiteValue) throws -> SQLiteValue?
-    ) throws -> Set<SQLiteValue> {
-        var values: Set<SQLiteValue> = []
+    ) throws -> [SQLiteValue] {
+        var values: [SQLiteValue] = []
+        // By bytes, as SQLite has it: two strings that Swift calls equal may be two keys.
+        var seen: Set<[UInt8]> = []
         for (position, rest) in [(first, "> ? ORDER BY \(column)"), (last, "< ? ORDER BY \(column) DESC")] {
             let sql = "SELECT \(column) FROM download WHERE \(column) \(rest) LIMIT 1"
             var position = position
             // In a damaged page the order may be another one, without an end.
-            while let next = try readable({ try read(sql, position) }), values.insert(next).inserted {
+            while let next = try readable({ try read(sql, position) }), seen.insert(Array("\(next)".utf8)).inserted {
+                values.append(next)
                 position = next
             }
         }
@@ -123,9 +142,9 @@ extension Rebuild {
 
     /// Where an index is damaged two rows may have one key: the one with more bytes stays.
     func onePerKey(_ all: [Saved], _ report: inout RebuildReport) -> [Saved] {
-        var best: [String: Saved] = [:]
+        var best: [[UInt8]: Saved] = [:]
         for saved in all {
-            let key = saved.entry.key
+            let key = Array(saved.entry.key.utf8)
             guard let other = best[key] else {
                 best[key] = saved
                 continue
@@ -133,9 +152,9 @@ extension Rebuild {
             let worse = min(saved.entry.receivedBytes, other.entry.receivedBytes)
             if saved.entry.receivedBytes > other.entry.receivedBytes { best[key] = saved }
             report.savedBytes -= worse
-            report.lost.append(key)
+            report.lost.append(saved.entry.key)
         }
-        report.saved = best.keys.sorted()
+        report.saved = best.values.map(\.entry.key).sorted()
         return best.values.sorted { $0.entry.id < $1.entry.id }
     }
 

@@ -64,6 +64,7 @@ struct Rebuild {
         let lock = try StoreLock(writersIn: folder.root)
         return try lock.exclusively {
             var report = RebuildReport()
+            try removeSalvage()
             guard try !isWhole() else {
                 report.wasWhole = true
                 return report

@@ -134,6 +134,97 @@ struct RebuildTests {
         }
     }
 
+    @Test("Rows between two damaged pages are found by their keys")
+    func betweenPages() async throws {
+        try await Self.withStore { folder in
+            try TransferTests.sql(
+                folder,
+                """
+                PRAGMA foreign_keys = OFF;
+                UPDATE download SET id = id + 1000;
+                UPDATE chunk SET download = download + 1000;
+                UPDATE block SET download = download + 1000;
+                WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 200)
+                INSERT INTO download (id, key, url, created_at, used_at, boot_id)
+                SELECT n, 'low ' || n, 'low' || hex(randomblob(200)), 1, 1, '' FROM number
+                UNION ALL SELECT n + 2000, 'high ' || n, 'high' || hex(randomblob(200)), 1, 1, '' FROM number;
+                PRAGMA wal_checkpoint(TRUNCATE);
+                """)
+            let database = folder["store/store.sqlite"]
+            let bytes = try Files.bytes(database)
+            for marker in ["low", "high"].map({ Array("\($0) 100\($0)".utf8) }) {
+                // A leaf of a table, which has the key and the URL one after the other.
+                let leaf = try #require(
+                    stride(from: 4096, to: bytes.count, by: 4096).first { start in
+                        bytes[start] == 0x0D && bytes[start..<start + 4096].contains(marker)
+                    })
+                try Self.overwrite(database, at: leaf, with: [UInt8](repeating: 0, count: 4096))
+            }
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved == Self.names.map(Self.url))
+            #expect(report.lost.count == 400)
+            try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("A letter of a column's name costs no validator")
+    func columnName() async throws {
+        try await Self.withStore { folder in
+            let database = folder["store/store.sqlite"]
+            let page = try Files.bytes(database)[..<4096]
+            let place = try #require(page.indices.first { page[$0...].starts(with: Array("etag TEXT".utf8)) })
+            try Self.overwrite(database, at: place + 3, with: Array("h".utf8))
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved == Self.names.map(Self.url))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let tags = try await store.entries().map(\.representation?.entityTag)
+            await store.close()
+            #expect(tags.count == Self.names.count && !tags.contains(nil))
+        }
+    }
+
+    @Test("A first page of today leads to the rows of a store of an older release, and to no queue that never was")
+    func firstPageOfOlderRelease() async throws {
+        try await Self.withStore { folder in
+            let database = folder["store/store.sqlite"]
+            try Files.write([], to: folder["old.sqlite"])
+            do {
+                let old = try Connection.open(path: folder["old.sqlite"])
+                try old.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;")
+                for migration in Migration.all.prefix(3) { try old.execute(migration.sql) }
+                try old.execute("ATTACH '\(database)' AS new;")
+                for table in ["download", "chunk", "block"] {
+                    let columns = try old.rows("SELECT name FROM pragma_table_info('\(table)')") { $0.text(0) ?? "" }
+                        .joined(separator: ", ")
+                    try old.execute("INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM new.\(table);")
+                }
+                try old.execute(
+                    """
+                    WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 2000)
+                    INSERT INTO download (key, url, created_at, used_at, boot_id)
+                    SELECT 'key ' || n, hex(randomblob(200)), 1, 1, '' FROM number;
+                    """)
+            }
+            try FileManager.default.removeItem(atPath: database)
+            try FileManager.default.moveItem(atPath: folder["old.sqlite"], toPath: database)
+            try Self.overwrite(database, at: 0, with: [UInt8](repeating: 0, count: 4096))
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.saved == Self.names.map(Self.url))
+            #expect(report.lost.count == 2000)
+            #expect(try TransferTests.integer(folder, "SELECT count(*) FROM queue") == 0)
+            try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("What a rebuild left that died is removed, also where the database is whole again")
+    func leftover() async throws {
+        try await Self.withStore { folder in
+            try Files.write([1], to: folder["store/salvage.sqlite"])
+            #expect(try await DownloadStore.rebuild(at: folder["store"]).wasWhole)
+            #expect(try !Files.names(in: folder["store"]).contains("salvage.sqlite"))
+        }
+    }
+
     /// The page at which each table and index begins.
     private static func roots(_ connection: borrowing Connection) throws -> [String: Int64] {
         let rows = try connection.rows("SELECT name, rootpage FROM sqlite_schema") { row in

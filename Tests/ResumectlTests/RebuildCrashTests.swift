@@ -62,6 +62,8 @@ struct RebuildCrashTests {
                         #expect(try Self.blobs(in: folder["store"]) == blobs, "point \(point)")
                         #expect(try await Self.rebuild(folder, dyingAt: nil) == 0, "point \(point)")
                         #expect(try Self.blobs(in: folder["store"]) == blobs, "point \(point)")
+                        let names = try Files.names(in: folder["store"])
+                        #expect(!names.contains { $0.hasPrefix("salvage") }, "point \(point)")
                         let list = try await Resumectl(folder: folder).run("list", "--json")
                         #expect(list.status == 0 && list.output.contains("/b\""), "point \(point): \(list.errors)")
                     }

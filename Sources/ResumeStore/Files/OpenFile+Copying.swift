@@ -20,7 +20,7 @@ extension OpenFile {
             try SystemError.check("fchmod", name) { fchmod(target.descriptor, mode) }
             try target.synchronize()
         } catch {
-            // The failure is told; a leftover is removed by the next delivery or by the collector.
+            // The failure is told; a leftover is removed by the next delivery, collection or rebuild.
             _ = try? folder.remove(name)
             throw error
         }

@@ -8,7 +8,8 @@ internal import Glibc
 
 /// The folder of a store and what lies in it.
 ///
-/// `store.sqlite` is opened by SQLite alone: closing any other descriptor of it would drop SQLite's locks.
+/// `store.sqlite` is opened by SQLite alone, while it has it open: closing any other descriptor of it would drop SQLite's
+/// locks. A rebuild copies it when nobody has.
 struct StoreFolder: Sendable {
     static let databaseName = "store.sqlite"
     static let reserveName = "reserve"

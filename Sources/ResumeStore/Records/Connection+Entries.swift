@@ -12,7 +12,7 @@ extension Connection {
 
     /// The columns of an entry, with NULL for each that a database of an older release does not have.
     ///
-    /// For who may not migrate it; ``entry(id:columns:)`` takes them.
+    /// For who may not migrate it; ``entry(id:columns:)`` and ``entry(key:columns:)`` take them.
     borrowing func columnsThere() throws -> String {
         let names = try rows("SELECT name FROM pragma_table_info('download')") { $0.text(0) }.compactMap { $0 }
         return Self.columns.split { $0 == "," || $0.isWhitespace }.map { names.contains(String($0)) ? $0 : "NULL" }
@@ -22,8 +22,8 @@ extension Connection {
     /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
     static let largest: Int64 = 1 << 60
 
-    borrowing func entry(key: String) throws -> Entry? {
-        try first("SELECT \(Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
+    borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
+        try first("SELECT \(columns ?? Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
             .flatMap { $0 }.map { try withChunks($0) }
     }
 
