@@ -54,7 +54,7 @@ struct RebuildCrashTests {
                     try await Shell.run("cp", "-a", folder["store"], folder["prepared"])
                     var point = 0
                     var status: Int32 = 137
-                    while status == 137, point < 300 {
+                    while status == 137, point < 1000 {
                         point += 1
                         try await Shell.run("rm", "-rf", folder["store"])
                         try await Shell.run("cp", "-a", folder["prepared"], folder["store"])
