@@ -161,18 +161,17 @@ extension GetCommand {
             return failure.status
         }
     }
+
     /// What an interruption by the user leaves, and what the next run can do with it.
     private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
-        var unvalidated = request
-        unvalidated.allowsUnvalidated = true
-        let plans: (next: Plan?, unvalidated: Plan?)
+        let plan: Plan?
         do {
-            plans = (try await downloader.plan(for: request), try await downloader.plan(for: unvalidated))
+            plan = try await downloader.plan(for: request)
         } catch {
             // The interruption is what there is to tell; what is wrong with the store the next command says.
             return CommandFailure(CancellationError())
         }
-        switch plans.next {
+        switch plan {
         case nil:
             return CommandFailure(.interrupted, "Interrupted. Nothing was held yet.", isResumable: false)
         case .range, .complete:
@@ -181,7 +180,11 @@ extension GetCommand {
         case .whole(let reason), .first(_, let reason):
             let why = reason?.text ?? "nothing is held of its beginning."
             var message = "Interrupted. Running it again begins anew: \(why)"
-            if case .range = plans.unvalidated { message += " With --allow-unvalidated it compares bytes and goes on." }
+            var unvalidated = request
+            unvalidated.allowsUnvalidated = true
+            if case .range? = try? await downloader.plan(for: unvalidated) {
+                message += " With --allow-unvalidated it compares bytes and goes on."
+            }
             return CommandFailure(.interrupted, message, isResumable: false)
         }
     }

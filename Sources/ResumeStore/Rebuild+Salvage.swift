@@ -73,7 +73,8 @@ extension Rebuild {
         }
         // Their index leads to rows between damaged pages, and names those whose page is gone. Bytes come after all texts.
         let keys = try walk("key", from: .text(""), to: .blob([])) { try connection.value($0, $1) }
-        for case .text(let key) in keys {
+        let known = Set(salvaged.entries.map { Array($0.entry.key.utf8) })
+        for case .text(let key) in keys where !known.contains(Array(key.utf8)) {
             guard let entry = try readable({ try connection.entry(key: key, columns: columns) }) else {
                 salvaged.unread.insert(key)
                 continue

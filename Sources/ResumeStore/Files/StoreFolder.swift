@@ -15,7 +15,7 @@ struct StoreFolder: Sendable {
     static let reserveName = "reserve"
     /// What a rebuild makes before it takes the database's place.
     static let rebuiltName = "rebuilt.sqlite"
-    /// What a rebuild reads instead of a database without a beginning.
+    /// The copy of the database that a rebuild reads by way of another first page.
     static let salvageName = "salvage.sqlite"
     /// What the names of folders begin with that a rebuild sets things aside in.
     static let asidePrefix = "aside-"
