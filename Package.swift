@@ -14,13 +14,12 @@ let settings: [SwiftSetting] = [
 // Tests call C freely.
 let testSettings = Array(settings.dropFirst())
 
-// A package whose every use is conditioned on a trait is not even resolved where the trait is off.
+// If every use of a package depends on a trait, SwiftPM does not resolve the package while the trait is disabled.
 let engine: TargetDependencyCondition? = .when(traits: ["Engine"])
 let asyncHTTP: TargetDependencyCondition? = .when(traits: ["AsyncHTTP"])
 let commandLine: TargetDependencyCondition? = .when(traits: ["CommandLine"])
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto", condition: engine)
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log", condition: engine)
 let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log", condition: engine)
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics", condition: engine)
@@ -54,12 +53,14 @@ let package = Package(
     ],
     traits: [
         .default(enabledTraits: ["AsyncHTTP", "CommandLine", "Engine"]),
-        .trait(name: "Engine", description: "ResumeDownload; it needs swift-crypto, swift-log, metrics and tracing."),
         .trait(
-            name: "AsyncHTTP", description: "ResumeAsyncHTTP, which needs async-http-client and swift-nio.",
+            name: "Engine",
+            description: "ResumeDownload, which depends on swift-log, swift-metrics and tracing."),
+        .trait(
+            name: "AsyncHTTP", description: "ResumeAsyncHTTP, which depends on async-http-client and swift-nio.",
             enabledTraits: ["Engine"]),
         .trait(
-            name: "CommandLine", description: "resumectl, which needs swift-argument-parser as well.",
+            name: "CommandLine", description: "resumectl, which also depends on swift-argument-parser.",
             enabledTraits: ["AsyncHTTP"]),
     ],
     dependencies: [
@@ -73,7 +74,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
-        .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
     ],
     targets: [
         .systemLibrary(
@@ -87,7 +87,8 @@ let package = Package(
                 .embedInCode("V5__suggested_filename.sql"),
             ],
             swiftSettings: settings),
-        .target(name: "ResumeHTTP", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
+        .target(
+            name: "ResumeHTTP", dependencies: ["CResumeChecksum", httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "CResumeFiles"),
         .target(name: "CResumeChecksum"),
         .target(
@@ -98,7 +99,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "ResumeDownload",
-            dependencies: ["ResumeHTTP", "ResumeStore", crypto, httpTypes, logging, metrics, tracing],
+            dependencies: ["ResumeHTTP", "ResumeStore", httpTypes, logging, metrics, tracing],
             swiftSettings: settings),
         .target(
             name: "ResumeAsyncHTTP",
@@ -125,7 +126,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["ResumeHTTP", "ResumeStore", httpTypes], path: "Tests/TestSupport",
             swiftSettings: testSettings),
-        // Beside it lies CFaultShim, which is no target: the tests build it, to be loaded into the program.
+        // CFaultShim next to it is not a target: the tests build it and preload it into the program.
         .target(
             name: "FaultInjection", dependencies: ["TestSupport"], path: "Tests/FaultInjection",
             swiftSettings: testSettings),
@@ -136,7 +137,7 @@ let package = Package(
         .target(
             name: "CrashSweep",
             dependencies: [
-                "FaultInjection", "OriginServer", "ResumeMigrations", "ResumeSQLite", "TestSupport", crypto,
+                "FaultInjection", "OriginServer", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "TestSupport",
             ],
             path: "Tests/CrashSweep", swiftSettings: testSettings),
         .executableTarget(
@@ -157,7 +158,7 @@ let package = Package(
                 httpTypes,
             ],
             swiftSettings: testSettings),
-        // Moves a partial from memory to disk, in a process whose calls are traced.
+        // Moves partial data from memory to disk, in a process whose system calls are traced.
         .executableTarget(
             name: "promoter", dependencies: ["ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
             path: "Tests/promoter", swiftSettings: testSettings),
@@ -174,7 +175,7 @@ let package = Package(
             name: "ResumeDownloadTests",
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
-                "Scenarios", "TestSupport", crypto, httpTypes, inMemoryLogging, inMemoryTracing, logging,
+                "Scenarios", "TestSupport", httpTypes, inMemoryLogging, inMemoryTracing, logging,
                 metricsTestKit, metrics, tracing,
             ],
             swiftSettings: testSettings),
@@ -210,7 +211,7 @@ let package = Package(
             name: "CrowdTests",
             dependencies: ["Crowd", "FaultInjection", "OriginServer", "TestSupport", "resumectl", "store-crowd"],
             swiftSettings: testSettings),
-        // Downloads with a queue until it is killed or done.
+        // Runs a queue of downloads until it is complete or the process is killed.
         .executableTarget(
             name: "queue-runner", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
             path: "Tests/queue-runner", swiftSettings: testSettings),
@@ -234,9 +235,9 @@ let package = Package(
                 "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl",
             ],
             swiftSettings: testSettings),
-        // Builds the package in Tests/Linkage, which is none of these targets.
+        // Builds the package in Tests/Linkage, which is not one of these targets.
         .testTarget(name: "LinkageTests", dependencies: ["TestSupport"], swiftSettings: testSettings),
-        // As an embedder compiles it: without the package's own settings, and without what only the package may use.
+        // Compiled like an embedding program: without this package's settings and without package access.
         .target(
             name: "ReadmeExample",
             dependencies: [
@@ -255,9 +256,10 @@ let package = Package(
                 "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", arguments, httpTypes,
             ],
             swiftSettings: testSettings),
-        // Of the programs in Examples, which are packages of their own: Scripts/build-examples.sh builds them.
+        // Tests the programs in Examples, which are separate packages: Scripts/build-examples.sh builds them.
         .testTarget(
-            name: "ExampleTests", dependencies: ["OriginServer", "TestSupport", crypto], exclude: ["object_store.py"],
+            name: "ExampleTests", dependencies: ["OriginServer", "ResumeHTTP", "TestSupport"],
+            exclude: ["object_store.py"],
             swiftSettings: testSettings),
         .executableTarget(
             name: "store-benchmark", dependencies: ["ResumeHTTP", "ResumeSQLite", "ResumeStore"],

@@ -7,8 +7,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // In a package of your own: .package(url: "…", from: "…")
-        .package(name: "resume-store", path: "../.."),
-        .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
+        .package(name: "resume-store", path: "../..")
     ],
     targets: [
         .executableTarget(
@@ -18,7 +17,6 @@ let package = Package(
                 .product(name: "ResumeDownload", package: "resume-store"),
                 .product(name: "ResumeHTTP", package: "resume-store"),
                 .product(name: "ResumeStore", package: "resume-store"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ])
     ]
 )

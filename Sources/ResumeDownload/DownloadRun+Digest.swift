@@ -53,15 +53,15 @@ extension Reason {
     static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?) -> Reason {
         Reason(
             code: .init(rawValue: "digest-mismatch"),
-            text: "The content does not have the \(expected.algorithm.rawValue.uppercased()) that was asked for, but "
-                + "\(found?.hexadecimal ?? "another one"); it was dropped.")
+            text: "the \(expected.algorithm.rawValue.uppercased()) of the content is "
+                + "\(found?.hexadecimal ?? "different"), expected \(expected.hexadecimal); the content was removed")
     }
 
     static let announcedDigestMismatch = Reason(
         code: .init(rawValue: "announced-digest-mismatch"),
-        text: "The content does not have the digest that the server announced for it (Repr-Digest).")
+        text: "the content does not match the digest sent by the server (Repr-Digest)")
 
     static let contentDigestMismatch = Reason(
         code: .init(rawValue: "content-digest-mismatch"),
-        text: "The answer's body does not have the digest that the server announced for it (Content-Digest).")
+        text: "the response body does not match the digest sent by the server (Content-Digest)")
 }

@@ -1,4 +1,3 @@
-internal import Crypto
 #if os(Linux)
 @unsafe @preconcurrency internal import Dispatch
 #else
@@ -76,46 +75,6 @@ final class RunningDigest: Sendable {
                 unsafe state.hash.update(buffer)
                 state.position += Int64(buffer.count)
             }
-        }
-    }
-}
-
-/// A hash by either algorithm.
-enum RunningHash {
-    case sha256(SHA256)
-    case sha512(SHA512)
-
-    init(_ algorithm: HTTPDigest.Algorithm) {
-        self =
-            switch algorithm {
-            case .sha256: .sha256(SHA256())
-            case .sha512: .sha512(SHA512())
-            }
-    }
-
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        switch self {
-        case .sha256(var hash):
-            unsafe hash.update(bufferPointer: bytes)
-            self = .sha256(hash)
-        case .sha512(var hash):
-            unsafe hash.update(bufferPointer: bytes)
-            self = .sha512(hash)
-        }
-    }
-
-    var algorithm: HTTPDigest.Algorithm {
-        switch self {
-        case .sha256: .sha256
-        case .sha512: .sha512
-        }
-    }
-
-    /// Of the bytes so far.
-    var digest: HTTPDigest? {
-        switch self {
-        case .sha256(let hash): HTTPDigest(.sha256, bytes: hash.finalize())
-        case .sha512(let hash): HTTPDigest(.sha512, bytes: hash.finalize())
         }
     }
 }

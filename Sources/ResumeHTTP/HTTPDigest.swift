@@ -50,7 +50,7 @@ public struct HTTPDigest: Sendable, Hashable {
         }
 
         /// What would be right.
-        public var description: String { "not a digest; give \(digits) hexadecimal digits" }
+        public var description: String { "not a digest; \(digits) hexadecimal digits are required" }
     }
 
     /// Reads hexadecimal digits, as `sha256sum` prints them.

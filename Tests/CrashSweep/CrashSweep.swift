@@ -6,7 +6,7 @@ internal import TestSupport
 package struct CrashSweep: Sendable {
     /// Where `resumectl` is.
     package var program: String
-    /// The file systems, each of them swept beside the others.
+    /// The file systems, each of them swept beside the others, in several lanes where that needs no image.
     package var fileSystems: [FileSystemKind]
     /// The names of the workflows; empty for all.
     package var workflows: [String] = []
@@ -50,27 +50,39 @@ package struct CrashSweep: Sendable {
     /// - Returns: What was found.
     /// - Throws: Where it cannot be done: ``SweepFailure``, or what the system says.
     package func run() async throws -> SweepReport {
-        try await withThrowingTaskGroup(of: [SweepReport.Line].self) { group in
-            for kind in fileSystems { group.addTask { try await sweep(kind) } }
-            var report = SweepReport()
-            for try await lines in group {
-                for line in lines { report.add(line) }
+        try await withThrowingTaskGroup(of: [(order: Int, line: SweepReport.Line)].self) { group in
+            for kind in fileSystems {
+                let lanes = laneCount(kind)
+                for lane in 0..<lanes { group.addTask { try await sweep(kind, lane: lane, of: lanes) } }
             }
-            return report
+            let lines = try await group.reduce(into: []) { $0 += $1 }
+            return lines.sorted { $0.order < $1.order }.reduce(into: SweepReport()) { $0.add($1.line) }
         }
     }
 
-    /// Sweeps on one file system.
-    private func sweep(_ kind: FileSystemKind) async throws -> [SweepReport.Line] {
+    /// How many sites there are on a file system side by side, each with workflows of its own.
+    ///
+    /// An image takes hundreds of megabytes of memory.
+    private func laneCount(_ kind: FileSystemKind) -> Int {
+        kind == .plain && point == nil ? min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4) : 1
+    }
+
+    /// Sweeps over every so many of the workflows on one file system.
+    private func sweep(
+        _ kind: FileSystemKind, lane: Int, of lanes: Int
+    ) async throws -> [(order: Int, line: SweepReport.Line)] {
         let site = try await Site(kind, program: program, in: folder)
         defer { site.remove() }
         let origin = try await SweepOrigin()
         do {
-            var lines: [SweepReport.Line] = []
+            var lines: [(order: Int, line: SweepReport.Line)] = []
+            var order = 0
             for seed in seeds {
                 for workflow in Workflow.all(seed: seed) where isWanted(workflow, on: site) {
+                    order += 1
+                    guard order % lanes == lane else { continue }
                     let worker = Worker(site: site, origin: origin, workflow: workflow)
-                    lines.append(try await sweep(worker, seed: seed))
+                    lines.append((order, try await sweep(worker, seed: seed)))
                 }
             }
             await origin.stop()

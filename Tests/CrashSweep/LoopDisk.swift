@@ -38,16 +38,30 @@ final class LoopDisk: Sendable {
         guard FileManager.default.createFile(atPath: image, contents: nil), truncate(image, kind.imageSize) == 0 else {
             throw SweepFailure("\(image) cannot be made")
         }
+        do {
+            (device, descriptor) = try await Self.mounted(kind, image, at: mountPoint)
+        } catch {
+            Self.remove(image, at: mountPoint)
+            throw error
+        }
+    }
+
+    /// Makes a file system in an image and mounts it.
+    ///
+    /// - Returns: Its device, and a descriptor that keeps the device while it is not mounted.
+    private static func mounted(
+        _ kind: FileSystemKind, _ image: String, at mountPoint: String
+    ) async throws -> (device: String, descriptor: Int32) {
         let quiet = kind == .ext4 ? ["-q", "-F", "-m", "0"] : ["-q", "-f"]
         let made = try await Shell.outcome("mkfs.\(kind.rawValue)", quiet + [image])
         guard made.status == 0 else { throw SweepFailure("mkfs: \(made.errors)") }
-        // A device that is made in this way goes with its last user, however that ends.
+        // The system releases a device that was made in this way with its last user, however that ends.
         try await Shell.run("mount", "-t", kind.rawValue, "-o", "loop", image, mountPoint)
-        device = try await Shell.run("findmnt", "--noheadings", "--output", "SOURCE", "--mountpoint", mountPoint)
+        let device = try await Shell.run("findmnt", "--noheadings", "--output", "SOURCE", "--mountpoint", mountPoint)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        // Held, so that it stays while it is not mounted.
-        descriptor = open(device, O_RDWR | O_CLOEXEC)
+        let descriptor = open(device, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw SweepFailure("\(device) cannot be opened") }
+        return (device, descriptor)
     }
 
     private func mount() throws {
@@ -57,7 +71,7 @@ final class LoopDisk: Sendable {
     }
 
     private func unmount() throws {
-        for _ in 0..<200 {
+        for _ in 0..<12_000 {
             if umount2(mountPoint, 0) == 0 { return }
             guard errno == EBUSY else { break }
             // A process that was killed may be on its way out.
@@ -87,9 +101,13 @@ final class LoopDisk: Sendable {
 
     /// Unmounts it and gives the device back.
     func remove() {
-        // Also where a process is still on its way out.
-        umount2(mountPoint, Int32(MNT_DETACH))
         close(descriptor)
+        Self.remove(image, at: mountPoint)
+    }
+
+    private static func remove(_ image: String, at mountPoint: String) {
+        // Detached, since a process that was killed may still use it.
+        umount2(mountPoint, Int32(MNT_DETACH))
         unlink(image)
         rmdir(mountPoint)
     }

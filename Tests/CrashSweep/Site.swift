@@ -17,8 +17,8 @@ final class Site: Sendable {
     private let otherPath: String
     private let fillerSize = Mutex<Int64?>(nil)
 
-    /// How long a process may take; nothing here takes a second.
-    static let patience: Duration = .seconds(30)
+    /// How long a process may take; none takes a second on an idle machine.
+    static let patience: Duration = .seconds(180)
 
     init(_ kind: FileSystemKind, program: String, in parent: String?) async throws {
         self.kind = kind
@@ -30,21 +30,32 @@ final class Site: Sendable {
             // In memory or not, whatever the first is not.
             otherPath = NSTemporaryDirectory() + "/resume-sweep-\(UUID().uuidString)"
         } else {
-            let made = try await LoopDisk(kind, name: "main", in: folder.path)
-            main = made
-            mainPath = made.mountPoint
             do {
-                other = try await LoopDisk(kind, name: "other", in: folder.path)
+                (main, other) = try await Self.disks(kind, in: folder)
             } catch {
-                made.remove()
+                // An interruption cancels what makes the disks.
+                folder.remove()
                 throw error
             }
+            mainPath = main?.mountPoint ?? ""
             otherPath = other?.mountPoint ?? ""
         }
         try FileManager.default.createDirectory(atPath: mainPath, withIntermediateDirectories: true)
         try FileManager.default.createDirectory(atPath: otherPath, withIntermediateDirectories: true)
         try FaultShim.writeBootID(to: bootID(cut: false))
         try FaultShim.writeBootID(to: bootID(cut: true))
+    }
+
+    private static func disks(
+        _ kind: FileSystemKind, in folder: TemporaryFolder
+    ) async throws -> (main: LoopDisk, other: LoopDisk) {
+        let main = try await LoopDisk(kind, name: "main", in: folder.path)
+        do {
+            return (main, try await LoopDisk(kind, name: "other", in: folder.path))
+        } catch {
+            main.remove()
+            throw error
+        }
     }
 
     private static var memory: String? { FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : nil }
@@ -121,7 +132,7 @@ final class Site: Sendable {
             fillerSize.withLock { $0 = size }
         }
         guard size > 0 else { throw SweepFailure("there is too little room at \(mainPath)") }
-        for _ in 0..<100 {
+        for _ in 0..<3000 {
             let outcome = try await Shell.outcome("fallocate", ["-l", "\(size)", "\(mainPath)/filler"])
             if outcome.status == 0 { return }
             try await Task.sleep(for: .milliseconds(20))

@@ -1,7 +1,7 @@
-internal import Crypto
 internal import Foundation
 internal import Glibc
 internal import OriginServer
+internal import ResumeHTTP
 internal import ResumeMigrations
 internal import ResumeSQLite
 internal import TestSupport
@@ -43,7 +43,7 @@ struct Worker: Sendable {
     }
 
     private static func sha256(_ bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+        HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? ""
     }
 
     /// Where a file is delivered to.

@@ -49,13 +49,8 @@ enum Example: String {
     }
 }
 
-/// Waits for something to happen; the time limit of the suite is what ends it else.
-func wait(until isTrue: () async throws -> Bool) async throws {
-    while try await !isTrue() { try await Task.sleep(for: .milliseconds(20)) }
-}
-
 extension Response {
-    /// A file that goes on slowly after so many bytes: whoever downloads it tells of them, and is not done.
+    /// A file that goes on slowly after so many bytes, so that a program reports them and is not done for minutes.
     static func slow(_ resource: Resource, for request: OriginRequest, after count: Int64) -> Response {
         var response = Response.file(resource, for: request, cutAfter: count, stall: true)
         // In place of the stall.

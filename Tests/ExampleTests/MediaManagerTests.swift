@@ -5,29 +5,36 @@ import Testing
 
 /// The media manager's session: a user at its standard input, an origin that is slow with what is asked for first.
 @Suite(
-    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
+    .timeLimit(.minutes(20)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct MediaManagerTests {
-    private static let length: Int64 = 2_000_000
+    /// Twice what a killed process may lose comes before a file is slow.
+    private static let length: Int64 = 4_000_000
 
     private static func content(_ name: String) -> Content {
         Content(length: length, seed: UInt64(name.utf8.first ?? 0))
     }
 
-    /// Each file named in capitals is slow after its half, unless its rest is asked for; one named "film" begins late.
-    private static func answer(_ request: OriginRequest) -> Response {
-        let name = String(request.path.dropFirst())
-        let resource = Resource(content(name), etag: "\"\(name)\"")
-        let isSlow = name == name.uppercased() && request.byteRange == nil
-        if isSlow { return .slow(resource, for: request, after: length / 2) }
-        return .file(resource, for: request, pausingFor: name == "film" ? 1000 : 0)
+    /// Each file named in capitals is slow after its half, unless its rest is asked for; one named "film" waits.
+    private static func handler(_ film: Gate) -> @Sendable (OriginRequest) -> Response {
+        { request in
+            let name = String(request.path.dropFirst())
+            let resource = Resource(content(name), etag: "\"\(name)\"")
+            let isSlow = name == name.uppercased() && request.byteRange == nil
+            if isSlow { return .slow(resource, for: request, after: length / 2) }
+            return .file(resource, for: request, waitingAt: name == "film" ? film : nil)
+        }
     }
 
     @Test("The newest first; what is tapped pauses the rest, is fetched once, and the rest goes on from where it was")
     func forced() async throws {
-        try await Session.with(Self.answer) { session in
+        let film = Gate()
+        try await Session.with(Self.handler(film)) { session in
             try session.say("show a B C")
             try await session.reports { $0.share(of: "C") >= 50 && $0.share(of: "B") >= 50 }
             try session.say("open film film")
+            // The program has begun with both before it reports for the third time.
+            for _ in 1...3 { try await session.reports { _ in film.arrivals == 1 } }
+            film.open()
             try await session.sees("opened: \(session.path("film"))\nopened: \(session.path("film"))\n")
             try await session.finish()
             for name in ["a", "B", "C", "film"] {
@@ -44,7 +51,7 @@ struct MediaManagerTests {
 
     @Test("Left and seen again: it goes on from where it was")
     func revival() async throws {
-        try await Session.with(Self.answer) { session in
+        try await Session.with(Self.handler(Gate())) { session in
             try session.say("show A")
             try await session.reports { $0.share(of: "A") >= 50 }
             try session.say("leave A")
@@ -59,7 +66,7 @@ struct MediaManagerTests {
 
     @Test("Killed and started again: what was to be done is done, without being asked for")
     func killed() async throws {
-        try await Session.with(Self.answer) { session in
+        try await Session.with(Self.handler(Gate())) { session in
             try session.say("show a B C")
             try await session.reports { $0.share(of: "C") >= 50 && $0.share(of: "B") >= 50 }
             try await session.kill()
@@ -124,16 +131,22 @@ private final class Session {
 
     /// Waits until the program has said something.
     func sees(_ text: String) async throws {
-        try await wait { try self.output.contains(text) }
+        try await wait(for: "the report", while: process) { try self.output.contains(text) }
     }
 
     /// Asks for reports until one of them is as it should be.
     func reports(_ isRight: (Report) -> Bool) async throws {
-        try await wait {
+        let mark = "-       Download Report       -"
+        try await wait(for: "the report", while: process) {
+            let before = try output.components(separatedBy: mark).count
             try say("report")
-            try await Task.sleep(for: .milliseconds(50))
-            return isRight(
-                Report(text: try output.components(separatedBy: "-       Download Report       -").last ?? ""))
+            // A whole report, and not one that was asked for before.
+            var parts: [String] = []
+            try await wait(for: "the report", while: process) {
+                parts = try output.components(separatedBy: mark)
+                return parts.count > before && parts.last?.contains("Items:") == true
+            }
+            return isRight(Report(text: parts.last ?? ""))
         }
     }
 

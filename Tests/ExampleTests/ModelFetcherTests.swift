@@ -1,12 +1,12 @@
-import Crypto
 import Foundation
 import OriginServer
+import ResumeHTTP
 import TestSupport
 import Testing
 
 /// The model fetcher against an origin, killed in the middle.
 @Suite(
-    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
+    .timeLimit(.minutes(20)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct ModelFetcherTests {
     private static let models = ["small": 100_000, "medium": 3_000_000, "large": 8_000_000]
 
@@ -14,14 +14,12 @@ struct ModelFetcherTests {
         models[name].map { Content(length: Int64($0), seed: UInt64($0)) }
     }
 
-    private static func digest(_ content: Content) -> String {
-        SHA256.hash(data: content.bytes(in: content.all)).map { String(format: "%02x", $0) }.joined()
-    }
-
+    /// A manifest of all models; `wrong` gets the digest of bytes that no model has.
     private static func manifest(_ server: OriginServer, wrong: String? = nil) throws -> String {
         try models.keys.sorted().map { name in
-            let model = try #require(content(name == wrong ? "small" : name))
-            return "\(digest(model))  \(server.baseURL)/\(name)"
+            let model = try #require(name == wrong ? Content("no model") : content(name))
+            let digest = try #require(HTTPDigest(.sha256, of: model.bytes(in: model.all)))
+            return "\(digest.hexadecimal)  \(server.baseURL)/\(name)"
         }.joined(separator: "\n")
     }
 
@@ -37,10 +35,13 @@ struct ModelFetcherTests {
         }
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(sendBufferSize: 65_536, handler: handler) { server in
-                try Files.write(Array("# models\n\n\(try Self.manifest(server))\n".utf8), to: folder["manifest"])
+                let manifest = try Self.manifest(server)
+                try Files.write(Array("# models\n\n\(manifest)\n".utf8), to: folder["manifest"])
                 let arguments = [folder["manifest"], folder["cache"]]
                 let process = try Example.modelFetcher.start(arguments, output: folder["told"])
-                try await wait { try text(folder["told"]).contains("large: 60 %") && Self.hasSmallOnes(folder) }
+                try await wait(for: "most of the large model", while: process) {
+                    try text(folder["told"]).contains("large: 60 %") && Self.hasSmallOnes(folder)
+                }
                 process.send(SIGKILL)
                 let ending = await process.wait()
                 #expect(ending == .killed(SIGKILL))
@@ -48,8 +49,10 @@ struct ModelFetcherTests {
 
                 let second = try await Example.modelFetcher.run(arguments)
                 #expect(second.status == 0, "\(second.errors)")
-                #expect(second.errors.contains("large: goes on at "))
-                #expect(second.output.contains("small: was there\n") && second.output.contains("medium: was there\n"))
+                #expect(second.errors.contains("large: resumed at byte "))
+                #expect(
+                    second.output.contains("small: already present\n")
+                        && second.output.contains("medium: already present\n"))
                 for name in Self.models.keys {
                     let isRight = Self.content(name)?.matches(try Files.bytes(folder["cache/\(name)"]))
                     #expect(isRight == true, "\(name)")
@@ -58,7 +61,7 @@ struct ModelFetcherTests {
                 #expect(asked.sorted() == ["/large rest", "/large whole", "/medium whole", "/small whole"])
 
                 let third = try await Example.modelFetcher.run(arguments)
-                #expect(third.status == 0 && third.output.contains("large: was there\n"), "\(third.output)")
+                #expect(third.status == 0 && third.output.contains("large: already present\n"), "\(third.output)")
                 #expect(server.requests.count == asked.count, "the origin is not asked again")
             }
         }
@@ -82,7 +85,13 @@ struct ModelFetcherTests {
                 let outcome = try await Example.modelFetcher.run([folder["manifest"], folder["cache"]])
                 #expect(outcome.status == 1)
                 #expect(outcome.errors.contains("medium: "), "\(outcome.errors)")
-                #expect(Files.exists(folder["cache/large"]) && !Files.exists(folder["cache/medium"]))
+                let names = try Files.names(in: folder["cache"]).filter { !$0.hasPrefix(".") }
+                #expect(names == ["blobs", "large", "small"])
+                #expect(try Files.names(in: folder["cache/blobs"]).count == 2)
+                for name in ["large", "small"] {
+                    let isRight = Self.content(name)?.matches(try Files.bytes(folder["cache/\(name)"]))
+                    #expect(isRight == true, "\(name)")
+                }
             }
         }
     }

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// `object_store.py` as a process of a test's own, with one object.
+/// `object_store.py` as a process of a test's own, with one object and the backend that signs URLs for it.
 struct ObjectStore {
-    private static let object = ["bucket", "folder/a b+c.bin"]
+    private static let key = "folder/a b+c.bin"
 
     private let folder: TemporaryFolder
     private let port: Int
@@ -55,46 +55,43 @@ struct ObjectStore {
             client = boto3.client(
                 "s3", endpoint_url="http://127.0.0.1:" + port, region_name="us-east-1",
                 aws_access_key_id="key", aws_secret_access_key="secret")
-            client.create_bucket(Bucket="\(Self.object[0])")
+            client.create_bucket(Bucket="bucket")
             with open(path, "rb") as body:
-                client.put_object(Bucket="\(Self.object[0])", Key=key, Body=body)
+                client.put_object(Bucket="bucket", Key=key, Body=body)
             """
         let outcome = try await Shell.outcome(
-            Self.python, ["-c", script, "\(port)", Self.object[1], folder["body"]],
+            Self.python, ["-c", script, "\(port)", Self.key, folder["body"]],
             environment: ["no_proxy": "127.0.0.1"])
         guard outcome.status == 0 else { throw Shell.Failure(description: "boto3: \(outcome.errors)") }
     }
 
-    /// Lets the next whole answer go on slowly after so many bytes, and end when its URL has expired.
-    func cutNext(after count: Int) async throws {
+    /// Something that the store can be told to do, as `object_store.py` describes it.
+    enum Order: String { case slow, expire, secret }
+
+    /// Tells the store to do something.
+    func order(_ order: Order, _ value: String) async throws {
         try await Shell.run(
-            "curl", "--fail", "--silent", "--noproxy", "*", "--request", "PUT", "--data-binary", "\(count)",
-            "http://127.0.0.1:\(port)/-/cut")
+            "curl", "--fail", "--silent", "--noproxy", "*", "--request", "PUT", "--data-binary", value,
+            "http://127.0.0.1:\(port)/-/\(order)")
     }
 
     /// Runs the program to its end.
-    func download(lifetime: Int, secret: String = "secret", options: [String] = []) async throws -> Shell.Outcome {
-        try await Example.presignedObjects.run(
-            options + Self.object + [output], environment: environment(lifetime: lifetime, secret: secret))
+    func download(_ options: [String] = [], key: String = key) async throws -> Shell.Outcome {
+        try await Example.presignedObjects.run(options + [backend, key, output])
     }
 
     /// Starts the program, and kills it when most of the object is there and the rest comes slowly.
-    func killed(lifetime: Int) async throws {
-        try await cutNext(after: 4 << 20)
-        let told = folder["killed"]
-        let process = try Example.presignedObjects.start(
-            Self.object + [output], environment: environment(lifetime: lifetime, secret: "secret"), output: told)
-        try await wait {
-            try text(told).split(separator: "\n").contains { Int($0.prefix { $0 != " " }) ?? 0 >= 4 << 20 }
+    func killed() async throws {
+        try await order(.slow, "\(4 << 20)")
+        let printed = folder["killed"]
+        let process = try Example.presignedObjects.start([backend, Self.key, output], output: printed)
+        try await wait(for: "most of the object", while: process) {
+            try text(printed).split(separator: "\n").contains { Int($0.prefix { $0 != " " }) ?? 0 >= 4 << 20 }
         }
         process.send(SIGKILL)
         await process.wait()
     }
 
-    private func environment(lifetime: Int, secret: String) -> [String: String] {
-        [
-            "AWS_ENDPOINT_URL": "http://127.0.0.1:\(port)", "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": secret, "AWS_REGION": "us-east-1", "URL_LIFETIME": "\(lifetime)",
-        ]
-    }
+    /// Where the program asks for URLs.
+    private var backend: String { "http://127.0.0.1:\(port)/-/sign" }
 }

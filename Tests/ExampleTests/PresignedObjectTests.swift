@@ -2,66 +2,79 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Presigned URLs that end, against moto's S3 with signatures and times that are verified.
+/// Presigned URLs that expire, against moto's S3 with verified signatures and a clock that the tests set.
 @Suite(
-    .timeLimit(.minutes(5)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
+    .timeLimit(.minutes(20)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct PresignedObjectTests {
     private static let bytes = sampleBytes(6 << 20)
     private static let cut = 4 << 20
 
-    @Test("A URL that expires in the middle is signed anew, and the object goes on by If-Match")
+    @Test("After the URL has expired in the middle, the download resumes with another one and If-Match")
     func expired() async throws {
-        let told = try await ObjectStore.with { store in
+        let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
-            try await store.cutNext(after: Self.cut)
-            let outcome = try await store.download(lifetime: 5)
+            try await store.order(.expire, "\(Self.cut)")
+            let outcome = try await store.download()
             #expect(outcome.status == 0, "\(outcome.errors)")
-            #expect(outcome.errors.contains("refused with 403; signing anew\n"))
-            #expect(outcome.errors.contains("goes on at "))
-            #expect(!outcome.errors.contains("Signature"), "signatures are told to nobody")
+            #expect(
+                outcome.errors.contains("the URL was refused with status 403; asking for another one\n"),
+                "\(outcome.errors)")
+            #expect(outcome.errors.contains("resumed at byte "), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("Signature"), "signatures are not shown")
             let isRight = try Files.bytes(store.output) == Self.bytes
             #expect(isRight)
         }
-        #expect(told == ["GET 200", "GET 403", "GET 206"])
+        #expect(answers == ["GET 200", "GET 403", "GET 206"])
     }
 
-    @Test("An object that is replaced meanwhile comes new and whole", arguments: [false, true])
+    @Test("An object that is replaced between two runs is downloaded from its start", arguments: [false, true])
     func replaced(asksHead: Bool) async throws {
-        let told = try await ObjectStore.with { store in
+        let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
-            try await store.killed(lifetime: 600)
+            try await store.killed()
             let other = Self.bytes.map { ~$0 }
             try await store.put(other)
-            let outcome = try await store.download(lifetime: 600, options: asksHead ? ["--head"] : [])
+            let outcome = try await store.download(asksHead ? ["--head"] : [])
             #expect(outcome.status == 0, "\(outcome.errors)")
-            #expect(outcome.errors.contains("starts over: "))
+            #expect(outcome.errors.contains("restarted: "), "\(outcome.errors)")
             let isRight = try Files.bytes(store.output) == other
             #expect(isRight)
         }
-        #expect(told == ["GET 200"] + (asksHead ? ["HEAD 200", "GET 200"] : ["GET 412", "GET 200"]))
+        #expect(answers == ["GET 200"] + (asksHead ? ["HEAD 200", "GET 200"] : ["GET 412", "GET 200"]))
     }
 
-    @Test("Killed, and run again with other URLs: it goes on", arguments: [false, true])
+    @Test("A download that was killed resumes in the next run, with other URLs", arguments: [false, true])
     func killed(asksHead: Bool) async throws {
-        let told = try await ObjectStore.with { store in
+        let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
-            try await store.killed(lifetime: 600)
-            let outcome = try await store.download(lifetime: 600, options: asksHead ? ["--head"] : [])
-            #expect(outcome.status == 0 && outcome.errors.contains("goes on at "), "\(outcome.errors)")
+            try await store.killed()
+            let outcome = try await store.download(asksHead ? ["--head"] : [])
+            #expect(outcome.status == 0 && outcome.errors.contains("resumed at byte "), "\(outcome.errors)")
             let isRight = try Files.bytes(store.output) == Self.bytes
             #expect(isRight)
         }
-        #expect(told == ["GET 200"] + (asksHead ? ["HEAD 200", "GET 206"] : ["GET 206"]))
+        #expect(answers == ["GET 200"] + (asksHead ? ["HEAD 200", "GET 206"] : ["GET 206"]))
     }
 
-    @Test("A secret that is wrong is refused for good")
+    @Test("URLs with a wrong signature are refused, and other URLs are asked for three times")
     func wrongSecret() async throws {
-        let told = try await ObjectStore.with { store in
+        let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
-            let outcome = try await store.download(lifetime: 600, secret: "another")
-            #expect(outcome.status == 1)
+            try await store.order(.secret, "another")
+            let outcome = try await store.download()
+            #expect(outcome.status == 1, "\(outcome.errors)")
             #expect(!Files.exists(store.output))
         }
-        #expect(!told.isEmpty && told.allSatisfy { $0 == "GET 403" }, "\(told)")
+        #expect(answers == Array(repeating: "GET 403", count: 4))
+    }
+
+    @Test("An object that the backend does not sign URLs for is not asked for")
+    func notSigned() async throws {
+        let answers = try await ObjectStore.with { store in
+            let outcome = try await store.download(key: "private/object")
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "the backend did not sign a URL: status 403\n", "\(outcome.errors)")
+        }
+        #expect(answers.isEmpty)
     }
 }

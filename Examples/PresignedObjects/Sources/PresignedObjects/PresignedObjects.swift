@@ -3,68 +3,73 @@ import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeStore
 
-/// Downloads an object by URLs that live shorter than the download takes.
+/// Downloads an object by presigned URLs that expire before the download is complete.
 @main
 struct PresignedObjects {
-    static func main() async throws {
+    static func main() async {
         var arguments = Array(CommandLine.arguments.dropFirst())
-        // An object store compares by If-Match with the GET itself, or answers a HEAD that is signed for itself.
+        // An object store compares with If-Match as it answers the GET, or answers a HEAD that has a URL of its own.
         let asksHead = arguments.first == "--head"
         if asksHead { arguments.removeFirst() }
-        let environment = ProcessInfo.processInfo.environment
-        guard arguments.count == 3, let signer = URLSigner(environment: environment) else {
-            say(
-                """
-                usage: PresignedObjects [--head] BUCKET KEY FILE
-                with AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; URL_LIFETIME is in seconds
-                """)
+        guard arguments.count == 3, let backend = Backend(arguments[0]) else {
+            say("usage: PresignedObjects [--head] SIGNING-URL KEY FILE")
             exit(64)
         }
-        let object = S3Object(bucket: arguments[0], key: arguments[1])
-        let lifetime = environment["URL_LIFETIME"].flatMap(Int.init) ?? 900
-
-        var request = DownloadRequest(try signer.url(for: "GET", object, lifetime: lifetime), to: arguments[2])
-        // The URL is another one each time; the object is what is downloaded.
-        request.key = "s3://\(object.bucket)/\(object.key)"
-        request.condition = asksHead ? .head : .ifMatch
-        request.headURL = try signer.url(for: "HEAD", object, lifetime: lifetime)
-        // Asked when a URL is refused, as it is after its time; what came stays, and the download goes on by the new one.
-        // A program whose server signs asks that here.
-        request.renewal = { refusal in
-            say("refused with \(refusal.status); signing anew")
-            return Renewal(url: try signer.url(for: "GET", object, lifetime: lifetime))
+        do {
+            let request = try await request(for: arguments[1], to: arguments[2], from: backend, asksHead: asksHead)
+            try await download(request)
+        } catch {
+            // A DownloadError contains no URL, so it may go to a log.
+            say("\(error)")
+            exit(1)
         }
-        exit(try await download(request) ? 0 : 1)
     }
 
-    private static func download(_ request: DownloadRequest) async throws -> Bool {
+    private static func request(
+        for key: String, to file: String, from backend: Backend, asksHead: Bool
+    ) async throws -> DownloadRequest {
+        var request = DownloadRequest(try await backend.url(for: "GET", key), to: file)
+        // The URL differs each time; the key names what is downloaded.
+        request.key = "object:\(key)"
+        request.condition = asksHead ? .head : .ifMatch
+        if asksHead { request.headURL = try await backend.url(for: "HEAD", key) }
+        // Called when the store refuses a URL, as it does once the URL has expired. The received bytes are kept, and the
+        // download continues with the new URL.
+        request.renewal = { refusal in
+            say("the URL was refused with status \(refusal.status); asking for another one")
+            return Renewal(url: try await backend.url(for: "GET", key))
+        }
+        return request
+    }
+
+    private static func download(_ request: DownloadRequest) async throws {
         let store = try await DownloadStore.open(at: "\(request.destination).partial")
         let transport = AsyncHTTPTransport()
         let downloader = Downloader(store: store, transport: transport)
-        var isThere = false
+        let result: Result<DownloadResult, any Error>
         do {
-            let result = try await downloader.download(request) { event in
-                switch event {
-                case .resumed(let offset, _): say("goes on at \(offset)")
-                case .restarted(let reason, _): say("starts over: \(reason)")
-                case .retrying(let reason, _): say("\(reason)")
-                case .progress(let received, let total): say("\(received) of \(total ?? 0)")
-                default: break
-                }
-            }
-            print("\(result.path): fetched \(result.fetchedBytes), reused \(result.reusedBytes) bytes")
-            isThere = true
-        } catch let error as DownloadError {
-            // No URL in it, so it may go to a log.
-            say("\(error)")
+            result = .success(try await downloader.download(request, onEvent: report))
+        } catch {
+            result = .failure(error)
         }
         try await transport.shutdown()
         await store.close()
-        return isThere
+        let file = try result.get()
+        print("\(file.path): fetched \(file.fetchedBytes) bytes, reused \(file.reusedBytes) bytes")
     }
 
-    /// Talks on standard error; data goes to standard output.
-    static func say(_ line: String) {
+    private static func report(_ event: DownloadEvent) {
+        switch event {
+        case .resumed(let offset, _): say("resumed at byte \(offset)")
+        case .restarted(let reason, _): say("restarted: \(reason)")
+        case .retrying(let reason, _): say("\(reason)")
+        case .progress(let received, let total): say("\(received) of \(total.map(String.init) ?? "unknown") bytes")
+        default: break
+        }
+    }
+
+    /// Writes messages to standard error; results go to standard output.
+    private static func say(_ line: String) {
         FileHandle.standardError.write(Data("\(line)\n".utf8))
     }
 }

@@ -1,0 +1,51 @@
+internal import CResumeChecksum
+
+/// The digest of bytes that arrive in pieces; a copy continues independently.
+///
+/// The code is this package's own because a store without the engine resolves no cryptography package, and the only one
+/// for Linux compiles all of BoringSSL for two functions.
+package struct RunningHash: Sendable {
+    /// The algorithm.
+    package let algorithm: HTTPDigest.Algorithm
+    private var state: resume_sha2
+
+    /// Begins a digest.
+    package init(_ algorithm: HTTPDigest.Algorithm) {
+        self.algorithm = algorithm
+        state =
+            switch algorithm {
+            case .sha256: resume_sha256()
+            case .sha512: resume_sha512()
+            }
+    }
+
+    /// Whether the processor's own instructions compute the digest.
+    package var usesInstructions: Bool { state.by_instruction != 0 }
+
+    /// Computes the digest without the processor's own instructions, for tests.
+    package mutating func usePortableCode() { state.by_instruction = 0 }
+
+    /// Adds bytes.
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        unsafe resume_sha2_update(&state, bytes.baseAddress, bytes.count)
+    }
+
+    /// The digest of all bytes so far.
+    package var digest: HTTPDigest? {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
+            unsafe resume_sha2_final(state, buffer.baseAddress)
+            count = algorithm.byteCount
+        }
+        return HTTPDigest(algorithm, bytes: bytes)
+    }
+}
+
+extension HTTPDigest {
+    /// The digest of some bytes.
+    package init?(_ algorithm: Algorithm, of bytes: some Sequence<UInt8>) {
+        var hash = RunningHash(algorithm)
+        unsafe Array(bytes).withUnsafeBytes { unsafe hash.update($0) }
+        guard let digest = hash.digest else { return nil }
+        self = digest
+    }
+}
