@@ -1,6 +1,6 @@
 #!/bin/bash
-# Whole processes against nginx on loopback: wall time, CPU time and peak memory as ratios to curl, and what is sent
-# under repeated SIGKILL. Usage: compare.sh RESUMECTL [SIZE-IN-MIB] [RUNS]
+# Compares whole processes against nginx on loopback: wall time, CPU time and peak memory as ratios to curl, and the
+# bytes sent under repeated SIGKILL. Usage: compare.sh RESUMECTL [SIZE-IN-MIB] [RUNS]
 set -euo pipefail
 resumectl=$(realpath "$1")
 mib=${2:-1024}
@@ -20,8 +20,8 @@ start_nginx "listen 127.0.0.1:$port; listen 127.0.0.1:$tls ssl;
 # One run: wall seconds, CPU seconds, peak KiB.
 measure() {
     sync
-    # Right before the run: a virtual machine may have given freed memory back to its host after a while, and the one
-    # that takes it again pays for that.
+    # Right before the run: a virtual machine may return freed memory to its host, and the program that uses it again
+    # would pay for that.
     rm -f out
     /usr/bin/time -f '%e %U %S %M' -o time "$@" >/dev/null 2>&1
     awk '{ printf "%s %.2f %s\n", $1, $2 + $3, $4 }' time
@@ -36,7 +36,7 @@ run() { # program, URL
     esac
 }
 
-compare() { # name, URL; all programs in turn, so that they meet the same machine, each after any other one
+compare() { # name, URL; the programs run in random order, so that all of them see the same machine state
     local name=$1 url=$2
     rm -f result.*
     for _ in $(seq "$runs"); do

@@ -1,5 +1,5 @@
-# What the comparisons with other programs have in common; to be sourced, after which the current folder is a new one
-# that goes at the end, as all `folders` do, with `www` in it.
+# Shared by the comparisons with other programs. Source it: the current folder is then a new one that contains `www`
+# and is removed at the end, like all `folders`.
 folder=$(mktemp -d)
 folders=("$folder")
 server=""
@@ -10,7 +10,7 @@ export RESUMECTL_STORE="$folder/store"
 
 free_port() { python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
 
-start_nginx() { # what stands in its `server`
+start_nginx() { # the content of its `server` block
     cat >nginx.conf <<CONF
 daemon off; master_process off; pid nginx.pid; error_log error.log;
 events { worker_connections 256; }
@@ -27,11 +27,11 @@ CONF
 
 median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
-# What was sent since the log was emptied, as a multiple of a file's size.
+# Bytes sent since the log was emptied, as a multiple of a file's size.
 sent() { awk -v size="$(stat -c %s "$1")" '{ sum += $10 } END { printf "%.3f", sum / size }' access.log; }
 
-# SIGKILL after 0.1 to 0.4 seconds, again and again, until the command ends by itself: what was sent in all.
-killed() { # label, the file that `out` is to be, command…
+# Kills the command with SIGKILL after 0.1 to 0.4 seconds until a run finishes, and prints the bytes sent in total.
+killed() { # label, the expected content of `out`, command…
     local label=$1 file=$2 tries=0 client killer verdict="never finished"
     shift 2
     rm -rf out out.aria2 store

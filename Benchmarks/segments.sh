@@ -1,6 +1,6 @@
 #!/bin/bash
-# One file over several connections, from an nginx that limits what each connection gets: wall time of four connections
-# as ratios to one and to `aria2c -x4 -s4`, and what is sent under repeated SIGKILL.
+# Downloads one file over several connections from an nginx that limits the rate of each connection: wall time of four
+# connections as ratios to one and to `aria2c -x4 -s4`, and the bytes sent under repeated SIGKILL.
 # Usage: segments.sh RESUMECTL [SIZE-IN-MIB] [RATE-OF-A-CONNECTION-IN-MIB] [RUNS]
 set -euo pipefail
 resumectl=$(realpath "$1")
@@ -14,7 +14,7 @@ start_nginx "listen 127.0.0.1:$port;
     location /limited/ { alias $folder/www/; limit_rate ${rate}m; }
     location /slow/ { alias $folder/www/; limit_rate 1m; }"
 
-# In a subshell, which it takes the place of, so that it can be killed.
+# Replaces its subshell, so that the program can be killed.
 get() { # label, URL
     case $1 in
     one) exec "$resumectl" get -q "$2" --output out ;;

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Many small files from nginx, as ratios to `curl --parallel`: on the file system of TMPDIR, which should be a disk's, and
-# in memory, where a sync costs nothing.
+# Downloads many small files from nginx, as ratios to `curl --parallel`: to the file system of TMPDIR, which should be
+# on a disk, and to memory, where fsync costs nothing.
 # Usage: small-files.sh RESUMECTL [COUNT] [SIZE-IN-KIB] [RUNS]
 set -euo pipefail
 resumectl=$(realpath "$1")
@@ -18,7 +18,7 @@ start_nginx "listen 127.0.0.1:$port; keepalive_requests 100000; location / { roo
 (cd www && ls) | sed "s|^|http://127.0.0.1:$port/|" >urls
 sed 's|.*/\(.*\)|url = "&"\noutput = "\1"|' urls >curl.list
 
-get() { # label, the folder for the files, that of the store
+get() { # label, folder for the files, folder of the store
     case $1 in
     curl) (cd "$2" && curl -sS --parallel --parallel-max 16 --config "$folder/curl.list") ;;
     wget2) wget2 -q --max-threads=16 -P "$2" -i urls ;;

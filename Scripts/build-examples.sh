@@ -1,8 +1,7 @@
 #!/bin/bash
-# Builds the programs of Examples, each a package of its own as whoever copies it has it, and puts links to them into
-# .build/examples. They use the scratch folder of the repository, where all that they depend on lies built: what is left
-# to build takes seconds. Whoever takes the store alone has a folder of his own, since what he does not need would be
-# removed from the other one.
+# Builds the programs in Examples, which are separate packages, and links them into .build/examples. They share the
+# scratch folder of the repository, where their dependencies are already built. Examples that use only the store have
+# a separate folder, because building them would remove the other dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .build/examples
@@ -12,6 +11,6 @@ for manifest in Examples/*/Package.swift; do
     scratch=.build
     if grep -q '"\.\./\.\.", traits: \[\])' "$manifest"; then scratch=.build/store-alone; fi
     echo "== $name"
-    "${SWIFT:-swift}" build --package-path "$folder" --scratch-path "$scratch"
+    Scripts/swift.sh build --package-path "$folder" --scratch-path "$scratch"
     ln -sf "../../$scratch/debug/$name" .build/examples/
 done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The main job in half a minute: a download is killed midway and goes on where it was. Usage: demo.sh FOLDER-OF-PROGRAMS
+# Demonstrates the main use in half a minute: a download is killed and then resumed. Usage: demo.sh FOLDER-OF-PROGRAMS
 set -euo pipefail
 programs=$(cd "$1" && pwd)
 folder=$(mktemp -d)
@@ -22,7 +22,7 @@ client=$!
 sleep 1.5
 kill -KILL "$client"
 wait "$client" 2>/dev/null || true
-[ ! -e "$folder/image.iso" ] || { echo "a file appeared before it was whole"; exit 1; }
+[ ! -e "$folder/image.iso" ] || { echo "the file appeared before it was complete"; exit 1; }
 
 echo
 echo "\$ resumectl list"
@@ -39,4 +39,7 @@ origin=""
 sha256sum "$folder/expected" "$folder/image.iso" | sed "s|$folder/||"
 cmp "$folder/expected" "$folder/image.iso"
 sent=$(sed -n 's/^sent \([0-9]*\) body bytes.*/\1/p' "$folder/origin.log")
-echo "the same bytes; of $size bytes $((sent - size)) were sent twice ($((1000 * (sent - size) / size)) per mille)"
+overhead=$((sent - size))
+permille=$((1000 * overhead / size))
+echo "the files are identical; $overhead of $size bytes ($((permille / 10)).$((permille % 10)) %) were sent twice:"
+echo "those in flight when the program was killed, and 4 KiB to compare"

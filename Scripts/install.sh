@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs Debian packages that are missing; elsewhere says what is needed. Usage: install.sh PACKAGE…
+# Installs missing Debian packages; on other systems prints what is needed. Usage: install.sh PACKAGE…
 set -eu
 if ! command -v dpkg-query >/dev/null 2>&1; then
-    echo "This needs, under your system's names for them: $*" >&2
+    echo "required packages (names may differ on this system): $*" >&2
     exit 0
 fi
 missing=""
@@ -14,7 +14,7 @@ run=""
 [ "$(id -u)" -eq 0 ] || run="sudo"
 echo "installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-# Tests start servers themselves; the system's own are not to be started by being installed.
+# Tests start the servers themselves; installing a package must not start one.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     trap '$run rm -f "$policy"' EXIT INT TERM

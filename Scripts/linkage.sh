@@ -1,45 +1,44 @@
 #!/bin/bash
-# Builds a program that takes ResumeStore alone (Tests/Linkage), and looks at what that brings along: no package of the
-# transport, the engine or the command line, no Foundation with its ICU, and a program that runs.
+# Builds a program that uses only ResumeStore (Tests/Linkage) and checks its dependencies: no packages of the transport,
+# the engine or the command line, no Foundation with ICU. Then runs it.
 # Usage: linkage.sh [SCRATCH-PATH]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-swift=${SWIFT:-swift}
-scratch=${1:-.build/linkage}
+scratch=${1:-.build/store-alone}
 mkdir -p "$scratch"
 scratch=$(cd "$scratch" && pwd)
 options=(--package-path Tests/Linkage --scratch-path "$scratch")
 
-# Resolved anew, since it keeps what was needed once.
+# Resolve again: an old file would keep packages that are no longer needed.
 rm -f Tests/Linkage/Package.resolved
-"$swift" build "${options[@]}"
+Scripts/swift.sh build "${options[@]}"
 
-# What the manifest leads to, and what is fetched for it. The repository itself goes by the name of its folder.
+# The resolved dependencies and the pinned ones. The repository is listed under the name of its folder.
 needed=$'swift-http-structured-headers\nswift-http-types'
-resolved=$("$swift" package "${options[@]}" show-dependencies --format flatlist)
+resolved=$(Scripts/swift.sh package "${options[@]}" show-dependencies --format flatlist)
 resolved=$(grep -vix "$(basename "$PWD")" <<<"$resolved" | sort)
 pinned=$(sed -n 's/.*"identity" : "\(.*\)".*/\1/p' Tests/Linkage/Package.resolved | sort)
 for packages in "$resolved" "$pinned"; do
     echo "packages: ${packages//$'\n'/ }"
     if [ "$packages" != "$needed" ]; then
-        echo "ResumeStore alone needs no more than ${needed//$'\n'/ }." >&2
+        echo "ResumeStore must depend only on ${needed//$'\n'/ }" >&2
         exit 1
     fi
 done
 
-program=$("$swift" build "${options[@]}" --show-bin-path)/embedder
+program=$scratch/debug/embedder
 if [ "$(uname)" = Linux ]; then
     libraries=$(ldd "$program" | awk '{ print $1 }')
     if found=$(grep -E 'libFoundation\.so|libFoundation(Internationalization|Networking|XML)|ICU|libicu' <<<"$libraries"); then
-        echo "The program is linked with ${found//$'\n'/ }." >&2
+        echo "$program must not be linked with ${found//$'\n'/ }" >&2
         exit 1
     fi
-    # Else the line above would find nothing whatever there is.
+    # Proves that ldd printed any libraries at all.
     grep -q 'libswiftCore' <<<"$libraries"
 fi
 
 store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
-said=$("$program" "$store/store")
-echo "the program says: $said"
-[ "$said" = "Accept-Encoding: identity true" ]
+output=$("$program" "$store/store")
+echo "output of the program: $output"
+[ "$output" = "Accept-Encoding: identity true" ]

@@ -32,8 +32,8 @@ enum StoreBenchmark {
         }
         await store.close()
         let (opening, lookup) = (median(openings), median(lookups))
-        print("\(count) entries: opening under 10 ms: \(opening < .milliseconds(10) ? "yes" : "NO") (\(opening))")
-        print("\(count) entries: a lookup under 100 µs: \(lookup < .microseconds(100) ? "yes" : "NO") (\(lookup))")
+        print("\(count) entries: open in under 10 ms: \(opening < .milliseconds(10) ? "yes" : "NO") (\(opening))")
+        print("\(count) entries: lookup in under 100 µs: \(lookup < .microseconds(100) ? "yes" : "NO") (\(lookup))")
     }
 
     private static func median(_ times: [Duration]) -> Duration { times.sorted()[times.count / 2] }
