@@ -34,6 +34,12 @@ int resume_files_lock_byte(int descriptor, int kind, int64_t byte) {
     return fcntl(descriptor, F_OFD_SETLK, &request);
 }
 
+int resume_files_unlock_all(int descriptor) {
+    struct flock request = one_byte(F_UNLCK, 0);
+    request.l_len = 0; // to the end of the file, however long it grows
+    return fcntl(descriptor, F_OFD_SETLK, &request);
+}
+
 int resume_files_is_byte_locked(int descriptor, int64_t byte) {
     struct flock request = one_byte(F_WRLCK, byte);
     if (fcntl(descriptor, F_OFD_GETLK, &request) == -1) return -1;

@@ -1,5 +1,5 @@
 #if !AsyncHTTP
-#error("ResumeAsyncHTTP needs the trait 'AsyncHTTP' of the package resume-store, which is on by default.")
+#error("ResumeAsyncHTTP needs the trait 'AsyncHTTP' of the package resume-store, which is enabled by default")
 #endif
 internal import AsyncHTTPClient
 public import HTTPTypes
@@ -158,12 +158,12 @@ public final class AsyncHTTPTransport: Transport {
         return client
     }
 
-    private static let isShutDown = TransportError(.invalidRequest, "The transport has been shut down.")
+    private static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
 
     private static func url(of request: HTTPRequest) throws -> DownloadURL {
         guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
             let url = try? DownloadURL("\(scheme)://\(authority)\(path)")
-        else { throw TransportError(.invalidRequest, "The request has no URL that can be fetched.") }
+        else { throw TransportError(.invalidRequest, "the request has no valid URL") }
         return url
     }
 
@@ -183,7 +183,7 @@ public final class AsyncHTTPTransport: Transport {
                 url: address, method: HTTPMethod(rawValue: request.method.rawValue),
                 headers: fields)
         } catch {
-            throw TransportError(.invalidRequest, "The request cannot be sent: \(error).")
+            throw TransportError(.invalidRequest, "cannot send the request to \(url.authority): \(error)")
         }
     }
 }

@@ -63,7 +63,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         try await withCheckedThrowingContinuation { continuation in
             let ready: Result<HTTPResponseHead, any Error>? = state.withLock { state in
                 if let head = state.head { return .success(head) }
-                if case .some(let error) = state.end { return .failure(error ?? Self.noResponse) }
+                if case .some(let error) = state.end { return .failure(error ?? noResponse) }
                 state.headWaiter = continuation
                 return nil
             }
@@ -95,7 +95,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         state.withLock { $0.task }?.cancel()
     }
 
-    private static let noResponse = TransportError(.connectionClosed, "The connection ended without a response.")
+    private var noResponse: TransportError {
+        TransportError(.connectionClosed, "the connection to \(authority) closed without a response")
+    }
 
     // MARK: The event loop's side
 
@@ -140,7 +142,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
             if isFirst || (drops && isWhole) { state.end = .some(error) }
             return (isFirst, state.headWaiter.take())
         }
-        headWaiter?.resume(throwing: error ?? Self.noResponse)
+        headWaiter?.resume(throwing: error ?? noResponse)
         if isFirst { onEnd(self) }
         drain()
     }

@@ -56,7 +56,7 @@ extension HTTPClient.Configuration {
         guard let permits else { return channel.eventLoop.makeSucceededVoidFuture() }
         let address = channel.remoteAddress?.ipAddress ?? ""
         if permits(address) { return channel.eventLoop.makeSucceededVoidFuture() }
-        let error = TransportError(.addressNotPermitted, "Requests to the address \(address) are not permitted here.")
+        let error = TransportError(.addressNotPermitted, "requests to the address \(address) are not permitted")
         return channel.close().flatMapThrowing { throw error }
     }
 }

@@ -38,7 +38,7 @@ final class ParserGuard: ChannelInboundHandler {
             context.fireErrorCaught(
                 TransportError(
                     .invalidResponse,
-                    "The server's answer is not valid HTTP: \(megabytes) MiB came that are neither header nor body."))
+                    "received \(megabytes) MiB of data that is neither header nor body"))
             return context.close(promise: nil)
         }
         context.fireChannelRead(data)
@@ -53,7 +53,7 @@ final class AnswerGuard: ChannelInboundHandler {
 
     /// How many interim answers may come before the answer; servers send one or two.
     static let limit = 100
-    static let tooMany = "The server sent more than \(limit) interim answers (1xx)."
+    static let tooMany = "more than \(limit) interim responses (1xx)"
 
     private let parser: ParserGuard
     private var interim = 0
@@ -70,7 +70,7 @@ final class AnswerGuard: ChannelInboundHandler {
                 return refuse(Self.tooMany, context)
             }
             if head.status.code < 100 {
-                return refuse("The server's answer is not valid HTTP: the status \(head.status.code).", context)
+                return refuse("the status code is \(head.status.code)", context)
             }
         }
         context.fireChannelRead(data)

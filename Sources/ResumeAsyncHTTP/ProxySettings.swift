@@ -44,7 +44,7 @@ public struct ProxySettings: Sendable, Hashable {
 
         /// What is wrong, and what would be right.
         public var description: String {
-            "\(variable) is no proxy that is supported; set it to http://host:port or socks5://host:port."
+            "\(variable) does not name a supported proxy; set it to http://host:port or socks5://host:port"
         }
     }
 

@@ -27,7 +27,7 @@ final class StreamGuard: ChannelInboundHandler {
         // 101 has no meaning in HTTP/2 (RFC 9113, 8.6).
         guard text.utf8.count == 3, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let status = Int(text),
             status >= 100, status != 101
-        else { return "The server's answer is not valid HTTP: its status is none." }
+        else { return "the status code is not valid" }
         interim = status < 200 ? interim + 1 : 0
         guard interim <= AnswerGuard.limit else { return AnswerGuard.tooMany }
         return nil

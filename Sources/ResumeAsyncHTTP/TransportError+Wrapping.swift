@@ -17,65 +17,86 @@ extension TransportError {
     init(wrapping error: any Error, to authority: String) {
         switch error {
         case let error as TransportError:
-            self = error
+            // From a channel handler, which does not know the host.
+            self =
+                switch error.code {
+                case .invalidResponse: Self.invalid(error.message, from: authority)
+                case .addressNotPermitted:
+                    TransportError(error.code, "could not connect to \(authority): \(error.message)")
+                default: error
+                }
         case let error as NIOConnectionError:
             let noAddress = error.dnsAError != nil && error.dnsAAAAError != nil
             self =
                 noAddress && error.connectionErrors.isEmpty
-                ? TransportError(.nameNotResolved, "The host \(error.host) could not be found.")
-                : TransportError(.notConnected, "There is no connection to \(authority).")
+                ? TransportError(.nameNotResolved, "could not resolve the host \(error.host)")
+                : Self.notConnected(to: authority, error.connectionErrors.first?.error as? IOError)
         case let error as HTTPClientError:
-            self.init(wrapping: error)
+            self.init(wrapping: error, to: authority)
         case let error as HTTPParserError where error == .invalidEOFState:
-            self = Self.cut
+            self = Self.cut(authority)
         case let error as HTTPParserError where error == .headerOverflow:
             // NIO's limits.
             self = TransportError(
                 .invalidResponse,
-                "The header of the server's answer is too long: more than 256 fields, 80 KiB in one, or 2 MiB in all.")
+                "the response header from \(authority) exceeds 256 fields, 80 KiB in a field, or 2 MiB in total"
+            )
         case is HTTPParserError, is NIOHTTPDecoderError:
-            self = TransportError(.invalidResponse, "The server's answer is not valid HTTP: \(error).")
+            self = Self.invalid("\(error)", from: authority)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            self = TransportError(.tls, Self.tlsText("\(error)"))
+            self = TransportError(.tls, Self.tlsText("\(error)", authority))
         case let error as IOError:
             let unreachable = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EHOSTDOWN]
             self =
                 unreachable.contains(error.errnoCode)
-                ? TransportError(
-                    .notConnected, "There is no connection to \(authority): \(Self.text(error.errnoCode)).")
-                : TransportError(.connectionClosed, "The connection failed: \(Self.text(error.errnoCode)).")
+                ? Self.notConnected(to: authority, error)
+                : TransportError(
+                    .connectionClosed, "the connection to \(authority) failed: \(Self.text(error.errnoCode))")
         case is ChannelError:
-            self = TransportError(.connectionClosed, "The connection ended: \(error).")
+            self = TransportError(.connectionClosed, "the connection to \(authority) closed: \(error)")
         default:
-            self = TransportError(.other, "The request failed: \(error).")
+            self = TransportError(.other, "the request to \(authority) failed: \(error)")
         }
     }
 
-    private static let cut = TransportError(.connectionClosed, "The connection ended before the answer did.")
+    private static func cut(_ authority: String) -> TransportError {
+        TransportError(.connectionClosed, "the connection to \(authority) closed before the response was complete")
+    }
+
+    private static func invalid(_ problem: String, from authority: String) -> TransportError {
+        TransportError(.invalidResponse, "invalid HTTP response from \(authority): \(problem)")
+    }
+
+    private static func notConnected(to authority: String, _ error: IOError?) -> TransportError {
+        let cause = error.map { ": \(text($0.errnoCode))" } ?? ""
+        return TransportError(.notConnected, "could not connect to \(authority)\(cause)")
+    }
 
     /// What BoringSSL tells among places in its source.
-    private static func tlsText(_ error: String) -> String {
-        if error.contains("CERTIFICATE_VERIFY_FAILED") { return "The server's certificate is not trusted." }
-        if error.contains("WRONG_VERSION_NUMBER") { return "The server does not speak TLS on this port." }
-        return "TLS failed: \(error)."
+    private static func tlsText(_ error: String, _ authority: String) -> String {
+        if error.contains("CERTIFICATE_VERIFY_FAILED") { return "the certificate of \(authority) is not trusted" }
+        if error.contains("WRONG_VERSION_NUMBER") { return "\(authority) does not use TLS" }
+        return "the TLS connection to \(authority) failed: \(error)"
     }
 
     private static func text(_ number: CInt) -> String {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 
-    private init(wrapping error: HTTPClientError) {
+    private init(wrapping error: HTTPClientError, to authority: String) {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
-            self.init(.notConnected, "The connection was not made in time.")
+            self.init(.notConnected, "timed out while connecting to \(authority)")
         case .proxyAuthenticationRequired:
-            self.init(.proxyRefused, "The proxy asks for credentials (407); name them in its URL.")
+            self.init(
+                .proxyRefused,
+                "could not connect to \(authority): the proxy requires credentials (407); add them to its URL")
         case .invalidProxyResponse:
-            self.init(.proxyRefused, "The proxy does not let the request through.")
+            self.init(.proxyRefused, "could not connect to \(authority): the proxy refused the request")
         case .remoteConnectionClosed, .cancelled, .readTimeout, .writeTimeout:
-            self = Self.cut
+            self = Self.cut(authority)
         default:
-            self.init(.other, "The request failed: \(error.description).")
+            self.init(.other, "the request to \(authority) failed: \(error.description)")
         }
     }
 }

@@ -102,7 +102,9 @@ struct StoreOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The store's folder.", discussion: "Else RESUMECTL_STORE, else the user's cache folder.", valueName: "dir"))
+            "Folder of the store.",
+            discussion: "Default: the variable RESUMECTL_STORE, or 'resumectl' in the user's cache folder.",
+            valueName: "dir"))
     var store: String?
 }
 

@@ -78,7 +78,7 @@ public struct CommandContext: Sendable {
     /// Where the store is: the option, else `RESUMECTL_STORE`, else the user's cache folder.
     func storePath(_ option: String?) throws -> String {
         if let path = option ?? environment["RESUMECTL_STORE"].flatMap({ $0.isEmpty ? nil : $0 }) {
-            guard !path.isEmpty else { throw CommandFailure(.usage, "--store needs the name of a folder.") }
+            guard !path.isEmpty else { throw CommandFailure(.usage, "--store requires the path of a folder") }
             return path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         }
         let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
@@ -91,7 +91,7 @@ public struct CommandContext: Sendable {
         #endif
         guard let cache else {
             throw CommandFailure(
-                .usage, "There is no HOME, so the store must be named with --store or RESUMECTL_STORE.")
+                .usage, "HOME is not set. Choose a folder for the store with --store or RESUMECTL_STORE.")
         }
         return "\(cache)/resumectl"
     }

@@ -62,7 +62,7 @@ struct CommandFailure: Error {
                 }
             self.init(status, error.description, isResumable: error.isResumable)
         case is CancellationError:
-            self.init(.interrupted, "Interrupted.")
+            self.init(.interrupted, "interrupted")
         default:
             self.init(.io, "\(error)")
         }

@@ -6,12 +6,13 @@ internal import ResumeStore
 struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look at versions, settings, file system, locks and space.",
+        abstract: "Check versions, settings, file system, locks and free space.",
         discussion: """
-            Ends with 65 where something is not as it should be.
+            Exits with status 65 if a check finds a problem.
 
-            A damaged database is made anew with --rebuild: entries that can still be read are kept with the bytes whose
-            checksums are right. The old database and all other blobs go into a folder beside it; nothing is erased.
+            --rebuild replaces a damaged database. It keeps every entry that can still be read, with the bytes that \
+            match their checksums. The old database and all other data files are moved to a folder inside the store; \
+            nothing is deleted.
 
             EXAMPLE:
               resumectl doctor
@@ -20,10 +21,10 @@ struct DoctorCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "Make a damaged database anew from what can be proved; set the rest aside.")
+    @Flag(name: .long, help: "Rebuild a damaged database from the data that can be verified, and set the rest aside.")
     var rebuild = false
 
-    @Flag(name: .long, help: "One JSON object.")
+    @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -37,7 +38,7 @@ struct DoctorCommand: ContextCommand {
         do {
             checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }.checks
         } catch let error as StoreError where error.code == .noStore {
-            checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none, there is no store yet")]
+            checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none (there is no store yet)")]
         } catch let error as StoreError {
             checks += [
                 Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.description),
@@ -68,17 +69,17 @@ struct DoctorCommand: ContextCommand {
             ]
             return context.print(JSON.object(members).text)
         }
-        guard !report.wasWhole else { return context.print("The database is whole; nothing was done.") }
-        for key in report.saved { context.print("saved: \(Printable.escaped(key))") }
-        for key in report.lost { context.print("lost:  \(Printable.escaped(key)): none of its bytes could be proved") }
+        guard !report.wasWhole else { return context.print("the database is not damaged; nothing was changed") }
+        for key in report.saved { context.print("recovered: \(Printable.escaped(key))") }
+        for key in report.lost { context.print("lost: \(Printable.escaped(key)): none of its bytes could be verified") }
         context.print(
             report.saved.isEmpty
-                ? "Nothing could be saved; what is downloaded again begins anew."
-                : "saved in all: \(report.saved.count), \(ByteCount.text(report.savedBytes))")
+                ? "no entry could be recovered; downloads start from the beginning"
+                : "\(Rendering.entries(report.saved.count)) recovered, \(ByteCount.text(report.savedBytes))")
         if let folder = report.asideFolder {
             context.print(
-                "set aside in \(Printable.escaped(folder)): the old database and \(report.asideBlobs) blobs; remove it "
-                    + "when you are sure")
+                "moved the old database and \(Rendering.dataFiles(report.asideBlobs)) to \(Printable.escaped(folder)); "
+                    + "remove it when it is no longer needed")
         }
     }
 }

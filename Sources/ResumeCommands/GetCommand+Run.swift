@@ -31,7 +31,7 @@ extension GetCommand {
             }
         }
         if let cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
-            throw CommandFailure(.notFound, "There are no certificates in PEM form in \(Printable.escaped(cacert)).")
+            throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
         }
         let proxies: ProxySettings
         do {
@@ -75,7 +75,7 @@ extension GetCommand {
             do {
                 url = try DownloadURL(text)
             } catch {
-                throw CommandFailure(.usage, "\(place)\(Redaction.url(text)): \(error).")
+                throw CommandFailure(.usage, "\(place)\(Redaction.url(text)): \(error)")
             }
             let path = try output ?? defaultPath(for: url)
             // Who lets servers name the files has URLs that end alike.
@@ -84,8 +84,9 @@ extension GetCommand {
                 if other == url { continue }
                 throw CommandFailure(
                     .usage,
-                    "\(other.redacted) and \(url.redacted) would both write \(Printable.escaped(path)). Get them one by "
-                        + "one with --output, or let the server name them with --remote-header-name.")
+                    "\(other.redacted) and \(url.redacted) would both be written to \(Printable.escaped(path)). "
+                        + "Download them one at a time with --output, or use --remote-header-name."
+                )
             }
             requests.append(request(for: url, to: path))
         }
@@ -94,7 +95,7 @@ extension GetCommand {
 
     private func defaultPath(for url: DownloadURL) throws -> String {
         guard let name = url.lastPathComponent ?? (remoteHeaderName ? "download" : nil) else {
-            throw CommandFailure(.usage, "\(url.redacted) names no file. Give one with --output.")
+            throw CommandFailure(.usage, "\(url.redacted) does not contain a file name. Specify one with --output.")
         }
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
@@ -103,7 +104,7 @@ extension GetCommand {
     private func listedURLs() throws -> [(text: String, place: String)] {
         guard let inputFile else { return [] }
         guard let text = InputFile.text(of: inputFile) else {
-            throw CommandFailure(.notFound, "Cannot read \(Printable.escaped(inputFile)).")
+            throw CommandFailure(.notFound, "cannot read \(Printable.escaped(inputFile))")
         }
         // Editors elsewhere begin a text with a mark.
         let lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -136,7 +137,7 @@ extension GetCommand {
             return failures + waiting.map { _ in .interrupted }
         }
         reporter.finish(failed: failures.count)
-        // A user's interruption first, then what running it again cannot mend.
+        // A user's interruption first, then what running it again cannot fix.
         let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
         guard let worst = order.first(where: failures.contains) ?? failures.first else { return }
         throw CommandFailure(worst)
@@ -173,17 +174,18 @@ extension GetCommand {
         }
         switch plan {
         case nil:
-            return CommandFailure(.interrupted, "Interrupted. Nothing was held yet.", isResumable: false)
+            return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
         case .range, .complete:
-            let again = restart ? "without --restart " : ""
-            return CommandFailure(.interrupted, "Interrupted. What came is kept; run it again \(again)to go on.")
+            let again = restart ? " without --restart" : ""
+            return CommandFailure(
+                .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
         case .whole(let reason), .first(_, let reason):
-            let why = reason?.text ?? "nothing is held of its beginning."
-            var message = "Interrupted. Running it again begins anew: \(why)"
+            let why = reason?.clause ?? "the beginning of the file has not been received"
+            var message = "interrupted. Running the command again restarts the download: \(why)"
             var unvalidated = request
             unvalidated.allowsUnvalidated = true
             if case .range? = try? await downloader.plan(for: unvalidated) {
-                message += " With --allow-unvalidated it compares bytes and goes on."
+                message += ". With --allow-unvalidated, it compares bytes and resumes."
             }
             return CommandFailure(.interrupted, message, isResumable: false)
         }

@@ -7,55 +7,61 @@ internal import ResumeHTTP
 struct GetCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Download one URL or several, going on where an earlier run stopped.",
+        abstract: "Download one or more URLs, resuming where an earlier run stopped.",
         discussion: """
-            A download that was interrupted, killed or cut by a power loss continues where it was, if the server \
-            still has the same file; if not, it starts over and says why. The file appears whole under its name, or \
-            not at all.
+            A download that was interrupted, killed or stopped by a power loss resumes if the file on the server is \
+            unchanged. Otherwise it restarts, and resumectl prints the reason. The destination file appears only when \
+            it is complete.
 
             EXAMPLE:
               resumectl get https://example.org/image.iso
-              resumectl get --directory models --sha256 9f86d0… https://example.org/model.bin
+              resumectl get --sha256 9f86d0… https://example.org/model.bin
             """)
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: "What to download: absolute http or https URLs.")
+    @Argument(help: "The http or https URLs to download.")
     var urls: [String] = []
 
-    @Option(name: [.short, .long], help: ArgumentHelp("The file to write. With one URL only.", valueName: "path"))
+    @Option(name: [.short, .long], help: ArgumentHelp("File to write. Requires a single URL.", valueName: "path"))
     var output: String?
 
     @Option(
         name: [.customShort("P"), .long],
-        help: ArgumentHelp("The folder to write to, under the last component of each URL.", valueName: "dir"))
+        help: ArgumentHelp(
+            "Folder to write to. The last path component of each URL becomes the file name.", valueName: "dir"))
     var directory: String?
 
     @Flag(
         name: [.customShort("J"), .long],
-        help: "Let the server name the file, if it does (Content-Disposition). Replaces no file that is there.")
+        help:
+            "Use the file name from the server, if it sends one (Content-Disposition). Never replaces an existing file."
+    )
     var remoteHeaderName = false
 
-    @Option(name: .long, help: ArgumentHelp("Name the download in the store. With one URL only.", valueName: "key"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Key of the download in the store, instead of its URL. Requires a single URL.", valueName: "key"))
     var key: String?
 
-    @Option(name: .long, help: ArgumentHelp("The SHA-256 the file must have. With one URL only.", valueName: "hex"))
+    @Option(name: .long, help: ArgumentHelp("Expected SHA-256 of the file. Requires a single URL.", valueName: "hex"))
     var sha256: String?
 
-    @Option(name: .long, help: ArgumentHelp("The SHA-512 the file must have. With one URL only.", valueName: "hex"))
+    @Option(name: .long, help: ArgumentHelp("Expected SHA-512 of the file. Requires a single URL.", valueName: "hex"))
     var sha512: String?
 
     @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp(
-            "Get these bytes only: bytes=0-99, 200- or -500, or several with commas, one after the other.",
+            "Download only these bytes: bytes=0-99, 200- or -500. Ranges separated by commas are concatenated.",
             valueName: "ranges"), transform: Self.selection)
     var range: RangeSelection?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How the server is asked whether the file is the same; if-range by default.",
+            "How to check that the file on the server is unchanged (default: if-range).",
             valueName: "if-range|if-match|head"),
         transform: Self.condition)
     var condition: ResumePolicy.Condition = .ifRange
@@ -63,7 +69,7 @@ struct GetCommand: ContextCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Where the HEAD of --condition head goes, if it needs a URL of its own. With one URL only.",
+            "URL for the HEAD requests of --condition head (default: the download URL). Requires a single URL.",
             valueName: "url"
         ))
     var headUrl: String?
@@ -71,131 +77,148 @@ struct GetCommand: ContextCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Ask for a coded form, such as gzip, and store it as it is sent. Nothing is decoded.", valueName: "codings")
+            "Accept these content codings, such as gzip, and store the file as sent, without decoding it.",
+            valueName: "codings")
     )
     var acceptEncoding: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
         help: ArgumentHelp(
-            "Send a field with each request. It stays with the URL's own origin when the server redirects elsewhere.",
+            "Send this header field with each request, but not to other origins after a redirect.",
             valueName: "name: value"))
     var headers: [String] = []
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Over how many connections each file is fetched, if its server likes that.", valueName: "n"))
+        help: ArgumentHelp("Number of connections for each file, if the server supports ranges.", valueName: "n"))
     var connections: Int = 1
 
-    @Option(name: [.customShort("j"), .long], help: ArgumentHelp("How many downloads run at a time.", valueName: "n"))
+    @Option(
+        name: [.customShort("j"), .long], help: ArgumentHelp("Number of downloads to run at a time.", valueName: "n"))
     var maxConcurrent: Int = 4
 
     @Option(
         name: [.customShort("i"), .long],
-        help: ArgumentHelp("Read URLs from a file, one a line; - for standard input.", valueName: "file"))
+        help: ArgumentHelp("Read URLs from a file, one per line. Use - for standard input.", valueName: "file"))
     var inputFile: String?
 
-    @Option(name: .long, help: ArgumentHelp("How often to try again without a byte of progress.", valueName: "n"))
+    @Option(
+        name: .long, help: ArgumentHelp("Number of retries without progress before a download fails.", valueName: "n"))
     var retries: Int = 5
 
-    @Option(name: .long, help: ArgumentHelp("Give up a connection on which too little comes.", valueName: "seconds"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Close a connection that receives less than 1 KiB in this time, and retry.", valueName: "seconds"))
     var stallTimeout: Double = 30
 
-    @Option(name: .long, help: ArgumentHelp("How long to try to connect.", valueName: "seconds"))
+    @Option(name: .long, help: ArgumentHelp("Time limit for establishing a connection.", valueName: "seconds"))
     var connectTimeout: Double = 30
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The highest rate of each download, a second, such as 500KB or 10MiB.", valueName: "size"))
+        help: ArgumentHelp("Maximum bytes per second for each download, such as 500KB or 10MiB.", valueName: "size"))
     var limitRate: ByteCount?
 
-    @Option(name: .long, help: ArgumentHelp("Refuse a file that is longer, such as 500KB or 10MiB.", valueName: "size"))
+    @Option(
+        name: .long, help: ArgumentHelp("Refuse files larger than this, such as 500KB or 10MiB.", valueName: "size"))
     var maxSize: ByteCount?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Trust the certificates in a PEM file instead of the system's.", valueName: "file"))
+        help: ArgumentHelp("Trust the certificates in this PEM file instead of those of the system.", valueName: "file")
+    )
     var cacert: String?
 
     @Flag(
         name: .long,
-        help: "Go on without a validator, where --sha256, --sha512 or 64 KiB fetched again can prove the bytes.")
+        help: """
+            Resume even without an ETag or Last-Modified date. The bytes are then compared, or checked with --sha256 or \
+            --sha512.
+            """)
     var allowUnvalidated = false
 
-    @Flag(name: .customLong("http2"), help: "Speak HTTP/2 with servers that offer it.")
+    @Flag(name: .customLong("http2"), help: "Use HTTP/2 with servers that support it.")
     var usesHTTP2 = false
 
     @Flag(
         name: .long,
         help: """
-            Skip what has its file already, without asking whether that is still the same; with --remote-header-name the \
-            server is asked for the name.
+            Skip downloads whose file already exists, without checking whether it is up to date. With \
+            --remote-header-name, the server is asked for the file name first.
             """)
     var skipExisting = false
 
-    @Flag(name: .long, help: "Drop what is held, and begin anew.")
+    @Flag(name: .long, help: "Discard the partial data and start from the beginning.")
     var restart = false
 
-    @Flag(name: .long, help: "No progress bar, even on a terminal.")
+    @Flag(name: .long, help: "Do not show a progress bar.")
     var noProgress = false
 
-    @Flag(name: .long, help: "Write one JSON object an event to standard output.")
+    @Flag(name: .long, help: "Print each event to standard output as a JSON object.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Say nothing but errors.")
+    @Flag(name: [.short, .long], help: "Print only errors.")
     var quiet = false
 
-    @Flag(name: [.short, .long], help: "Say each decision.")
+    @Flag(name: [.short, .long], help: "Also print when each download starts.")
     var verbose = false
 
     func validate() throws {
-        if urls.isEmpty && inputFile == nil { throw ValidationError("Give at least one URL, or --input-file.") }
-        if output?.isEmpty == true { throw ValidationError("--output must not be empty.") }
-        if directory?.isEmpty == true { throw ValidationError("--directory must not be empty.") }
+        if urls.isEmpty && inputFile == nil { throw ValidationError("at least one URL or --input-file is required") }
+        if output?.isEmpty == true { throw ValidationError("--output must not be empty") }
+        if directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
         if skipExisting, restart || sha256 != nil || sha512 != nil {
-            throw ValidationError("--skip-existing does not look into the file, so not with --sha256 or --restart.")
+            throw ValidationError("--skip-existing cannot be combined with --sha256, --sha512 or --restart")
         }
-        if output == "-" { throw ValidationError("--output writes a file: a download that may continue needs one.") }
-        if output != nil && directory != nil { throw ValidationError("Give --output or --directory, not both.") }
-        if remoteHeaderName, output != nil { throw ValidationError("Give --output or --remote-header-name, not both.") }
+        if output == "-" {
+            throw ValidationError("--output requires a file: downloads cannot be written to standard output")
+        }
+        if output != nil && directory != nil { throw ValidationError("--output and --directory cannot be combined") }
+        if remoteHeaderName, output != nil {
+            throw ValidationError("--output and --remote-header-name cannot be combined")
+        }
         let isSingle = urls.count == 1 && inputFile == nil
         if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {
-            throw ValidationError("--output, --key, --sha256, --sha512 and --head-url go with exactly one URL.")
+            throw ValidationError("--output, --key, --sha256, --sha512 and --head-url require exactly one URL")
         }
         if let headUrl {
-            guard condition == .head else { throw ValidationError("--head-url goes with --condition head.") }
+            guard condition == .head else { throw ValidationError("--head-url requires --condition head") }
             do {
                 _ = try DownloadURL(headUrl)
             } catch {
-                throw ValidationError("--head-url: \(error).")
+                throw ValidationError("--head-url: \(error)")
             }
         }
-        if sha256 != nil && sha512 != nil { throw ValidationError("Give --sha256 or --sha512, not both.") }
-        if key?.isEmpty == true { throw ValidationError("--key must not be empty.") }
-        if sha256 != nil, digest == nil { throw ValidationError("--sha256 needs 64 hexadecimal digits.") }
-        if sha512 != nil, digest == nil { throw ValidationError("--sha512 needs 128 hexadecimal digits.") }
+        if sha256 != nil && sha512 != nil { throw ValidationError("--sha256 and --sha512 cannot be combined") }
+        if key?.isEmpty == true { throw ValidationError("--key must not be empty") }
+        if sha256 != nil, digest == nil { throw ValidationError("--sha256 requires 64 hexadecimal digits") }
+        if sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
         if let acceptEncoding, acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding) {
-            throw ValidationError("--accept-encoding needs codings such as gzip.")
+            throw ValidationError("--accept-encoding requires content codings such as gzip")
         }
         for header in headers where Self.field(header) == nil {
-            throw ValidationError("--header needs 'Name: value', without control characters.")
+            throw ValidationError("--header must have the form 'Name: value', without control characters")
         }
         for header in headers {
             if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
                 let instead =
-                    name == .acceptEncoding ? " Use --accept-encoding." : name == .range ? " Use --range." : ""
-                throw ValidationError("--header cannot set \(name): the store decides on it.\(instead)")
+                    name == .acceptEncoding ? "; use --accept-encoding" : name == .range ? "; use --range" : ""
+                throw ValidationError("--header cannot set \(name), which resumectl sets\(instead)")
             }
         }
         guard (1...DownloadRequest.mostConnections).contains(connections) else {
-            throw ValidationError("--connections goes from 1 to \(DownloadRequest.mostConnections).")
+            throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
         }
-        guard (1...64).contains(maxConcurrent) else { throw ValidationError("--max-concurrent goes from 1 to 64.") }
-        guard (0...1000).contains(retries) else { throw ValidationError("--retries goes from 0 to 1000.") }
+        guard (1...64).contains(maxConcurrent) else {
+            throw ValidationError("--max-concurrent must be between 1 and 64")
+        }
+        guard (0...1000).contains(retries) else { throw ValidationError("--retries must be between 0 and 1000") }
         guard stallTimeout >= 0.1, stallTimeout <= 86_400, connectTimeout >= 0.1, connectTimeout <= 86_400 else {
-            throw ValidationError("A timeout goes from 0.1 to 86400 seconds.")
+            throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
         }
-        if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be more than 0.") }
+        if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be greater than 0") }
     }
 
     /// The expected digest; nil where there is none or it is malformed.
@@ -206,14 +229,14 @@ struct GetCommand: ContextCommand {
 
     private static func selection(_ text: String) throws -> RangeSelection {
         guard let selection = RangeSelection(text) else {
-            throw ValidationError("--range needs ranges such as bytes=0-99, 200- or -500.")
+            throw ValidationError("use ranges such as bytes=0-99, 200- or -500")
         }
         return selection
     }
 
     private static func condition(_ text: String) throws -> ResumePolicy.Condition {
         guard let condition = ResumePolicy.Condition(rawValue: text) else {
-            throw ValidationError("--condition is if-range, if-match or head.")
+            throw ValidationError("use if-range, if-match or head")
         }
         return condition
     }

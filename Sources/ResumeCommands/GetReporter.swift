@@ -49,7 +49,7 @@ final class GetReporter: Sendable {
             ]
             return context.print(JSON.object(members).text)
         }
-        say("\(Printable.escaped(taken ?? request.destination)): there already, skipped")
+        say("\(Printable.escaped(taken ?? request.destination)): already exists, skipped")
     }
 
     func report(_ event: DownloadEvent, of request: DownloadRequest) {
@@ -82,13 +82,13 @@ final class GetReporter: Sendable {
             state.isBarShown = false
             return state.total
         }
-        if failed > 0, total > 1 { say("resumectl: \(failed) of \(total) downloads are not complete.", isError: true) }
+        if failed > 0, total > 1 { say("resumectl: \(failed) of \(total) downloads did not complete", isError: true) }
     }
 
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         state.withLock { state in
-            // A line of words takes the bar's place; the next event draws it anew below.
+            // The line replaces the bar; the next event draws it again below.
             if state.isBarShown { context.errors("\r\u{1B}[K") }
             state.isBarShown = false
             context.say(line)
@@ -100,23 +100,24 @@ final class GetReporter: Sendable {
         let name = Printable.escaped(request.usesServerFilename ? request.url.redacted : request.destination)
         switch event {
         case .waiting:
-            return "\(name): somebody else is downloading this; waiting to take a copy"
+            return "\(name): waiting for another download of the same resource"
         case .started(let total):
-            return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length not known")" : nil
+            return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
         case .resumed(let offset, let total):
-            return "\(name): resumed at \(ByteCount.text(offset)) of \(total.map(ByteCount.text) ?? "unknown")"
+            let length = total.map { " of \(ByteCount.text($0))" } ?? ", length unknown"
+            return "\(name): resumed at \(ByteCount.text(offset))\(length)"
         case .damaged(let reason), .resumeDataOutdated(let reason):
             return "\(name): \(Printable.escaped(reason.text))"
         case .restarted(let reason, _):
-            return "\(name): started over. \(Printable.escaped(reason.text))"
+            return "\(name): restarted: \(Printable.escaped(reason.text))"
         case .retrying(let reason, let seconds):
             let tenths = Int64(seconds * 10)
-            return "\(name): \(Printable.escaped(reason.text)) Trying again in \(tenths / 10).\(tenths % 10) s"
+            return "\(name): \(Printable.escaped(reason.clause)); retrying in \(tenths / 10).\(tenths % 10) s"
         case .progress:
             return nil
         case .finished(let result):
-            let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it held before" : ""
-            let unverified = result.isLengthVerified ? "" : " (the server never said how long it is)"
+            let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
+            let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
             let name = request.usesServerFilename ? Printable.escaped(result.path) : name
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)"
         }

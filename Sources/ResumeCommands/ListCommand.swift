@@ -6,7 +6,7 @@ internal import ResumeStore
 struct ListCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List what the store holds, the least recently used first.",
+        abstract: "List the entries of the store, least recently used first.",
         discussion: """
             EXAMPLE:
               resumectl list
@@ -21,17 +21,19 @@ struct ListCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "One JSON object an entry.")
+    @Flag(name: .long, help: "Print one JSON object per entry.")
     var json = false
 
-    @Option(name: .long, help: ArgumentHelp("Only keys or URLs that fit; * and ? stand for any.", valueName: "glob"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only entries whose key or URL matches; * and ? are wildcards.", valueName: "glob"))
     var match: Glob?
 
     @Option(
-        name: .long, help: ArgumentHelp("Only what was not used for so long, such as 12h or 7d.", valueName: "time"))
+        name: .long, help: ArgumentHelp("Only entries not used for this long, such as 12h or 7d.", valueName: "time"))
     var olderThan: TimeSpan?
 
-    @Option(name: .long, help: "The order: last used, size or age.")
+    @Option(name: .long, help: "Sort by last use, size or creation time.")
     var sort: Order = .used
 
     func run(_ context: CommandContext) async throws {
@@ -47,7 +49,7 @@ struct ListCommand: ContextCommand {
             case .created: chosen.sorted { $0.createdAt < $1.createdAt }
             }
         for entry in sorted { context.print(json ? Rendering.json(entry).text : Rendering.line(entry)) }
-        if sorted.isEmpty && !json { context.say(entries.isEmpty ? "The store is empty." : "Nothing fits.") }
+        if sorted.isEmpty && !json { context.say(entries.isEmpty ? "the store is empty" : "no entry matches") }
     }
 }
 
@@ -55,7 +57,7 @@ struct ListCommand: ContextCommand {
 struct ShowCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show one entry in full: validators, what is held, and what happened to it.",
+        abstract: "Show one entry in detail: validators, received bytes and history.",
         discussion: """
             EXAMPLE:
               resumectl show https://example.org/image.iso
@@ -63,10 +65,10 @@ struct ShowCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("The entry.", valueName: "key-or-url"))
+    @Argument(help: ArgumentHelp("Key or URL of the entry.", valueName: "key-or-url"))
     var key: String
 
-    @Flag(name: .long, help: "One JSON object.")
+    @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -91,7 +93,7 @@ struct ShowCommand: ContextCommand {
 struct LogCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Show the last decisions, of one download or of all: why it was resumed, restarted, evicted.",
+        abstract: "Show why downloads were resumed, restarted or removed.",
         discussion: """
             EXAMPLE:
               resumectl log
@@ -100,10 +102,10 @@ struct LogCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("Only this entry's, also when it is gone.", valueName: "key-or-url"))
+    @Argument(help: ArgumentHelp("Only events of this entry, even if it has been removed.", valueName: "key-or-url"))
     var key: String?
 
-    @Flag(name: .long, help: "One JSON object an event.")
+    @Flag(name: .long, help: "Print one JSON object per event.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -118,7 +120,7 @@ struct LogCommand: ContextCommand {
         for event in events {
             context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: key == nil))
         }
-        if events.isEmpty && !json { context.say("Nothing is recorded.") }
+        if events.isEmpty && !json { context.say("no events are recorded") }
     }
 }
 
@@ -132,7 +134,8 @@ extension DownloadStore {
             if let entry = try await entries().last(where: { $0.url == url.redacted }) { return entry }
         }
         throw StoreError(
-            .noEntry, "There is no entry \(Redaction.url(name)).", advice: "'resumectl list' shows what there is.")
+            .noEntry, "there is no entry \(Redaction.url(name))",
+            advice: "Run 'resumectl list' to show all entries.")
     }
 }
 

@@ -1,11 +1,11 @@
-internal import ResumeDownload
+package import ResumeDownload
 
 /// The line at the bottom of a terminal: how much is there, how fast it comes, how long it will take.
 ///
 /// A value that takes events and gives lines; writing them is somebody else's.
-struct ProgressBar {
+package struct ProgressBar {
     /// How many downloads there are in all.
-    var count = 1
+    package var count = 1
 
     private struct Item {
         var received: Int64 = 0
@@ -19,10 +19,13 @@ struct ProgressBar {
     private var samples: [(at: ContinuousClock.Instant, fetched: Int64)] = []
     private var lastDrawn: ContinuousClock.Instant?
 
+    /// Makes the line of one download.
+    package init() {}
+
     /// Takes an event.
     ///
     /// - Returns: The line to draw; nil where it need not be drawn again yet.
-    mutating func take(
+    package mutating func take(
         _ event: DownloadEvent, of name: String, width: Int, now: ContinuousClock.Instant = .now
     ) -> String? {
         var item = items[name] ?? Item()

@@ -16,7 +16,7 @@ enum CurrentTime {
 struct PurgeCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
-        abstract: "Remove entries of your choice, with what they hold.",
+        abstract: "Remove selected entries and their data.",
         usage: """
             resumectl purge [--store <dir>] [--dry-run] [--json] <key-or-url> ...
             resumectl purge [--store <dir>] [--dry-run] [--json] --all
@@ -24,7 +24,7 @@ struct PurgeCommand: ContextCommand {
               [--older-than <time>] [--larger-than <size>] [--match <glob>]
             """,
         discussion: """
-            Entries in use are left alone and named. The conditions are added up: an entry must meet each that is given.
+            Entries in use are skipped and reported. If several conditions are given, an entry must meet all of them.
 
             EXAMPLE:
               resumectl purge https://example.org/image.iso
@@ -33,33 +33,39 @@ struct PurgeCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("The entries.", valueName: "key-or-url"))
+    @Argument(help: ArgumentHelp("Keys or URLs of the entries to remove.", valueName: "key-or-url"))
     var keys: [String] = []
 
-    @Flag(name: .long, help: "All entries.")
+    @Flag(name: .long, help: "Remove all entries.")
     var all = false
 
-    @Option(name: .long, help: ArgumentHelp("What was not used for so long, such as 12h or 7d.", valueName: "time"))
+    @Option(
+        name: .long, help: ArgumentHelp("Only entries not used for this long, such as 12h or 7d.", valueName: "time"))
     var olderThan: TimeSpan?
 
-    @Option(name: .long, help: ArgumentHelp("What holds more, such as 500KB or 10MiB.", valueName: "size"))
+    @Option(
+        name: .long, help: ArgumentHelp("Only entries larger than this, such as 500KB or 10MiB.", valueName: "size"))
     var largerThan: ByteCount?
 
-    @Option(name: .long, help: ArgumentHelp("Keys or URLs that fit; * and ? stand for any.", valueName: "glob"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only entries whose key or URL matches; * and ? are wildcards.", valueName: "glob"))
     var match: Glob?
 
-    @Flag(name: .long, help: "Only say what would be removed.")
+    @Flag(name: .long, help: "Print what would be removed without removing it.")
     var dryRun = false
 
-    @Flag(name: .long, help: "One JSON object.")
+    @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func validate() throws {
         let hasCondition = olderThan != nil || largerThan != nil || match != nil
         if keys.isEmpty && !all && !hasCondition {
-            throw ValidationError("Say what to remove: keys or URLs, --all, --older-than, --larger-than or --match.")
+            throw ValidationError("specify what to remove: keys or URLs, --all, --older-than, --larger-than or --match")
         }
-        if all && (!keys.isEmpty || hasCondition) { throw ValidationError("--all goes without other conditions.") }
+        if all && (!keys.isEmpty || hasCondition) {
+            throw ValidationError("--all cannot be combined with keys or conditions")
+        }
     }
 
     func run(_ context: CommandContext) async throws {
@@ -89,10 +95,11 @@ struct PurgeCommand: ContextCommand {
             for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
         }
         if !unknown.isEmpty {
-            throw CommandFailure(.refused, "There is no entry \(unknown.map(Redaction.url).joined(separator: ", ")).")
+            throw CommandFailure(.refused, "there is no entry \(unknown.map(Redaction.url).joined(separator: ", "))")
         }
         if report.removed.isEmpty {
-            throw CommandFailure(.refused, report.inUse.isEmpty ? "Nothing fits." : "All that fits is in use.")
+            throw CommandFailure(
+                .refused, report.inUse.isEmpty ? "no entry matches" : "all matching entries are in use")
         }
     }
 }
@@ -101,10 +108,10 @@ struct PurgeCommand: ContextCommand {
 struct GcCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "gc",
-        abstract: "Apply the budget now: remove what has expired, then what was used least recently.",
+        abstract: "Apply the limits now: remove expired entries, then the least recently used.",
         discussion: """
-            Without a size the budget is 16GiB, without an age it is 30 days. What is in use or pinned stays. Blobs that \
-            no entry names are removed as well.
+            The default limits are 16GiB and 30 days. Entries that are in use or pinned are kept. Data files that \
+            belong to no entry are removed as well.
 
             EXAMPLE:
               resumectl gc --max-size 10GB --max-age 7d
@@ -112,16 +119,17 @@ struct GcCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Option(name: .long, help: ArgumentHelp("How much may be held, such as 500KB or 10MiB.", valueName: "size"))
+    @Option(name: .long, help: ArgumentHelp("Maximum size of the store, such as 500KB or 10MiB.", valueName: "size"))
     var maxSize: ByteCount?
 
-    @Option(name: .long, help: ArgumentHelp("How long an entry may lie unused, such as 12h or 7d.", valueName: "time"))
+    @Option(
+        name: .long, help: ArgumentHelp("Remove entries not used for this long, such as 12h or 7d.", valueName: "time"))
     var maxAge: TimeSpan?
 
-    @Flag(name: .long, help: "Only say what would be removed.")
+    @Flag(name: .long, help: "Print what would be removed without removing it.")
     var dryRun = false
 
-    @Flag(name: .long, help: "One JSON object.")
+    @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -139,12 +147,12 @@ struct GcCommand: ContextCommand {
 /// The command `resumectl pin`.
 struct PinCommand: ContextCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Keep an entry from the collector.",
+        commandName: "pin", abstract: "Exclude an entry from automatic removal and gc.",
         discussion: "EXAMPLE:\n  resumectl pin https://example.org/image.iso")
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("The entry.", valueName: "key-or-url"))
+    @Argument(help: ArgumentHelp("Key or URL of the entry.", valueName: "key-or-url"))
     var key: String
 
     func run(_ context: CommandContext) async throws {
@@ -157,12 +165,12 @@ struct PinCommand: ContextCommand {
 /// The command `resumectl unpin`.
 struct UnpinCommand: ContextCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Leave an entry to the collector again.",
+        commandName: "unpin", abstract: "Include a pinned entry in automatic removal and gc again.",
         discussion: "EXAMPLE:\n  resumectl unpin https://example.org/image.iso")
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("The entry.", valueName: "key-or-url"))
+    @Argument(help: ArgumentHelp("Key or URL of the entry.", valueName: "key-or-url"))
     var key: String
 
     func run(_ context: CommandContext) async throws {

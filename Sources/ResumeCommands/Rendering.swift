@@ -100,27 +100,27 @@ enum Rendering {
     /// One entry in full, a fact a line.
     static func lines(_ entry: Entry) -> [String] {
         let known = entry.representation
-        let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "no response yet"
+        let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
         var facts: [(String, String)] = [
             ("key", entry.key), ("url", entry.url), ("state", entry.state.rawValue),
-            ("held", "\(entry.receivedBytes) bytes, \(entry.durableBytes) of them safe from a power loss"),
-            ("length", entry.totalBytes.map { "\($0) bytes" } ?? "not known"),
+            ("received", "\(entry.receivedBytes) bytes, \(entry.durableBytes) of them synced to disk"),
+            ("length", entry.totalBytes.map { "\($0) bytes" } ?? "unknown"),
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
-            ("entity tag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
-            ("content type", known?.contentType ?? "none"), ("coding", known?.contentCoding ?? "none"),
-            ("destination", entry.destination ?? "none"), ("server's name", known?.suggestedFilename ?? "none"),
+            ("etag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
+            ("content type", known?.contentType ?? "none"), ("encoding", known?.contentCoding ?? "none"),
+            ("destination", entry.destination ?? "none"), ("server filename", known?.suggestedFilename ?? "none"),
             ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
             ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
         ]
-        if let selection = entry.selection { facts.insert(("wanted", selection.description), at: 2) }
+        if let selection = entry.selection { facts.insert(("ranges", selection.description), at: 2) }
         if let goneAt = entry.goneAt {
-            facts.append(("gone", "the server has said since \(time(goneAt)) that there is no such file"))
+            facts.append(("gone", "the server has reported since \(time(goneAt)) that the file does not exist"))
         }
         facts += entry.chunks.filter { $0.length > 0 }.map { chunk in
             ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
         }
         if let map = map(entry) { facts.append(("map", map)) }
-        return facts.map { "\(pad($0.0 + ":", 15))\(Printable.escaped($0.1))" }
+        return facts.map { "\(pad($0.0 + ":", 17))\(Printable.escaped($0.1))" }
     }
 
     /// The bytes held as a bar of 50 cells.
@@ -140,12 +140,18 @@ enum Rendering {
         var lines = report.removed.map { removed in
             "\(verb) \(Printable.escaped(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)"
         }
-        lines += report.orphans.map { "\(verb) \(Printable.escaped($0)), which no entry names" }
-        lines += report.inUse.map { "in use, left alone: \(Printable.escaped($0))" }
-        lines += report.pinned.map { "pinned, left alone: \(Printable.escaped($0))" }
+        lines += report.orphans.map { "\(verb) \(Printable.escaped($0)), which belongs to no entry" }
+        lines += report.inUse.map { "in use, kept: \(Printable.escaped($0))" }
+        lines += report.pinned.map { "pinned, kept: \(Printable.escaped($0))" }
         lines.append("\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))")
         return lines
     }
+
+    static func dataFiles(_ count: Int) -> String { count == 1 ? "1 data file" : "\(count) data files" }
+
+    static func problems(_ count: Int) -> String { count == 1 ? "1 problem" : "\(count) problems" }
+
+    static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 
     private static func pad(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(width - text.count, 0))

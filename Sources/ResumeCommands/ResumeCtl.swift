@@ -1,5 +1,5 @@
 #if !CommandLine
-#error("resumectl needs the trait 'CommandLine' of the package resume-store, which is on by default.")
+#error("resumectl needs the trait 'CommandLine' of the package resume-store, which is enabled by default")
 #endif
 public import ArgumentParser
 internal import ResumeHTTP
@@ -9,7 +9,7 @@ public struct ResumeCtl: ParsableCommand {
     /// Name, help and subcommands.
     public static let configuration = CommandConfiguration(
         commandName: "resumectl",
-        abstract: "Download what must not start over, and look after what is left of it.",
+        abstract: "Resumable downloads. Partial data survives crashes, power loss and restarts.",
         discussion: """
             EXAMPLE:
               resumectl get https://example.org/image.iso
@@ -35,7 +35,7 @@ public struct ResumeCtl: ParsableCommand {
     public static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         let status = await runCommand(arguments, in: context)
         guard status == .success, let failure = context.outputFailure() else { return status }
-        context.say("resumectl: Not all could be written to standard output: \(failure).")
+        context.say("resumectl: cannot write to standard output: \(failure)")
         return .io
     }
 

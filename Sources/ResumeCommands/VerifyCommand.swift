@@ -6,9 +6,9 @@ internal import ResumeStore
 struct VerifyCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Hold what is recorded against what is there.",
+        abstract: "Check database rows against files, and bytes against checksums.",
         discussion: """
-            Ends with 65 where anything is wrong and was not repaired.
+            Exits with status 65 if a problem was found and not repaired.
 
             EXAMPLE:
               resumectl verify
@@ -17,13 +17,14 @@ struct VerifyCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("Only these entries.", valueName: "key-or-url"))
+    @Argument(
+        help: ArgumentHelp("Keys or URLs of the entries to check. Default: the whole store.", valueName: "key-or-url"))
     var keys: [String] = []
 
-    @Flag(name: .long, help: "Drop what is wrong and keep the rest.")
+    @Flag(name: .long, help: "Remove damaged data and keep the rest.")
     var repair = false
 
-    @Flag(name: .long, help: "One JSON object a finding.")
+    @Flag(name: .long, help: "Print one JSON object per problem.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -33,12 +34,15 @@ struct VerifyCommand: ContextCommand {
             return try await store.verify(keys: keys.isEmpty ? nil : names, repairing: repair)
         }
         for finding in findings { context.print(json ? Self.json(finding).text : Self.line(finding)) }
-        if findings.isEmpty && !json { context.print("All is as recorded.") }
+        if findings.isEmpty && !json { context.print("no problems found") }
         let left = findings.filter { !$0.isRepaired }
         guard left.isEmpty else {
-            let advice = repair ? "" : " 'resumectl verify --repair' drops what is wrong and keeps the rest."
+            let advice = repair ? "" : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
+            let count = Rendering.problems(left.count)
             throw CommandFailure(
-                .damaged, "\(left.count == 1 ? "One thing is" : "\(left.count) things are") not as recorded.\(advice)")
+                .damaged,
+                "\(count) found\(repair ? " that could not be repaired" : "")\(advice)"
+            )
         }
     }
 
@@ -59,12 +63,12 @@ struct VerifyCommand: ContextCommand {
 /// The command `resumectl stats`.
 struct StatsCommand: ContextCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Show how much the store holds.",
+        commandName: "stats", abstract: "Show the number of entries and the size of the store.",
         discussion: "EXAMPLE:\n  resumectl stats --json")
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "One JSON object.")
+    @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -81,8 +85,8 @@ struct StatsCommand: ContextCommand {
         }
         context.print("store:   \(Printable.escaped(path))")
         context.print("entries: \(totals.entries)")
-        context.print("held:    \(ByteCount.text(totals.receivedBytes))")
-        context.print("free:    \(ByteCount.text(free)) on its file system")
+        context.print("stored:  \(ByteCount.text(totals.receivedBytes))")
+        context.print("free:    \(ByteCount.text(free)) on the same file system")
     }
 }
 
@@ -96,7 +100,7 @@ struct CompletionsCommand: ContextCommand {
         case bash, zsh, fish
     }
 
-    @Argument(help: "The shell.")
+    @Argument(help: "Shell to print the script for.")
     var shell: Shell
 
     func run(_ context: CommandContext) async throws {

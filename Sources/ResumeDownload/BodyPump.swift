@@ -129,7 +129,8 @@ private final class BodyFlow: Sendable {
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
         self.contentDigest = contentDigest
         pace = RatePace(request.rateLimiters)
-        monitor = StallMonitor(seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes)
+        monitor = StallMonitor(
+            seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority)
         self.segment = segment
         self.request = request
     }

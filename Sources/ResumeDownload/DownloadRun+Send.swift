@@ -37,12 +37,16 @@ extension DownloadRun {
             }
             let message = message(for: plan, method: method, at: redirection)
             let timeout = request.boundedStallTimeout
-            let response = try await Self.withTimeout(seconds: timeout) { try await transport.send(message) }
+            let response = try await Self.withTimeout(seconds: timeout, for: redirection.url.authority) {
+                try await transport.send(message)
+            }
             do {
                 guard try redirection.follow(response.head) else { return response }
             } catch {
                 response.body.cancel(with: CancellationError())
-                throw DownloadError(.refused, .redirect(error), status: response.head.status.code, cause: error)
+                throw DownloadError(
+                    .refused, .redirect(error, from: redirection.url.host), status: response.head.status.code,
+                    cause: error)
             }
             response.body.cancel(with: CancellationError())
         }
@@ -89,7 +93,7 @@ extension DownloadRun {
 
     /// Gives up a request whose head does not come in time.
     private static func withTimeout(
-        seconds: Double, _ body: @escaping @Sendable () async throws -> TransportResponse
+        seconds: Double, for authority: String, _ body: @escaping @Sendable () async throws -> TransportResponse
     ) async throws -> TransportResponse {
         try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
             group.addTask { try await body() }
@@ -101,7 +105,7 @@ extension DownloadRun {
             do {
                 // The group is never empty here, so the first result is there.
                 if let first = try await group.next(), let response = first { return response }
-                throw TransportError(.stalled, "The server did not answer within \(seconds) seconds.")
+                throw TransportError(.stalled, "\(authority) did not respond within \(seconds) seconds")
             } catch {
                 // An answer that comes at the last moment is not left hanging.
                 group.cancelAll()

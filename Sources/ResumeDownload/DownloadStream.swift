@@ -84,7 +84,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     ///   keep it, `io`.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard let transfer = state.transfer else {
-            throw StoreError(.notHeld, "The download waits for somebody else, and holds nothing yet.")
+            throw StoreError(.notHeld, "no bytes are available yet: another task or process is downloading them")
         }
         return try await transfer.read(range)
     }

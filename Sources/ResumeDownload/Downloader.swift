@@ -1,5 +1,5 @@
 #if !Engine
-#error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is on by default.")
+#error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
 public import Logging
 internal import ResumeHTTP

@@ -11,40 +11,46 @@ extension Reason {
             case let error as TransportError: .transport(error)
             case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
             // What a caller's hook or transport throws may hold a URL with its signature.
-            default: Reason(code: .init(rawValue: "failed"), text: "It failed with \(type(of: error)).")
+            default: Reason(code: .init(rawValue: "failed"), text: "failed with an error of type \(type(of: error))")
             }
     }
 
-    static let cancelled = Reason(code: .init(rawValue: "cancelled"), text: "It was interrupted; what came is kept.")
+    static let cancelled = Reason(
+        code: .init(rawValue: "cancelled"), text: "cancelled by the caller; the partial data is kept")
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "too-large"),
-            text:
-                "The download has more than the \(limit) bytes that are allowed\(length > limit ? " (\(length))" : "")."
-        )
+            text: length > limit
+                ? "the download has \(length) bytes, which exceeds the limit of \(limit) bytes"
+                : "the download exceeds the limit of \(limit) bytes")
     }
 
     static func notPermitted(_ url: DownloadURL) -> Reason {
-        Reason(code: .init(rawValue: "not-permitted"), text: "Requests to \(url.redacted) are not permitted here.")
+        Reason(code: .init(rawValue: "not-permitted"), text: "requests to \(url.redacted) are not permitted")
     }
 
     static func forbidden(_ refusal: Reason) -> Reason {
         Reason(
             code: refusal.code,
-            text: "\(refusal.text) What came is kept: run it again with valid credentials or a fresh URL.")
+            text: "\(refusal.clause). The partial data is kept. "
+                + "To resume, run the download again with valid credentials or a fresh URL.")
     }
 
     static func retriesExhausted(_ last: Reason, held: Int64) -> Reason {
-        let rest = held > 0 ? "what came is kept, run it again" : "run it again later"
-        return Reason(code: last.code, text: "\(last.text) The tries are used up; \(rest).")
+        let rest =
+            held > 0
+            ? "the \(held) bytes received are kept. Run the download again to resume it."
+            : "run the download again later."
+        return Reason(code: last.code, text: "\(last.clause). No retries are left; \(rest)")
     }
 
     static func transport(_ error: TransportError) -> Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
     }
 
-    static func redirect(_ problem: Redirection.Problem) -> Reason {
-        Reason(code: .init(rawValue: "redirect"), text: problem.description)
+    static func redirect(_ problem: Redirection.Problem, from host: String) -> Reason {
+        Reason(
+            code: .init(rawValue: "redirect"), text: "a redirect from \(host) was not followed: \(problem.description)")
     }
 }

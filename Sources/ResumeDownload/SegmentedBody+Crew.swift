@@ -16,11 +16,12 @@ extension SegmentedBody {
         private var tooLate = 0
         private static let mostTooLate = 8
         private var isStopping = false
-        private let started = ContinuousClock.now
+        private let started: ContinuousClock.Instant
         private let streams = StreamCount()
 
         init(_ work: SegmentedBody) {
             self.work = work
+            started = work.run.request.clock()
             plan = SegmentPlan(
                 length: work.terms.length, connections: work.run.connections, overlap: work.terms.policy.overlap)
             outcome = Outcome(connections: work.run.connections, budget: work.run.course.budget)
@@ -30,7 +31,7 @@ extension SegmentedBody {
 
         private var transfer: Transfer { work.run.transfer }
 
-        private var now: Double { (ContinuousClock.now - started) / .seconds(1) }
+        private var now: Double { (work.run.request.clock() - started) / .seconds(1) }
 
         mutating func begin(_ pump: BodyPump, into segment: Segment, as id: Int, in group: inout TaskGroup<Report>) {
             var pump = pump
@@ -63,7 +64,7 @@ extension SegmentedBody {
                 case .close(let id):
                     closed.insert(id)
                     running[id]?.body.cancel(
-                        with: TransportError(.stalled, "Less came over this connection than over the others."))
+                        with: TransportError(.stalled, "closed because it was slower than the other connections"))
                 case .open(let range, let splitting):
                     lastID += 1
                     asked[lastID] = Asked(range: range, splitting: splitting)

@@ -20,11 +20,13 @@ final class StallMonitor: Sendable {
     private let window: Duration
     private let seconds: Double
     private let minimumBytes: Int64
+    private let authority: String
 
-    init(seconds: Double, minimumBytes: Int64) {
+    init(seconds: Double, minimumBytes: Int64, authority: String) {
         self.seconds = max(seconds, 0.1)
         window = .seconds(self.seconds)
         self.minimumBytes = max(minimumBytes, 1)
+        self.authority = authority
     }
 
     /// The network is waited for from now on.
@@ -55,7 +57,9 @@ final class StallMonitor: Sendable {
             // A cancelled sleep ends the loop at its condition.
             try? await Task.sleep(for: pause)
             if isStalled() {
-                body.cancel(with: TransportError(.stalled, "Too little came for \(seconds) seconds."))
+                let message =
+                    "the download from \(authority) stalled: less than \(minimumBytes) bytes in \(seconds) seconds"
+                body.cancel(with: TransportError(.stalled, message))
                 return
             }
         }

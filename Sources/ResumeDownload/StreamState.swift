@@ -95,7 +95,7 @@ final class StreamState: Sendable {
             guard let bytes = try await read(range, of: transfer, in: view.epoch, &cursor) else {
                 // What is damaged is fetched again before the whole is verified, not after.
                 guard result == nil else {
-                    throw StoreError(.heldBytesDiffer, "What was held has changed on the disk.")
+                    throw StoreError(.heldBytesDiffer, "the stored bytes were changed on disk")
                 }
                 return .nothingYet
             }
@@ -145,8 +145,8 @@ final class StreamState: Sendable {
 extension Reason {
     static let changedWhileRead = Reason(
         code: .init(rawValue: "changed-while-read"),
-        text: "The file was replaced after a part of it had been handed out, and does not begin with the same bytes.")
+        text: "the file changed on the server after part of it was read, and the new version has different bytes")
     static let readDigestMismatch = Reason(
         code: .init(rawValue: "digest-mismatch"),
-        text: "The bytes that were read do not have the digest of the file that was delivered.")
+        text: "the bytes read do not match the digest of the delivered file")
 }

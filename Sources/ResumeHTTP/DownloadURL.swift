@@ -32,10 +32,10 @@ public struct DownloadURL: Sendable, Hashable {
         /// What is wrong, and what would be right.
         public var description: String {
             switch self {
-            case .notAURL: "not a URL; give an absolute one such as https://example.org/file"
+            case .notAURL: "not an absolute URL; use one such as https://example.org/file"
             case .unsupportedScheme(let scheme):
                 "the scheme '\(Printable.escaped(scheme))' is not supported; use http or https"
-            case .badHost: "the URL has no valid host; give an absolute one such as https://example.org/file"
+            case .badHost: "the URL has no valid host; use one such as https://example.org/file"
             }
         }
     }

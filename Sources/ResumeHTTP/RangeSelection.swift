@@ -34,7 +34,7 @@ public struct RangeSelection: Sendable, Hashable {
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// What would be right.
         public var description: String {
-            "not ranges; give such as bytes=0-99, bytes=200-, bytes=-500, or up to \(RangeSelection.limit) with commas"
+            "not valid ranges; use up to \(RangeSelection.limit) such as bytes=0-99, 200- or -500, separated by commas"
         }
     }
 

@@ -29,6 +29,11 @@ public struct Reason: Sendable, Hashable {
     }
 }
 
+extension Reason {
+    /// The text without a full stop, for a sentence that continues after it.
+    package var clause: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+}
+
 extension Reason: CustomStringConvertible {
     /// The text.
     public var description: String { text }
@@ -38,153 +43,163 @@ extension Reason: CustomStringConvertible {
 extension Reason {
     static let noValidator = Reason(
         "no-validator",
-        "The server sent neither an entity tag nor a date, so nothing proves that its bytes are the same.")
+        "the server sent neither an ETag nor a Last-Modified date, so the partial data cannot be validated")
     static let weakEntityTag = Reason(
-        "weak-entity-tag", "The server's entity tag is weak: it does not promise the same bytes.")
+        "weak-entity-tag", "the server's ETag is weak and does not guarantee identical bytes")
     static let dateTooFresh = Reason(
         "date-too-fresh",
-        "Last-Modified was less than a second older than the response, so a later change could carry the same date.")
+        "Last-Modified was less than a second older than the response, so a later change could have the same date")
     static let dateUnusable = Reason(
-        "date-unusable", "Last-Modified or Date is missing or malformed, so nothing proves that the bytes are the same."
-    )
-    static let rangesNotAccepted = Reason("ranges-not-accepted", "The server said that it does not serve ranges.")
-    static let tooLittleHeld = Reason("too-little-held", "Less is held than would be fetched again to compare.")
+        "date-unusable", "Last-Modified or Date is missing or malformed, so the partial data cannot be validated")
+    static let rangesNotAccepted = Reason(
+        "ranges-not-accepted", "the server does not support range requests (Accept-Ranges: none)")
+    static let tooLittleHeld = Reason(
+        "too-little-held", "the partial data is shorter than the part that would be downloaded again for comparison")
     package static let rangeFailsRepeatedly = Reason(
-        "range-fails-repeatedly", "The server failed each time it was asked for a range, so the whole was asked for.")
+        "range-fails-repeatedly", "every range request failed on the server, so the whole file is requested")
 }
 
 // Why a response was taken as a continuation, or not.
 extension Reason {
     static func resumed(at offset: Int64) -> Reason {
-        Reason("resumed", "The server still has the same representation; continued at byte \(offset).")
+        Reason("resumed", "the file on the server is unchanged; resumed at byte \(offset)")
     }
 
     /// Only bytes that are the same vouch for it.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
         Reason(
             "resumed-unvalidated",
-            "The server names no version; continued at byte \(offset), if what comes before it is the same.")
+            "the server sent no validator; resumed at byte \(offset), provided that the bytes before it are the same")
     }
 
     static let prefixKept = Reason(
-        "prefix-kept", "The server sent the whole again, but unchanged; what was held is compared and kept.")
+        "prefix-kept", "the server sent the whole file again, unchanged; the stored bytes are compared and kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
         switch (old, new) {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
-            Reason("entity-tag-changed", "The file changed on the server: its entity tag was \(old) and is now \(new).")
+            Reason("entity-tag-changed", "the file changed on the server: its ETag was \(old) and is now \(new)")
         case (.lastModified(let old), .lastModified(let new)) where old != new:
-            Reason("last-modified-changed", "The file changed on the server: it was modified \(old) and now \(new).")
+            Reason(
+                "last-modified-changed",
+                "the file changed on the server: its Last-Modified date was \(old) and is now \(new)")
         case (.some(let old), .none):
-            Reason("validator-missing", "The response lacks the validator that the held bytes came with (\(old)).")
+            Reason("validator-missing", "the response lacks the validator of the partial data (\(old))")
         case (.none, _):
             .noValidator
         default:
-            Reason("whole-sent", "The server sent the whole file again, and nothing proves that it is the same.")
+            Reason("whole-sent", "the server sent the whole file again, and nothing proves that it is unchanged")
         }
     }
 
     static func lengthChanged(from old: Int64, to new: Int64) -> Reason {
         Reason(
-            "length-changed", "The file changed on the server: its complete length was \(old) bytes and is now \(new).")
+            "length-changed", "the file changed on the server: its length was \(old) bytes and is now \(new) bytes")
     }
 
     static let contentTypeChanged = Reason(
-        "content-type-changed", "The answer has another content type than the file, as a log-in page would.")
+        "content-type-changed", "the response has a different content type than the file, as a login page would")
     static let digestChanged = Reason(
-        "digest-changed", "The server's digest of the file is not the one that the held bytes came with.")
+        "digest-changed", "the file changed on the server: its digest is not the one sent with the stored bytes")
     static let contentRangeInvalid = Reason(
-        "content-range-invalid", "The server's answer to a range request has no single, valid Content-Range.")
+        "content-range-invalid", "the response to a range request does not have exactly one valid Content-Range field")
     package static func unstable(_ last: Reason) -> Reason {
-        Reason("unstable", "The download had to start over too often. The last time: \(last.text)")
+        Reason("unstable", "gave up after too many restarts; last reason: \(last.text)")
     }
-    package static let endedEarly = Reason("ended-early", "The answer ended before every byte was there.")
+    package static let endedEarly = Reason("ended-early", "the response ended before all bytes were received")
     static let multipartAnswer = Reason(
-        "multipart-answer", "The server answered a request for one range with several parts.")
+        "multipart-answer", "the server sent several parts in response to a request for one range")
     static let contentCoded = Reason(
-        "content-coded", "The server compressed the file though it was asked not to; such bytes are never mixed in.")
+        "content-coded",
+        "the server compressed the file although the request did not allow it; the response is discarded")
     static func codingChanged(from old: String?, to new: String?) -> Reason {
         Reason(
             "coding-changed",
-            "What is held is \(old.map { "coded as \(Printable.escaped($0))" } ?? "not coded"), and the answer is "
-                + "\(new.map { "coded as \(Printable.escaped($0))" } ?? "not"); such bytes are never mixed.")
+            "the stored bytes are \(encoding(old)), but the response is \(encoding(new)); they cannot be combined")
     }
 
-    static let moreHeldThanWanted = Reason("more-held-than-wanted", "More is held than the ranges have.")
+    private static func encoding(_ coding: String?) -> String {
+        coding.map { "encoded as \(Printable.escaped($0))" } ?? "not encoded"
+    }
+
+    static let moreHeldThanWanted = Reason(
+        "more-held-than-wanted", "more bytes are stored than the requested ranges contain")
 
     /// Coded bytes are held, and the caller asks for the file itself.
     package static let codedHeld = Reason(
-        "coded-held", "What was held is coded as the server sent it, and the file itself is asked for now.")
+        "coded-held",
+        "the stored bytes are encoded as the server sent them, but this time the unencoded file is requested")
 
     static let variesAlways = Reason(
-        "varies-always", "The server says that its answers vary by more than the request (Vary: *).")
+        "varies-always", "the server sent 'Vary: *', so two responses may differ for any reason")
 
     static let gapCode = Code(rawValue: "range-gap")
 
     static func gap(expected: Int64, got: Int64) -> Reason {
-        Reason(code: gapCode, text: "The server sent bytes from \(got) on, but was asked for them from \(expected) on.")
+        Reason(code: gapCode, text: "the server sent bytes from offset \(got) instead of offset \(expected)")
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {
-        Reason("entity-tag-changed", "The file changed on the server: its entity tag is not \(old) any more.")
+        Reason("entity-tag-changed", "the file changed on the server: its ETag is no longer \(old)")
     }
 
     static let dateChanged = Reason(
-        "last-modified-changed", "The file changed on the server: Last-Modified is another.")
-    static let noProgress = Reason("range-without-progress", "The server sent only bytes that are held already.")
+        "last-modified-changed", "the file changed on the server: its Last-Modified date is different")
+    static let noProgress = Reason("range-without-progress", "the server sent only bytes that were already stored")
 
     /// The overlap, or the prefix of a whole answer, was not the same bytes as what is held.
     public static func heldBytesDiffer(at offset: Int64) -> Reason {
         Reason(
             "held-bytes-differ",
-            "The server's bytes differ from the held ones at byte \(offset): the file is another one.")
+            "the file changed on the server: its bytes differ from the stored ones at byte \(offset)")
     }
 
     static let wholeForSegment = Reason(
-        "whole-for-segment", "The server sent the whole file in place of a part; no more connections are opened.")
+        "whole-for-segment", "the server sent the whole file instead of a part; no further connections are opened")
     static let partCutShort = Reason(
-        "segment-cut-short", "The server sent less than it was asked for; no more connections are opened.")
+        "segment-cut-short", "the server sent less than requested; no further connections are opened")
     static let contentDigestOfPart = Reason(
-        "segment-digest", "The server sends a digest of each part (Content-Digest); no more connections are opened.")
+        "segment-digest", "the server sends a digest of each part (Content-Digest); no further connections are opened")
 
-    static let preconditionFailed = Reason("precondition-failed", "The file changed on the server (412).")
+    static let preconditionFailed = Reason(
+        "precondition-failed", "the file changed on the server (412 Precondition Failed)")
     static let rangeNotSatisfiable = Reason(
-        "range-not-satisfiable", "The server has no such bytes (416): the file is shorter now, or another one.")
+        "range-not-satisfiable",
+        "the server does not have the requested bytes (416): the file is now shorter or has been replaced")
     static let beyondEnd = Reason(
-        "range-beyond-end", "The file has no such bytes: a range that was asked for lies beyond its end.")
+        "range-beyond-end", "a requested range lies beyond the end of the file")
     static let rangesNeedValidator = Reason(
         "ranges-need-validator",
-        "The server sends no validator, so nothing shows that several ranges are of the same file. Ask for one range.")
+        "the server sent no validator, so several ranges may be from different versions. Request a single range.")
     static let completeLengthUnknown = Reason(
         "complete-length-unknown",
-        "The server does not tell how long the file is, so that the range cannot be known to be complete.")
+        "the server did not send the length of the file, so the range cannot be checked for completeness")
     package static let headFails = Reason(
-        "head-fails", "HEAD fails again and again; the range is asked for with If-Range.")
+        "head-fails", "HEAD requests keep failing; the range is requested with If-Range instead")
     static let headUnanswered = Reason(
-        "head-unanswered", "The server does not answer HEAD with the validator; the range is asked for with If-Range.")
-    static let rangeRejected = Reason("range-rejected", "The server rejects requests for a range of this file.")
+        "head-unanswered", "the response to HEAD has no validator; the range is requested with If-Range instead")
+    static let rangeRejected = Reason("range-rejected", "the server rejects range requests for this file")
 
     /// A fresh download began although nothing had been held.
-    public static let firstRequest = Reason("first-request", "Nothing was held.")
+    public static let firstRequest = Reason("first-request", "no partial data was stored")
 
     /// The caller asked for a new start.
-    public static let restartRequested = Reason("restart-requested", "A new start was asked for.")
+    public static let restartRequested = Reason("restart-requested", "a restart was requested")
 }
 
 // Why an answer is refused, for now or for good.
 extension Reason {
     static func status(_ code: Int, _ phrase: String) -> Reason {
         Reason(
-            "status-\(code)", phrase.isEmpty ? "The server answered \(code)." : "The server answered \(code) \(phrase)."
-        )
+            "status-\(code)", "the server responded with " + (phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)"))
     }
 
     static let unsolicitedRange = Reason(
-        "unsolicited-range", "The server sent a part although the whole was asked for.")
-    static let notAResource = Reason("not-the-file", "The server's answer is not the file itself.")
+        "unsolicited-range", "the server sent a part although the whole file was requested")
+    static let notAResource = Reason("not-the-file", "the response is not the file itself")
     static let portal = Reason(
         "portal-suspected",
-        "The answer is a web page without the file's validator, as a network's log-in page is. What is held was kept.")
+        "the response is a web page without the file's validator, as a login page would be; the partial data is kept")
 }
 
 extension EntityTag: CustomStringConvertible {

@@ -76,9 +76,9 @@ extension Redirection.Problem: CustomStringConvertible {
     /// What is wrong.
     public var description: String {
         switch self {
-        case .tooMany: "The server redirected more than \(Redirection.limit) times."
-        case .downgrade: "The server redirected from https to http, which is not followed."
-        case .badLocation: "The server redirected without a Location that can be fetched."
+        case .tooMany: "more than \(Redirection.limit) redirects"
+        case .downgrade: "it leads from https to http"
+        case .badLocation: "it has no valid Location"
         }
     }
 }

@@ -122,7 +122,7 @@ public enum Verdict: Sendable, Hashable {
 
     static func reason(_ response: HTTPResponse, otherwise: Reason? = nil) -> Reason {
         var reason = Reason.status(response.status.code, Printable.escaped(response.status.reasonPhrase))
-        if let otherwise { reason.text += " " + otherwise.text }
+        if let otherwise { reason.text += "; " + otherwise.text }
         return reason
     }
 

@@ -36,7 +36,7 @@ public struct Connection: ~Copyable {
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, flags, vfs)
         guard let opened = unsafe opened else {
-            throw SQLiteError(code: ResultCode(rawValue: code), message: "no memory for a connection")
+            throw SQLiteError(code: ResultCode(rawValue: code), message: "not enough memory for a connection")
         }
         guard code == SQLITE_OK else {
             let error = unsafe SQLiteError(connection: opened, code: code, sql: nil)

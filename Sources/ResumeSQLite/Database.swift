@@ -24,7 +24,8 @@ public final class QueueExecutor: SerialExecutor {
     /// of the pool that stayed with the parent as well (tried). So the child is stopped, since it would wait for ever.
     public func enqueue(_ job: UnownedJob) {
         guard !ForkedChild.isCurrent else {
-            fatalError("A store was used in a forked child. Use it in the parent, or start a program (exec) first.")
+            fatalError(
+                "A store was used in a forked child. Use it in the parent, or run a program (exec) in the child first.")
         }
         queue.async {
             unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())

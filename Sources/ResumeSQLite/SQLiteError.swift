@@ -27,25 +27,25 @@ public struct SQLiteError: Error, Sendable, Equatable {
     public var advice: String {
         switch code {
         case .busy, .locked:
-            "Another process holds the database. Try again; look for a process that is stopped or very slow."
+            "Another process is using the database. Try again, and look for a stopped or very slow process."
         case .full:
-            "The file system or its quota is full. Free some space; 'resumectl gc --max-size 0' frees the store's."
+            "The file system or a quota is full. Free some space, for example with 'resumectl gc --max-size 0'."
         case .corrupt, .notADatabase:
-            "The database is damaged; nothing was erased. 'resumectl doctor --rebuild' saves what can be proved."
+            "Nothing was deleted. Run 'resumectl doctor --rebuild' to recover all data that can be verified."
         case .constraint:
-            "A row holds what it cannot. 'resumectl verify --repair' drops what is wrong; else move the folder away."
+            "A row has an invalid value. Run 'resumectl verify --repair' to remove it, or move the folder away."
         case .cannotOpen, .permission:
             "Check that the store folder exists and that this user may read and write it."
         case .readOnly:
             "The store or its file system is read-only. Choose a folder that this user may write."
         case .ioError, .lockProtocol:
-            "The file system failed. SQLite's WAL needs a local one: no network share. Look at the system's log."
+            "The file system reported an error. Use a local disk, not a network share, and check the system log."
         case .noMemory:
-            "Memory ran out. Try again when there is more."
+            "Not enough memory was available. Free some memory and try again."
         case .interrupt:
-            "The query was cancelled. Nothing was changed."
+            "The query was cancelled; nothing was changed."
         default:
-            "This is not expected. Please report it with the statement."
+            "This error is unexpected. Please report it with the statement."
         }
     }
 

@@ -52,7 +52,7 @@ struct Statement: ~Copyable {
     borrowing func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
         guard unsafe values.count == Int(sqlite3_bind_parameter_count(handle)) else {
             throw SQLiteError(
-                code: .range, message: "\(values.count) values for another number of parameters", sql: sql)
+                code: .range, message: "\(values.count) values do not match the number of parameters", sql: sql)
         }
         for (index, value) in values.enumerated() {
             let position = Int32(truncatingIfNeeded: index + 1)

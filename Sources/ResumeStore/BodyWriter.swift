@@ -141,7 +141,7 @@ final class BodyWriter: Sendable {
     func begin(_ body: Body) throws {
         let held = held
         guard body.position <= held else {
-            throw StoreError(.misuse, "The answer is to a plan that was made before others of this transfer.")
+            throw StoreError(.misuse, "the response belongs to a plan that later requests of this transfer replaced")
         }
         var body = body
         // Nothing but the end is written, also where the plan was made before the last bytes came.
@@ -186,7 +186,7 @@ final class BodyWriter: Sendable {
     func append(_ bytes: RawSpan) throws -> Bool {
         try body.withLock { current in
             guard var body = current else {
-                throw StoreError(.misuse, "Bytes were written before a response that may be used.")
+                throw StoreError(.misuse, "bytes were written before a usable response")
             }
             do {
                 // Also where a write fails: what was written before it counts.
@@ -224,7 +224,7 @@ final class BodyWriter: Sendable {
         let surplus = rest.extracting(droppingFirst: wanted.byteCount)
         if body.isAtEnd { try Self.compareTail(surplus, of: &body) }
         if !surplus.isEmpty, !body.goesOn {
-            throw StoreError(.surplusBytes, "The server sent more bytes than it announced.")
+            throw StoreError(.surplusBytes, "the server sent more bytes than it announced")
         }
     }
 

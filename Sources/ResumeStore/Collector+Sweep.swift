@@ -120,8 +120,8 @@ extension DownloadStore {
         }
         guard try freeSpace() >= length else {
             throw StoreError(
-                .noSpace, "The download has \(length) bytes, and only \(try freeSpace()) are free at \(path).",
-                advice: "Free some space, or name a store on another disk with --store.")
+                .noSpace, "the download has \(length) bytes, but only \(try freeSpace()) bytes are free at \(path)",
+                advice: "Free some space, or choose a store on another disk with --store.")
         }
     }
 

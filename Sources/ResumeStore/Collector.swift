@@ -127,10 +127,12 @@ extension DownloadStore {
 }
 
 extension Reason {
-    static let expired = Reason(code: .init(rawValue: "expired"), text: "It had not been used for too long.")
+    static let expired = Reason(code: .init(rawValue: "expired"), text: "not used for longer than the maximum age")
     static let gone = Reason(
-        code: .init(rawValue: "gone"), text: "The server has said for a while that there is no such file (404, 410).")
+        code: .init(rawValue: "gone"),
+        text: "the server has reported for some time that the file does not exist (404, 410)")
     static let overBudget = Reason(
-        code: .init(rawValue: "over-budget"), text: "The store was over its size, and this was used least recently.")
-    static let purged = Reason(code: .init(rawValue: "purged"), text: "It was asked for.")
+        code: .init(rawValue: "over-budget"),
+        text: "the store exceeded its size limit and this entry was the least recently used")
+    static let purged = Reason(code: .init(rawValue: "purged"), text: "removed on request")
 }

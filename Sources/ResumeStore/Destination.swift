@@ -42,8 +42,8 @@ public struct Destination: Sendable, Hashable {
             guard status.kind == .link, !Self.isLinkToOther(shown) else {
                 let what = status.kind == .folder ? "a folder" : "not a regular file"
                 throw StoreError(
-                    .destination, "Cannot write \(shown): it is \(what).",
-                    advice: "Name a file: one is made beside it and renamed, so nothing else can be written to.")
+                    .destination, "cannot write \(shown): it is \(what)",
+                    advice: "Choose a file name; only regular files can be replaced.")
             }
         }
     }
@@ -58,9 +58,9 @@ public struct Destination: Sendable, Hashable {
         } catch let error as SystemError {
             let advice =
                 error.isMissing
-                ? "Make the folder first, or name another one." : "Name a place that this user may write."
+                ? "Create the folder first, or choose another one." : "Choose a location that this user may write to."
             throw StoreError(
-                .destination, "Cannot write \(self.path): \(error.description).", advice: advice, cause: error)
+                .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
         }
     }
 
@@ -85,26 +85,26 @@ public struct Destination: Sendable, Hashable {
     /// Splits a path without looking at the disk.
     package init(_ path: String) throws(StoreError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw StoreError(.destination, "The destination has no name.", advice: "Name a file.")
+            throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
         }
         var absolute = path
         // By bytes: a name that begins with a combining mark would hide the slash before it.
         let slash = UInt8(ascii: "/")
         if path.utf8.first != slash {
             guard let working = unsafe getcwd(nil, 0) else {
-                throw StoreError(.destination, "The working folder is gone.", advice: "Give an absolute path.")
+                throw StoreError(.destination, "the working folder no longer exists", advice: "Use an absolute path.")
             }
             defer { unsafe free(working) }
             absolute = unsafe "\(String(cString: working))/\(path)"
         }
         guard let border = absolute.utf8.lastIndex(of: slash) else {
-            throw StoreError(.destination, "Cannot write \(path): it names no file.", advice: "Name a file.")
+            throw StoreError(.destination, "cannot write \(path): it is not a file name", advice: "Choose a file name.")
         }
         let last = String(absolute[absolute.utf8.index(after: border)...])
         guard !last.isEmpty, last != ".", last != ".." else {
             throw StoreError(
-                .destination, "Cannot write \(path): it names a folder.",
-                advice: "Name a file in it.")
+                .destination, "cannot write \(path): it is a folder",
+                advice: "Choose a file name in it.")
         }
         folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
         name = last
@@ -134,8 +134,8 @@ public struct Destination: Sendable, Hashable {
     /// The error of one that is not to be replaced.
     var isTaken: StoreError {
         StoreError(
-            .destinationExists, "\(Printable.escaped(path)) is there already, and is not to be replaced.",
-            advice: "Move it away, or name another file.",
+            .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
+            advice: "Move it away, or choose another file name.",
             cause: SystemError(number: EEXIST, call: "rename", path: path))
     }
 

@@ -18,7 +18,7 @@ extension Diagnostics {
             root = try Folder(path)
         } catch {
             if error.isMissing { return [] }
-            let problem = "\(error.description). Name a folder of its own for the store."
+            let problem = "\(error.description). Choose a separate folder for the store."
             return [Check(name: "folder", value: "cannot be opened", problem: problem)]
         }
         // Somebody else's folder, named by mistake, gets no advice.
@@ -28,7 +28,7 @@ extension Diagnostics {
         do {
             checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs"))
         } catch {
-            let problem = "\(error.description). Move \(path)/blobs away; without it nothing can be continued."
+            let problem = "\(error.description). Move \(path)/blobs away; partial downloads then restart."
             checks.append(Check(name: "blobs folder", value: "cannot be opened", problem: problem))
         }
         let problems = StoreFolder.fileNames.compactMap { name -> String? in
@@ -38,7 +38,8 @@ extension Diagnostics {
         checks.append(Check(name: "files", value: value(problems), problem: joined(problems)))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
         if !aside.isEmpty {
-            let value = "\(aside.joined(separator: ", ")): from a rebuild, in no budget; remove it when you are sure"
+            let value =
+                "\(aside.joined(separator: ", ")) (left by a rebuild; remove it when no longer needed)"
             checks.append(Check(name: "set_aside", value: value))
         }
         return checks
@@ -52,8 +53,8 @@ extension Diagnostics {
             let isForeign = status.owner != geteuid() && geteuid() != 0
             let problem =
                 isForeign
-                ? "it belongs to another user. Name a folder of your own."
-                : isOpen ? "others may look into it: 'chmod 700 \(path)' ends that." : nil
+                ? "it belongs to another user. Choose a folder that belongs to this user."
+                : isOpen ? "other users can access it. Run 'chmod 700 \(path)'." : nil
             return Check(name: name, value: "mode \(mode)", problem: problem)
         } catch {
             return Check(name: name, value: "cannot be read", problem: error.description)
@@ -61,14 +62,16 @@ extension Diagnostics {
     }
 
     private static func problem(of status: FileStatus, at path: String) -> String? {
-        guard status.kind == .regular else { return "\(path) is not a regular file: move it away." }
-        if status.links > 1 { return "\(path) has another name as well, so that two stores may write to it." }
-        guard status.permissions & 0o077 == 0 else { return "others may read \(path): 'chmod 600' ends that." }
+        guard status.kind == .regular else { return "\(path) is not a regular file. Move it away." }
+        if status.links > 1 {
+            return "\(path) has several hard links, so two stores may write to it. Remove the other links."
+        }
+        guard status.permissions & 0o077 == 0 else { return "other users can access \(path). Run 'chmod 600 \(path)'." }
         return nil
     }
 
     private static func value(_ problems: [String]) -> String {
-        problems.isEmpty ? "as they should be" : "\(problems.count) not as they should be"
+        problems.isEmpty ? "ok" : problems.count == 1 ? "1 problem" : "\(problems.count) problems"
     }
 
     static func joined(_ problems: [String]) -> String? {
@@ -79,7 +82,7 @@ extension Diagnostics {
 extension DownloadStore {
     /// Holds database, rows and blobs against one another, in one line each.
     func diagnoseContent() async throws -> [Diagnostics.Check] {
-        let repair = "'resumectl verify --repair' drops what is wrong and keeps the rest."
+        let repair = "Run 'resumectl verify --repair' to remove damaged data and keep the rest."
         let findings = try await verify(readsBytes: false)
         let damage = findings.filter { $0.kind == .database }
         let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
@@ -89,19 +92,21 @@ extension DownloadStore {
         let unreadable = max(rows - readable, 0)
         return [
             .init(
-                name: "integrity", value: damage.isEmpty ? "ok" : "\(damage.count) finding(s)",
+                name: "integrity",
+                value: damage.isEmpty ? "ok" : damage.count == 1 ? "1 problem" : "\(damage.count) problems",
                 problem: damage.first.map {
-                    "the database is damaged (\($0.detail)). 'resumectl doctor --rebuild' saves what can be proved."
+                    "the database is damaged (\($0.detail)). Run 'resumectl doctor --rebuild' to recover it."
                 }),
             .init(
                 name: "rows", value: "\(rows)",
                 problem: unreadable == 0
                     ? nil
-                    : "\(unreadable) cannot be read; each is given up when its URL is downloaded again."),
+                    : "\(unreadable) cannot be read; each is replaced when its URL is downloaded again"),
             .init(
                 name: "blobs",
                 value: odd.isEmpty
-                    ? "of the sizes recorded ('resumectl verify' reads their bytes)" : "\(odd.count) not as recorded",
+                    ? "ok (sizes only; 'resumectl verify' checks the bytes)"
+                    : odd.count == 1 ? "1 problem" : "\(odd.count) problems",
                 problem: odd.first.map { "\($0.kind.rawValue): \($0.key ?? $0.detail). \(repair)" }),
         ]
     }

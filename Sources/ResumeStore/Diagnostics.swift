@@ -27,9 +27,10 @@ public struct Diagnostics: Sendable {
         Check(
             name: "sqlite",
             value: SQLiteLibrary.hasWALResetBug
-                ? "\(SQLiteLibrary.version) (has the WAL-reset bug; the store's lock keeps it out)"
+                ? "\(SQLiteLibrary.version) (has the WAL-reset bug, which the store's lock prevents)"
                 : SQLiteLibrary.version,
-            problem: SQLiteLibrary.versionNumber < SQLiteLibrary.oldestSupported ? "older than 3.37" : nil)
+            problem: SQLiteLibrary.versionNumber < SQLiteLibrary.oldestSupported
+                ? "version 3.37 or later is required" : nil)
     }
 }
 
@@ -61,7 +62,9 @@ extension DownloadStore {
         do {
             let log = try folder.logSize()
             checks.append(
-                .init(name: "log_bytes", value: "\(log)", problem: log > 64 << 20 ? "never copied back" : nil))
+                .init(
+                    name: "log_bytes", value: "\(log)",
+                    problem: log > 64 << 20 ? "the write-ahead log was not checkpointed" : nil))
             checks.append(.init(name: "file_system", value: folder.root.fileSystem))
             let leases = try leaseFile()
             let again = try leaseFile()
@@ -69,7 +72,7 @@ extension DownloadStore {
             checks.append(
                 .init(
                     name: "locks", value: works ? "work" : "do not work",
-                    problem: works ? nil : "downloads may be fetched twice"))
+                    problem: works ? nil : "a file may be downloaded twice at the same time. Choose a local disk."))
         } catch {
             throw StoreError(wrapping: error)
         }

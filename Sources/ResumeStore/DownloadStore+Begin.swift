@@ -59,8 +59,8 @@ extension DownloadStore {
             return transfer
         }
         throw StoreError(
-            .damaged, "The entry \(Printable.escaped(key)) goes away whenever it is taken into use.",
-            advice: "'resumectl verify' says whether the database is damaged.")
+            .damaged, "the entry \(Printable.escaped(key)) disappears each time it is opened",
+            advice: "Run 'resumectl verify' to check the database.")
     }
 
     /// How often an entry may be gone when its lease is had: more often than others can deliver or remove it meanwhile.

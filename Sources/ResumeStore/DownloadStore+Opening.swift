@@ -21,8 +21,8 @@ extension DownloadStore {
         try StoreError.refuseForkedChild()
         guard SQLiteLibrary.versionNumber >= SQLiteLibrary.oldestSupported else {
             throw StoreError(
-                .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old.",
-                advice: "Version 3.37 or later is needed.")
+                .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old",
+                advice: "Version 3.37 or later is required.")
         }
         let database = Database(label: "resume-store.database")
         do {
@@ -63,8 +63,8 @@ extension Database {
             case .error, .schema:
                 // Statements that never change: it is the file that SQLite cannot make sense of.
                 throw StoreError(
-                    .damaged, "The database at \(folder.path) is damaged: \(error.message).",
-                    advice: "Nothing was erased. \(StoreError.rebuildAdvice)", cause: error)
+                    .damaged, "the database at \(folder.path) is damaged: \(error.message)",
+                    advice: "Nothing was deleted. \(StoreError.rebuildAdvice)", cause: error)
             default: throw error
             }
             guard try folder.root.space() < StoreFolder.reserveSize else { throw error }
@@ -73,8 +73,8 @@ extension Database {
                 try open(make)
             } catch is SQLiteError {
                 throw StoreError(
-                    .noSpace, "The file system of \(folder.path) is full: SQLite finds no room for its log.",
-                    advice: "Free some space; what came is kept.", cause: error)
+                    .noSpace, "the file system of \(folder.path) is full: SQLite cannot create its write-ahead log",
+                    advice: "Free some space; the partial data is kept.", cause: error)
             }
         }
     }
@@ -126,14 +126,14 @@ enum Schema {
 
     private static func emptied(_ path: String) -> StoreError {
         StoreError(
-            .damaged, "The database at \(path) is empty, but there are blobs.",
-            advice: "Something emptied it; nothing was erased. \(StoreError.rebuildAdvice)")
+            .damaged, "the database at \(path) is empty although there are data files",
+            advice: "Another program emptied it; nothing was deleted. \(StoreError.rebuildAdvice)")
     }
 
     private static func useLog(_ connection: borrowing Connection, at path: String) throws {
         guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError(
-                .unsupportedFileSystem, "SQLite cannot use its write-ahead log at \(path).",
+                .unsupportedFileSystem, "SQLite cannot use its write-ahead log at \(path)",
                 advice: "Choose a folder on a local disk.")
         }
     }
@@ -162,19 +162,19 @@ enum Schema {
         if texts.isEmpty && version == 0 { return 0 }
         guard application == DownloadStore.applicationID else {
             throw StoreError(
-                .notAStore, "\(path)/\(StoreFolder.databaseName) is another program's database.",
-                advice: "Name another folder for the store.")
+                .notAStore, "\(path)/\(StoreFolder.databaseName) is the database of another program",
+                advice: "Choose another folder for the store.")
         }
         guard version <= Self.version else {
             throw StoreError(
-                .newerStore, "The store at \(path) was made by a newer release (schema \(version)).",
-                advice: "Use that release, or name another folder for the store. Nothing was changed.")
+                .newerStore, "the store at \(path) was created by a newer version of this program (schema \(version))",
+                advice: "Use that version, or choose another folder for the store. Nothing was changed.")
         }
         if let difference = texts.difference(from: try .expected(at: version)) {
             throw StoreError(
                 difference.isAddition ? .notAStore : .damaged,
-                "The database at \(path) \(difference.text) (schema \(version)).",
-                advice: "Somebody changed it; nothing was erased. \(StoreError.rebuildAdvice)")
+                "the database at \(path) \(difference.text) (schema \(version))",
+                advice: "Another program changed it; nothing was deleted. \(StoreError.rebuildAdvice)")
         }
         return version
     }

@@ -81,8 +81,8 @@ extension DownloadStore {
             let locks = try folder.locks(.queues)
             guard try locks.tryLock(id) else {
                 throw StoreError(
-                    .inUse, "The queue \(Printable.escaped(name)) is open already, in this process or another.",
-                    advice: "Use that one, or give this one another name.")
+                    .inUse, "the queue \(Printable.escaped(name)) is already open in this or another process",
+                    advice: "Use that queue, or choose another name.")
             }
             return QueueLease(id: id, locks: locks)
         } catch {

@@ -10,7 +10,7 @@ internal import ResumeSQLite
 /// let store = try await DownloadStore.open(at: "/var/cache/example")
 /// let transfer = try await store.begin(url)
 /// let plan = await transfer.plan()
-/// request.headerFields = plan.fields  // of your HTTP client's request: Range and If-Range, where they help
+/// request.headerFields = plan.fields  // set on your client's request: Range and If-Range when resuming
 /// ```
 public final class DownloadStore: Sendable {
     /// What a store may be told.
@@ -28,6 +28,8 @@ public final class DownloadStore: Sendable {
         ///
         /// It is waited for. What is only looked at (a dry run) and what is purged by choice is not told.
         public var onCollection: (@Sendable (RemovalReport, Totals) -> Void)?
+        /// Decides when received bytes are recorded and synced.
+        package var clock = StoreClock.continuous
 
         /// Makes a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(

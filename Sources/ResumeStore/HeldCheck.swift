@@ -31,8 +31,8 @@ extension Transfer {
     func requireConfirmed() async throws {
         guard try await !confirmHeld() else { return }
         throw StoreError(
-            .heldBytesDiffer, damage?.text ?? "What was held is not what was recorded.",
-            advice: "What is damaged was dropped; ask for it again.")
+            .heldBytesDiffer, damage?.text ?? "the stored bytes do not match their checksums",
+            advice: "The damaged bytes were removed. Run the download again to fetch them.")
     }
 
     /// Whether all that was held before this transfer began has its checksums.

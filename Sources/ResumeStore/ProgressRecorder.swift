@@ -14,7 +14,8 @@ final class ProgressRecorder: Sendable {
         var pending: [Block] = []
         /// Bytes from here on are not to be recorded yet; nil for none.
         var heldBack: Int64?
-        var lastCommit = ContinuousClock.now
+        /// When the last commit began, by the store's clock.
+        var lastCommit: Duration
         /// Looks again from time to time, since nobody may call when nothing comes any more.
         var look: Task<Void, Never>?
     }
@@ -28,6 +29,7 @@ final class ProgressRecorder: Sendable {
 
     private let store: DownloadStore
     private let writer: BodyWriter
+    private let clock: StoreClock
     /// Locked during a commit: tasks try the lock only.
     private let state: Mutex<State>
     /// The same as in the state, for those who must not wait for a commit.
@@ -38,7 +40,8 @@ final class ProgressRecorder: Sendable {
     init(store: DownloadStore, writer: BodyWriter, part: PartReference) {
         self.store = store
         self.writer = writer
-        state = Mutex(State(part: part, committed: writer.held))
+        clock = store.configuration.clock
+        state = Mutex(State(part: part, committed: writer.held, lastCommit: clock.now()))
         committed = Atomic(writer.held)
     }
 
@@ -55,7 +58,7 @@ final class ProgressRecorder: Sendable {
     func reset(to part: PartReference, held: Int64) {
         state.withLock { state in
             state.look?.cancel()
-            state = State(part: part, committed: held)
+            state = State(part: part, committed: held, lastCommit: clock.now())
             committed.store(held, ordering: .relaxed)
             limit.store(.max, ordering: .relaxed)
         }
@@ -89,7 +92,7 @@ final class ProgressRecorder: Sendable {
     func recordIfDue(later: @escaping @Sendable () async throws -> Bool) throws -> Claim? {
         try state.withLock { state in
             let held = state.recordable(writer.held)
-            if state.isDue(held) { return try commit(&state) }
+            if state.isDue(held, at: clock.now()) { return try commit(&state) }
             if held > state.committed, state.look == nil { state.look = Task { await look(later) } }
             return nil
         }
@@ -115,10 +118,10 @@ final class ProgressRecorder: Sendable {
         var pause = Self.lookInterval
         while true {
             do {
-                try await Task.sleep(for: pause)
+                try await clock.sleep(clock.now() + pause)
                 let finding = state.withLockIfAvailable { state -> Finding in
                     let held = state.recordable(writer.held)
-                    if held > state.committed { return state.isDue(held) ? .due : .notYet }
+                    if held > state.committed { return state.isDue(held, at: clock.now()) ? .due : .notYet }
                     state.look = nil
                     return .nothing
                 }
@@ -149,7 +152,7 @@ final class ProgressRecorder: Sendable {
         let (part, blocks) = (state.part, state.pending)
         // The end of what is known by its checksum, which more may have followed by now.
         let held = blocks.last?.end ?? state.committed
-        state.lastCommit = .now
+        state.lastCommit = clock.now()
         let isCurrent = try store.writeNow { connection in
             try connection.checkpoint(part, received: held - part.offset, durable: 0, blocks: blocks)
         }
@@ -172,11 +175,11 @@ struct Claim: Sendable, Hashable {
 extension ProgressRecorder.State {
     fileprivate func recordable(_ held: Int64) -> Int64 { held > heldBack ?? .max ? committed : held }
 
-    fileprivate func isDue(_ held: Int64) -> Bool {
+    fileprivate func isDue(_ held: Int64, at now: Duration) -> Bool {
         let unrecorded = held - committed
         guard unrecorded > 0 else { return false }
         if unrecorded >= ProgressRecorder.unrecordedLimit { return true }
-        let elapsed = ContinuousClock.now - lastCommit
+        let elapsed = now - lastCommit
         // Early where it is cheap beside the transfer, so that less is fetched twice; late at the promised bound.
         return elapsed >= .milliseconds(200) || (unrecorded >= 128 << 10 && elapsed >= .milliseconds(10))
     }

@@ -27,8 +27,8 @@ extension Rebuild {
         }
         guard try folder.root.space() - size > folder.logSize() else {
             throw StoreError(
-                .noSpace, "There is no room for a copy of the database at \(folder.path).",
-                advice: "Free some space; nothing was changed.")
+                .noSpace, "there is not enough space to copy the database at \(folder.path)",
+                advice: "Nothing was changed. Free some space and try again.")
         }
         let page = try newFirstPage(in: name)
         for suffix in ["", "-wal"] {

@@ -163,5 +163,5 @@ struct Rebuild {
 extension Reason {
     fileprivate static let rebuilt = Reason(
         code: .init(rawValue: "rebuilt"),
-        text: "The database was damaged and made anew; these bytes have the checksums that were recorded for them.")
+        text: "the damaged database was rebuilt; these bytes match their checksums")
 }

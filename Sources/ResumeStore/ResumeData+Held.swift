@@ -28,11 +28,11 @@ extension Reason {
     static let partialGone = Reason(
         code: .init(rawValue: "partial-gone"),
         text:
-            "What the resume data names is not in the store any more: it was delivered or removed, or this is another "
-            + "store.")
+            "the store no longer has the partial data that the resume data names: it was delivered or removed, "
+            + "or this is a different store")
     static let otherRepresentationHeld = Reason(
         code: .init(rawValue: "other-representation-held"),
-        text: "The store holds another version of the file by now than the one that the resume data names.")
+        text: "the store now holds a different version of the file than the resume data names")
 }
 
 extension DownloadStore {

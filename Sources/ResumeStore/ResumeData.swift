@@ -42,9 +42,9 @@ public struct ResumeData: Sendable, Hashable {
         /// What is wrong, and what to do.
         public var description: String {
             switch self {
-            case .malformed: "not resume data, or damaged; begin the download anew by its URL"
+            case .malformed: "not resume data, or damaged; start the download again from its URL"
             case .newerVersion(let version):
-                "resume data of version \(version), which is newer than this program; begin the download anew by its URL"
+                "resume data of the newer version \(version); start the download again from its URL"
             }
         }
     }

@@ -34,10 +34,10 @@ struct SchemaTexts: Sendable, Equatable {
         guard self != expected else { return nil }
         let names = Set(texts.keys).union(expected.texts.keys).sorted()
         for name in names where expected.texts[name] == nil {
-            return (true, "has the \(name), which is not the store's")
+            return (true, "has the \(name), which does not belong to a store")
         }
         for name in names where texts[name] == nil { return (false, "lacks the \(name)") }
-        for name in names where texts[name] != expected.texts[name] { return (false, "has another \(name)") }
+        for name in names where texts[name] != expected.texts[name] { return (false, "has a different \(name)") }
         return nil
     }
 

@@ -94,22 +94,22 @@ extension StoreError {
     static func refuseForkedChild() throws(StoreError) {
         guard ForkedChild.isCurrent else { return }
         throw StoreError(
-            .forkedChild, "This process was forked from one that had opened a store; its threads did not come along.",
-            advice: "Use stores in the parent only, or start a program (exec) in the child and open the store there.")
+            .forkedChild, "this process is a fork of one with an open store, and the store's threads do not run in it",
+            advice: "Use stores only in the parent, or run a program (exec) in the child and open the store there.")
     }
 }
 
 extension StoreError: CustomStringConvertible {
     /// Message and advice.
     public var description: String {
-        advice.isEmpty ? message : "\(message) \(advice)"
+        advice.isEmpty ? message : "\(message). \(advice)"
     }
 }
 
 extension StoreError {
     /// What to do about a damaged database.
     static let rebuildAdvice =
-        "'resumectl doctor --rebuild' saves what can be proved and sets the rest aside; or move the folder away."
+        "Run 'resumectl doctor --rebuild' to recover all data that can be verified, or move the folder away."
 
     /// Wraps what SQLite or the file system reported; leaves a ``StoreError`` as it is.
     init(wrapping error: any Error, at path: String? = nil) {
@@ -118,7 +118,7 @@ extension StoreError {
         case let error as StoreError:
             self = error
         case let error as SQLiteError where error.isClosed:
-            self.init(.misuse, "The store is closed.", advice: "Open it again, or close it later.")
+            self.init(.misuse, "the store is closed", advice: "Open it again, or close it later.")
         case let error as SQLiteError:
             let code: Code =
                 switch error.code {
@@ -130,16 +130,16 @@ extension StoreError {
                 default: .database
                 }
             self.init(
-                code, "The store's database\(place) failed: \(error.message).", advice: error.advice, cause: error)
+                code, "the store's database\(place) failed: \(error.message)", advice: error.advice, cause: error)
         case let error as SystemError:
             let place = path.map { ", in the store at \($0)" } ?? ""
             let advice =
                 error.isOutOfSpace
-                ? "Free some space; what came is kept."
+                ? "Free some space; the partial data is kept."
                 : error.isRefused
-                    ? "This user may not write there. Use the owner's account, or name another store with --store." : ""
+                    ? "This user may not write there. Run as the owner, or choose another store with --store." : ""
             self.init(
-                error.isOutOfSpace ? .noSpace : .io, "\(error.description)\(place).", advice: advice, cause: error)
+                error.isOutOfSpace ? .noSpace : .io, "\(error.description)\(place)", advice: advice, cause: error)
         default:
             self.init(.io, "\(error)", cause: error)
         }

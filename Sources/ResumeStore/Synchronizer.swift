@@ -38,11 +38,13 @@ final class Synchronizer: Sendable {
         var parts: [Int64: Progress]
         /// How many bytes of them survive the process only.
         var unsynced: Int64
-        var lastStart = ContinuousClock.now
+        /// When the last sync began, by the store's clock.
+        var lastStart: Duration
         var phase = Phase.idle
         var failure: StoreError?
 
-        init(_ entry: Entry, blob: OpenFile?) {
+        init(_ entry: Entry, blob: OpenFile?, lastStart: Duration) {
+            self.lastStart = lastStart
             subject = Subject(entry, blob: blob)
             let parts = entry.chunks.map {
                 ($0.offset, Progress(recorded: $0.length, durable: Swift.min($0.durable, $0.length)))
@@ -62,20 +64,22 @@ final class Synchronizer: Sendable {
     private let store: DownloadStore
     private let state: Mutex<State>
     private let interval: Int64
+    private let clock: StoreClock
     /// The longest time that bytes are left to the kernel.
     private static let longestDelay: Duration = .seconds(4)
 
     init(store: DownloadStore, entry: Entry, blob: OpenFile?) {
         self.store = store
         interval = store.configuration.durableInterval
-        state = Mutex(State(entry, blob: blob))
+        clock = store.configuration.clock
+        state = Mutex(State(entry, blob: blob, lastStart: clock.now()))
     }
 
     /// Begins with another blob, or with none: then it lets go of the old one.
     func reset(to entry: Entry, blob: OpenFile?) {
         state.withLock { state in
             if case .waiting(let task) = state.phase { task.cancel() }
-            state = State(entry, blob: blob)
+            state = State(entry, blob: blob, lastStart: clock.now())
         }
     }
 
@@ -113,7 +117,7 @@ final class Synchronizer: Sendable {
         guard let subject = state.subject, state.failure == nil, state.unsynced > 0 else { return }
         // Half of what may be lost, so that it is on disk before the rest has come, and nobody waits.
         let isDue =
-            state.unsynced >= interval / 2 || ContinuousClock.now - state.lastStart >= Self.longestDelay
+            state.unsynced >= interval / 2 || clock.now() - state.lastStart >= Self.longestDelay
         switch state.phase {
         case .syncing: return
         case .waiting(let task):
@@ -124,13 +128,13 @@ final class Synchronizer: Sendable {
             let due = state.lastStart + Self.longestDelay
             state.phase = .waiting(
                 Task {
-                    try? await Task.sleep(until: due, clock: .continuous)
+                    try? await clock.sleep(due)
                     if !Task.isCancelled { self.state.withLock { self.proceed(&$0) } }
                 })
             return
         }
         let recorded = state.recordedOnly
-        state.lastStart = .now
+        state.lastStart = clock.now()
         state.phase = .syncing(
             Task {
                 do {

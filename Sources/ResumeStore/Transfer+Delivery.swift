@@ -59,7 +59,7 @@ extension Transfer {
             try await seal()
         }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
-            throw StoreError(.misuse, "There is nothing to deliver.")
+            throw StoreError(.misuse, "there is nothing to deliver")
         }
         let file: FileStatus
         do {
@@ -108,7 +108,8 @@ extension Transfer {
             try connection.record(
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
-                    reason: Reason(code: .init(rawValue: "delivered"), text: "Whole, to \(place)."),
+                    reason: Reason(
+                        code: .init(rawValue: "delivered"), text: "the complete file was delivered to \(place)"),
                     bytes: length))
             if let row { try connection.removeQueued(row) }
             return isStillShared ? [] : try connection.remove(entry)

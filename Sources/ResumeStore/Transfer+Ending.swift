@@ -91,6 +91,8 @@ extension Transfer {
         try checkpoint()
         // A clean stop loses nothing to a later power cut.
         if receivedBytes > 0 { try? await synchronize() }
+        // A sync that became due meanwhile: after this call nothing more is written for this transfer.
+        try? await synchronizer.finish()
         guard receivedBytes == 0, !isComplete, !entry.isPinned else { return }
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }
@@ -102,5 +104,5 @@ extension Reason {
     static let gapNotCompared = Reason(
         code: .init(rawValue: "gap-not-compared"),
         text:
-            "The server's answers end where bytes are held behind a gap, which can only be compared with what follows.")
+            "the server's responses end at a gap in the partial data, so the bytes after the gap cannot be compared")
 }

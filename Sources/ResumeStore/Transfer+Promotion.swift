@@ -14,7 +14,7 @@ extension Transfer {
     func replace(with representation: Representation, bytes: [UInt8]) async throws {
         try requireOpen()
         guard !isComplete, receivedBytes <= bytes.count else {
-            throw StoreError(.holdsMore, "More of \(Printable.escaped(key)) is held on disk already.")
+            throw StoreError(.holdsMore, "the store on disk already has more bytes of \(Printable.escaped(key))")
         }
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         let count = Int64(bytes.count)
@@ -48,7 +48,8 @@ extension Transfer {
 }
 
 extension Reason {
-    static let promoted = Reason(code: .init(rawValue: "promoted"), text: "What came was moved here from memory.")
+    static let promoted = Reason(
+        code: .init(rawValue: "promoted"), text: "the partial data was moved from memory to disk")
 }
 
 extension Block {

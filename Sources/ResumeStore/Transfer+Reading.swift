@@ -28,7 +28,7 @@ extension Transfer {
     }
 
     private static func notHeld(_ range: Range<Int64>) -> StoreError {
-        StoreError(.notHeld, "The bytes from \(range.lowerBound) up to \(range.upperBound) are not all held.")
+        StoreError(.notHeld, "not all bytes from \(range.lowerBound) to \(range.upperBound &- 1) have been received")
     }
 }
 

@@ -112,7 +112,7 @@ public actor Transfer {
         try requireOpen()
         guard !main.writer.isAtBorder else {
             throw StoreError(
-                .misuse, "The body before this answer was not ended.", advice: "Call endBody(_:) after each.")
+                .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
         }
         main.writer.end()
         return Verdict(for: response, to: plan, held: partial, policy: policy)
@@ -196,7 +196,7 @@ public actor Transfer {
     }
 
     static let superseded = StoreError(
-        .superseded, "Somebody else started this download over or removed it meanwhile.", advice: "Run it again.")
+        .superseded, "another task or process restarted or removed this download", advice: "Run it again.")
 
     func requireOpen() throws(StoreError) {
         if isClosed { throw .closed }

@@ -81,16 +81,16 @@ struct Trusted {
 extension Reason {
     static let unsyncedLost = Reason(
         code: .init(rawValue: "unsynced-lost"),
-        text: "The machine was started anew; what had not been synced to disk before is fetched again.")
+        text: "the machine was restarted; data that had not been synced to disk is downloaded again")
     static let blobShort = Reason(
         code: .init(rawValue: "blob-short"),
-        text: "The blob is shorter than what was recorded; it was changed from outside.")
-    static let blobMissing = Reason(code: .init(rawValue: "blob-missing"), text: "Its blob is not there any more.")
+        text: "the data file is shorter than recorded; another program may have changed it")
+    static let blobMissing = Reason(code: .init(rawValue: "blob-missing"), text: "the data file no longer exists")
 
     static func blockDamaged(_ range: Range<Int64>) -> Reason {
         Reason(
             code: .init(rawValue: "block-damaged"),
-            text: "The bytes \(range.lowerBound) to \(range.upperBound - 1) are not those that were written; "
-                + "they are fetched again.")
+            text: "bytes \(range.lowerBound) to \(range.upperBound - 1) do not match their checksum; "
+                + "they are downloaded again")
     }
 }

@@ -96,7 +96,8 @@ extension DownloadStore {
         try Task.checkCancellation()
         var found = state.found
         if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
-            found.append((.notComplete, "\(entry.receivedBytes) of \(entry.totalBytes ?? -1) bytes"))
+            let total = entry.totalBytes.map(String.init) ?? "unknown"
+            found.append((.notComplete, "marked complete with \(entry.receivedBytes) of \(total) bytes"))
         }
         guard !found.isEmpty else { return [] }
         // What is worked on meanwhile was another entry when its blob was looked at.
@@ -125,7 +126,7 @@ extension DownloadStore {
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .damaged,
                     reason: Reason(
-                        code: .init(rawValue: "repaired"), text: "verify dropped what was not as recorded."),
+                        code: .init(rawValue: "repaired"), text: "verify removed data that did not match its records"),
                     bytes: current.receivedBytes - intact.heldBytes))
             return blobs
         }
@@ -149,7 +150,7 @@ extension DownloadStore {
                     .integer(actual.receivedBytes))
             }
         }
-        let detail = "\(stored.receivedBytes) bytes recorded, \(actual.receivedBytes) held"
+        let detail = "the recorded total is \(stored.receivedBytes) bytes, the entries have \(actual.receivedBytes)"
         return [Finding(kind: .totals, key: nil, detail: detail, isRepaired: repairing)]
     }
 }
@@ -180,7 +181,7 @@ private struct BlobState {
             let size = status.size
             let end = entry.chunks.filter { $0.path == path && $0.length > 0 }.map(\.range.upperBound).max() ?? 0
             if size < end {
-                found.append((.blobShort, "\(path) has \(size) bytes of \(end)"))
+                found.append((.blobShort, "\(path) has \(size) of \(end) bytes"))
                 intact = intact.removing(size..<end)
             }
             for block in try file.damaged(among: blocks.within(intact), isCancelled: isCancelled) {

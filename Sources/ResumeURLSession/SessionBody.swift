@@ -48,11 +48,14 @@ final class SessionBody: ResponseBody {
     private let calls = DispatchQueue(label: "resume-store.session")
     /// Told where a thread may wait for room.
     private let room = DispatchSemaphore(value: 0)
+    /// Host and port, for messages.
+    private let authority: String
     private let isHead: Bool
     /// Told once, when the task is over.
     private let onEnd: @Sendable (SessionBody) -> Void
 
-    init(isHead: Bool, onEnd: @escaping @Sendable (SessionBody) -> Void) {
+    init(authority: String, isHead: Bool, onEnd: @escaping @Sendable (SessionBody) -> Void) {
+        self.authority = authority
         self.isHead = isHead
         self.onEnd = onEnd
     }
@@ -74,7 +77,7 @@ final class SessionBody: ResponseBody {
         try await withCheckedThrowingContinuation { continuation in
             let ready: Result<HTTPResponse, any Error>? = state.withLock { state in
                 if let head = state.head { return .success(head) }
-                if case .some(let error) = state.end { return .failure(error ?? Self.noResponse) }
+                if case .some(let error) = state.end { return .failure(error ?? noResponse) }
                 state.headWaiter = continuation
                 return nil
             }
@@ -99,7 +102,9 @@ final class SessionBody: ResponseBody {
         queue.async { self.drain() }
     }
 
-    private static let noResponse = TransportError(.connectionClosed, "The connection ended without a response.")
+    private var noResponse: TransportError {
+        TransportError(.connectionClosed, "the connection to \(authority) closed without a response")
+    }
 
     // MARK: The session's side
 
@@ -113,7 +118,7 @@ final class SessionBody: ResponseBody {
             }
             // Nobody asked to change the protocol.
             if answer.statusCode == 101 || count > Self.mostInterim {
-                cancel(with: TransportError(.invalidResponse, "The server's answer is none but interim ones (1xx)."))
+                cancel(with: TransportError.invalid("unexpected interim responses (1xx)", from: authority))
             }
             return
         }
@@ -122,8 +127,7 @@ final class SessionBody: ResponseBody {
         guard length != nil || head.headerFields[.contentLength] == nil || head.headerFields[.transferEncoding] != nil
         else {
             // libcurl takes the last of several, and passes over what is no number (RFC 9112, 6.3).
-            return cancel(
-                with: TransportError(.invalidResponse, "The server's answer is not valid HTTP: its length is none."))
+            return cancel(with: TransportError.invalid("the length is not valid", from: authority))
         }
         let waiter = state.withLock { state -> CheckedContinuation<HTTPResponse, any Error>? in
             // That of a redirect is told twice.
@@ -157,9 +161,9 @@ final class SessionBody: ResponseBody {
             (state.head != nil, max((state.announced ?? 0) - state.received, 0))
         }
         if let error {
-            end(with: TransportError(wrapping: error, afterHead: hasHead))
+            end(with: TransportError(wrapping: error, from: authority, afterHead: hasHead))
         } else {
-            end(with: !hasHead ? Self.noResponse : missing > 0 ? TransportError.cut : nil)
+            end(with: !hasHead ? noResponse : missing > 0 ? TransportError.cut(authority) : nil)
         }
         queue.async { self.drain() }
         state.withLock { $0.task = nil }
@@ -174,7 +178,7 @@ final class SessionBody: ResponseBody {
             if state.end == nil || (drops && isWhole) { state.end = .some(error) }
             return state.headWaiter.take()
         }
-        headWaiter?.resume(throwing: error ?? Self.noResponse)
+        headWaiter?.resume(throwing: error ?? noResponse)
         room.signal()
     }
 

@@ -49,7 +49,11 @@ public final class URLSessionTransport: Transport {
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let message = try URLRequest(for: request)
         let box = state.withLock { $0.idle.popLast() } ?? SessionBox()
-        let body = SessionBody(isHead: request.method == .head) { [weak self] body in self?.end(body, on: box) }
+        // Of the URL, which has no user info: the request's authority may have a password.
+        let authority = message.url.flatMap { try? DownloadURL($0.absoluteString).authority } ?? ""
+        let body = SessionBody(authority: authority, isHead: request.method == .head) { [weak self] body in
+            self?.end(body, on: box)
+        }
         let isRefused = state.withLock { state in
             if !state.isShutDown { state.live[ObjectIdentifier(body)] = body }
             return state.isShutDown
@@ -78,19 +82,19 @@ public final class URLSessionTransport: Transport {
         if !isKept { box.session.finishTasksAndInvalidate() }
     }
 
-    private static let isShutDown = TransportError(.invalidRequest, "The transport has been shut down.")
+    private static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
 }
 
 extension URLRequest {
     fileprivate init(for request: HTTPRequest) throws {
         guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
             let url = try? DownloadURL("\(scheme)://\(authority)\(path)"), let url = URL(string: url.absoluteString)
-        else { throw TransportError(.invalidRequest, "The request has no URL that can be fetched.") }
+        else { throw TransportError(.invalidRequest, "the request has no valid URL") }
         let codings = request.headerFields[values: .acceptEncoding].map { $0.lowercased() }
         // What came could be told from what was sent by nobody.
         guard codings == ["identity"] else {
             throw TransportError(
-                .invalidRequest, "URLSession decodes bodies, so coded ones cannot be stored as they are sent.")
+                .invalidRequest, "URLSession decodes response bodies and supports only 'Accept-Encoding: identity'")
         }
         self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: SessionBox.longTime)
         httpMethod = request.method.rawValue

@@ -9,6 +9,9 @@
 /// `kind` is F_RDLCK, F_WRLCK or F_UNLCK. Returns -1 with `errno` set on failure.
 int resume_files_lock_byte(int descriptor, int kind, int64_t byte);
 
+/// Unlocks every byte that this open file description has locked. Returns -1 with `errno` set on failure.
+int resume_files_unlock_all(int descriptor);
+
 /// Returns 1 where another open file description holds a lock on the byte, 0 where none does, -1 on failure.
 int resume_files_is_byte_locked(int descriptor, int64_t byte);
 

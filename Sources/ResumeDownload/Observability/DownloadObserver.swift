@@ -75,7 +75,7 @@ struct DownloadObserver: Sendable {
     private func note(_ event: DownloadEvent) {
         switch event {
         case .progress: break
-        case .waiting: logger?.debug("waiting for who works on it")
+        case .waiting: logger?.debug("waiting for another download of the same resource")
         case .started(let total): logger?.debug("started", metadata: ["total": .optional(total)])
         case .resumed(let offset, let total):
             logger?.debug("resumed", metadata: ["offset": "\(offset)", "total": .optional(total)])
@@ -99,8 +99,10 @@ struct DownloadObserver: Sendable {
 
     private func note(_ error: any Error) {
         // Whoever interrupts knows it.
-        let level: Logger.Level = error is CancellationError ? .debug : .info
-        logger?.log(level: level, "given up", metadata: .reason(Reason(for: error)))
+        let isCancelled = error is CancellationError
+        logger?.log(
+            level: isCancelled ? .debug : .info, isCancelled ? "cancelled" : "failed",
+            metadata: .reason(Reason(for: error)))
     }
 
     private func noteSize() async {

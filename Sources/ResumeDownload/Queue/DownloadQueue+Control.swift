@@ -120,6 +120,9 @@ extension DownloadQueue {
         }
     }
 
+    /// How many calls wait for the queue to be idle; for tests.
+    package var idleWaiters: Int { idle.count }
+
     /// Ends the queue: callers are told that it is closed, what runs is paused, and what is still to do stays in the store.
     ///
     /// It is closed when this returns.

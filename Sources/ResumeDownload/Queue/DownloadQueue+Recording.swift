@@ -7,6 +7,9 @@ extension DownloadQueue {
         state.hasChanges || !starts.isEmpty || !recording.isEmpty
     }
 
+    /// Whether the changes so far are being written to the store; for tests.
+    package var isRecording: Bool { isSettling && !hasWork }
+
     /// Records what has changed and starts what may run, unless that is under way.
     func settle() {
         guard !isSettling else { return }

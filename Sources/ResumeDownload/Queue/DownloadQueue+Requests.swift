@@ -22,8 +22,8 @@ extension DownloadQueue {
         {
             throw QueueError(
                 .conflict,
-                "The download of \(Printable.escaped(key)) runs already, without the digest that is "
-                    + "asked for now. Wait for its end, or name another destination.")
+                "the download of \(Printable.escaped(key)) is already running without the digest requested now. "
+                    + "Wait until it ends, or use another destination.")
         }
         return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isForced: isForced)
     }
@@ -77,14 +77,14 @@ extension DownloadRequest {
         if let digest, let known = other.digest, digest != known {
             throw QueueError(
                 .conflict,
-                "The download of \(Printable.escaped(storeKey)) is asked for with another digest already. "
-                    + "Give one of them a key of its own.")
+                "the download of \(Printable.escaped(storeKey)) is already requested with a different digest. "
+                    + "Set a separate key for one of them.")
         }
         if acceptEncoding.lowercased() != other.acceptEncoding.lowercased() {
             throw QueueError(
                 .conflict,
-                "The download of \(Printable.escaped(storeKey)) is asked for with another coding already. "
-                    + "Give one of them a key of its own.")
+                "the download of \(Printable.escaped(storeKey)) is already requested with different content codings. "
+                    + "Set a separate key for one of them.")
         }
     }
 }

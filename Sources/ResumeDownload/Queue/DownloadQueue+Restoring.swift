@@ -84,7 +84,7 @@ extension DownloadQueue {
                 try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
             else {
                 throw QueueError(
-                    .conflict, "The request for a download of an earlier process must have its key and destination.")
+                    .conflict, "the request for a restored download must have the same key and destination")
             }
             supplied.append((delivery, download, request))
         }

@@ -90,6 +90,14 @@ extension DownloadQueue {
         if hasMoreDestinations(key) { live[key]?.sign = sign }
     }
 
+    /// Waits for the announcements under way; for tests.
+    ///
+    /// - Returns: Whether the store knows that a further destination waits for its copy.
+    package func hasAnnouncedWaiting(for key: String) async -> Bool {
+        await live[key]?.announcing?.value
+        return live[key]?.sign != nil
+    }
+
     /// Whether there is a delivery beside the one that is made, or is next.
     func hasMoreDestinations(_ key: String) -> Bool {
         guard let item = state.items[key], item.wish != .dropped else { return false }

@@ -36,7 +36,7 @@ public struct QueueError: Error, Sendable, Equatable, CustomStringConvertible {
     public static func == (left: QueueError, right: QueueError) -> Bool { left.code == right.code }
 
     static let closed = QueueError(
-        .closed, "The queue is closed. What it had still to do goes on when it is opened again.")
+        .closed, "the queue is closed; its unfinished downloads continue when it is opened again")
     static let cancelled = QueueError(
-        .cancelled, "The download was cancelled in the queue. Ask for it again to go on with it.")
+        .cancelled, "the download was cancelled in the queue; add it again to resume it")
 }

@@ -10,8 +10,8 @@ extension PartialStore {
     ///
     /// ```swift
     /// let image = try await store.fetch(url) { fields in
-    ///     request.headerFields = fields  // Range and If-Range, where they help
-    ///     return try await send(request)  // your client's: the head as soon as it is there, and the parts of the body
+    ///     request.headerFields = fields  // Range and If-Range when resuming
+    ///     return try await send(request)  // your client: returns the response head and a stream of body parts
     /// }
     /// ```
     ///

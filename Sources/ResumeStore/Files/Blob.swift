@@ -69,8 +69,16 @@ final class BlobCreation: Sendable {
     init(in folder: StoreFolder) throws {
         lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
-        file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        do {
+            file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        } catch {
+            // No deinit follows.
+            lock.unlock()
+            throw error
+        }
     }
+
+    deinit { lock.unlock() }
 }
 
 /// What tells one start of the machine from another: only within one may the page cache be trusted.

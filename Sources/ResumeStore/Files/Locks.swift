@@ -6,6 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 internal import CResumeFiles
+internal import ResumeSQLite
 
 /// A lock of a whole store, which some hold beside one another and some alone.
 ///
@@ -38,9 +39,17 @@ package struct StoreLock: Sendable {
         file = try OpenFile(".", in: store.blobs.file, flags: O_RDONLY | O_DIRECTORY)
     }
 
-    /// Takes the lock beside others until this goes away.
+    /// Takes the lock beside others until ``unlock()``, or until this goes away.
     func holdShared() throws {
         guard try lock(LOCK_SH, patience: Self.patience) else { throw Self.busy }
+    }
+
+    /// Gives the lock back.
+    ///
+    /// Closing the descriptor is not enough: a child that another thread is starting has a copy of it until its `exec`.
+    func unlock() {
+        // In a forked child the lock is the parent's.
+        if !ForkedChild.isCurrent { flock(file.descriptor, LOCK_UN) }
     }
 
     /// Runs a body beside others who hold it shared.
@@ -64,8 +73,8 @@ package struct StoreLock: Sendable {
     }
 
     private static let busy = StoreError(
-        .busy, "Another process has held the store's lock for more than \(patience).",
-        advice: "Look for a process that is stopped, and try again.")
+        .busy, "another process has held the store's lock for more than \(patience)",
+        advice: "Look for a stopped process, and try again.")
 
     /// Takes the lock, looking again every millisecond: a blocking `flock` could not be bounded.
     private func lock(_ kind: Int32, patience: Duration) throws(SystemError) -> Bool {
@@ -89,9 +98,25 @@ package struct StoreLock: Sendable {
 /// them when the descriptor is closed, however its process ends. The file is never removed.
 struct ByteLocks: Sendable {
     private let file: OpenFile
+    private let release: Release
+
+    /// Unlocks all bytes when the locks are no longer used.
+    ///
+    /// Closing the descriptor is not enough: a child that another thread is starting has a copy of it until its `exec`.
+    private final class Release: Sendable {
+        let file: OpenFile
+
+        init(_ file: OpenFile) { self.file = file }
+
+        deinit {
+            // In a forked child the locks are the parent's.
+            if !ForkedChild.isCurrent { _ = resume_files_unlock_all(file.descriptor) }
+        }
+    }
 
     fileprivate init(_ name: String, in store: Folder) throws(SystemError) {
         file = try OpenFile(name, in: store.file, flags: O_RDWR | O_CREAT)
+        release = Release(file)
     }
 
     /// Tries to lock a byte; false where somebody else has it.

@@ -13,7 +13,7 @@ struct Presence: Sendable {
         locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte, exclusively: false) else {
             throw StoreError(
-                .busy, "The store at \(folder.path) is being rebuilt by another process.", advice: "Try again later.")
+                .busy, "the store at \(folder.path) is being rebuilt by another process", advice: "Try again later.")
         }
     }
 
@@ -26,8 +26,8 @@ struct Presence: Sendable {
         locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte) else {
             throw StoreError(
-                .inUse, "Another process or task has the store at \(folder.path) open.",
-                advice: "Stop what downloads with it, and try again.")
+                .inUse, "another process or task has the store at \(folder.path) open",
+                advice: "Stop all programs that use it, and try again.")
         }
     }
 }

@@ -54,15 +54,15 @@ struct StoreFolder: Sendable {
         } catch {
             switch error.number {
             case ENOENT where !creating:
-                throw StoreError(.noStore, "There is no store at \(path).", cause: error)
+                throw Self.noStore(at: path, cause: error)
             case ENOTDIR, ELOOP:
                 throw StoreError(
-                    .notAStore, "\(path) or its blobs folder is a link or a file, not a folder.",
-                    advice: "Name a folder of its own for the store.", cause: error)
+                    .notAStore, "\(path) or its blobs folder is a link or a file, not a folder",
+                    advice: "Choose a separate folder for the store.", cause: error)
             default:
                 throw StoreError(
-                    .io, "\(error.description).",
-                    advice: "Check that the folder exists and that this user may write it.",
+                    .io, error.description,
+                    advice: "Check that the folder exists and that this user may write to it.",
                     cause: error)
             }
         }
@@ -71,16 +71,23 @@ struct StoreFolder: Sendable {
         if let kind = root.networkFileSystem {
             throw StoreError(
                 .unsupportedFileSystem,
-                "\(path) is on a network file system (\(kind)), where SQLite's log does not work.",
+                "\(path) is on a network file system (\(kind)), where SQLite's write-ahead log does not work",
                 advice: "Choose a folder on a local disk with --store or RESUMECTL_STORE.")
         }
+    }
+
+    private static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
+        StoreError(
+            .noStore, "there is no store at \(path)",
+            advice: "Choose another folder with --store, or create a store with 'resumectl get'.", cause: cause)
     }
 
     /// Refuses another user's folder: its owner could put other files in place of ours.
     private static func refuseForeign(_ folder: Folder) throws {
         guard try folder.file.status().owner == geteuid() || geteuid() == 0 else {
             throw StoreError(
-                .notAStore, "\(folder.file.path) belongs to another user.", advice: "Name a folder of your own.")
+                .notAStore, "\(folder.file.path) belongs to another user",
+                advice: "Choose a folder that belongs to this user.")
         }
     }
 
@@ -111,22 +118,22 @@ struct StoreFolder: Sendable {
             guard let status = try root.status(of: name) else { continue }
             guard status.kind == .regular else {
                 throw StoreError(
-                    .notAStore, "\(path)/\(name) is not a regular file.",
-                    advice: "Move it away, or name another folder for the store.")
+                    .notAStore, "\(path)/\(name) is not a regular file",
+                    advice: "Move it away, or choose another folder for the store.")
             }
         }
         guard try root.status(of: Self.rebuiltName) == nil else {
             throw StoreError(
-                .damaged, "A rebuild of \(path) has not come to its end.",
-                advice: "Run 'resumectl doctor --rebuild' again; nothing was erased.")
+                .damaged, "a rebuild of the store at \(path) was interrupted",
+                advice: "Nothing was deleted. Run 'resumectl doctor --rebuild' again to finish it.")
         }
         guard try root.status(of: Self.databaseName) == nil else { return false }
         guard try !hasBlobs() else {
             throw StoreError(
-                .damaged, "The database at \(path) is gone, but there are blobs.",
-                advice: "Nothing was erased. \(StoreError.rebuildAdvice)")
+                .damaged, "the database at \(path) is missing although there are data files",
+                advice: "Nothing was deleted. \(StoreError.rebuildAdvice)")
         }
-        guard creating else { throw StoreError(.noStore, "There is no store at \(path).") }
+        guard creating else { throw Self.noStore(at: path) }
         do {
             // SQLite gives its log and index files the permissions of this one.
             _ = try OpenFile(Self.databaseName, in: root.file, flags: O_RDWR | O_CREAT | O_EXCL)

@@ -18,7 +18,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What failed and why, in the system's words.
     public var description: String {
         let reason = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
-        return path.isEmpty ? "\(call) failed: \(reason)" : "\(call) of \(path) failed: \(reason)"
+        return path.isEmpty ? "\(call) failed: \(reason)" : "\(call) failed for \(path): \(reason)"
     }
 
     /// `ENOSPC`, `EDQUOT` or `EFBIG`.

@@ -54,7 +54,7 @@ final class MemoryBlob: Sendable {
     func append(_ part: RawSpan, at offset: Int64, limit: Int, reserve: (ClosedRange<Int>) throws -> Int) throws {
         try state.withLock { state in
             guard let start = Int(exactly: offset), (0...state.bytes.count).contains(start) else {
-                throw StoreError(.misuse, "Bytes were written behind the end of what is held.")
+                throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
             }
             let (end, overflow) = start.addingReportingOverflow(part.byteCount)
             guard !overflow, end <= limit else { throw StoreError.tooLarge(Int64(clamping: end), limit: Int64(limit)) }

@@ -68,6 +68,9 @@ public final class MemoryStore: PartialStore {
     /// How many bytes there is room for in all entries together.
     public var size: Int { state.withLock { $0.shelf.size } }
 
+    /// How many tasks wait for an entry.
+    package func waiterCount(key: String) -> Int { state.withLock { $0.waiters[key]?.count ?? 0 } }
+
     /// Removes all entries that nobody uses, as for a warning that memory is short.
     public func removeAll() {
         state.withLock { $0.shelf.removeIdle() }
@@ -160,8 +163,8 @@ extension MemoryStore {
     func reserve(_ range: ClosedRange<Int>, for key: String) throws -> Int {
         if let granted = state.withLock({ $0.shelf.reserve(key, range) }) { return granted }
         throw StoreError(
-            .noSpace, "The \(configuration.maximumSize) bytes of the store in memory are in use.",
-            advice: "Try again when other downloads have ended, or use a store on disk.")
+            .noSpace, "all \(configuration.maximumSize) bytes of the memory store are in use",
+            advice: "Try again when other downloads have finished, or use a store on disk.")
     }
 
     /// Gives up the room of an entry in use, of which nothing is held any more.
