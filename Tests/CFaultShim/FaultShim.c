@@ -24,15 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum action { NONE, COUNT, KILL, KILL_AFTER, ERROR, SHORT, DELAY, SUCCEED, NETWORK };
+enum action { NONE, COUNT, KILL, KILL_AFTER, ERROR, SHORT, DELAY, HOLD, SUCCEED, NETWORK };
 static const char *const action_names[] = {"",      "count", "kill",    "killafter", "error",
-                                           "short", "delay", "succeed", "network"};
+                                           "short", "delay", "hold",    "succeed",   "network"};
 
 // Calls of the names in `calls` on paths with `part`, from the first to the last matching one.
 struct rule {
     char calls[256], part[256];
     enum action action;
     long number; // errno, or microseconds
+    const char *gate; // of `hold`: the file whose appearance ends it
     long first, last;
     atomic_long matched;
 };
@@ -92,6 +93,7 @@ static void read_rule(char *text) {
         if (!rule->number) refuse("unknown error", value ? value : "");
     }
     if (rule->action == DELAY) rule->number = value ? atol(value) : 1000;
+    if (rule->action == HOLD && !(rule->gate = value)) refuse("hold without a file", text);
     int has_when = when && *when;
     rule->first = has_when ? atol(when) : 1;
     rule->last = !has_when || strchr(when, '+') ? LONG_MAX : rule->first;
@@ -225,6 +227,17 @@ static void wait_up_to(long microseconds) {
     syscall(SYS_nanosleep, &pause, NULL);
 }
 
+// Says with a file beside the gate that the call is reached, then waits until the gate is there, for ten minutes at most.
+static void wait_for(const char *gate) {
+    char reached[PATH_MAX];
+    snprintf(reached, sizeof reached, "%s.reached", gate);
+    long file = syscall(SYS_openat, AT_FDCWD, reached, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) syscall(SYS_close, file);
+    struct timespec pause = {0, 1000000};
+    for (int count = 0; count < 600000 && syscall(SYS_faccessat, AT_FDCWD, gate, F_OK); count++)
+        syscall(SYS_nanosleep, &pause, NULL);
+}
+
 static void before(struct call *call) {
     int saved = errno;
     call->action = NONE;
@@ -236,7 +249,8 @@ static void before(struct call *call) {
         long number = ++rule->matched;
         if (rule->action == COUNT || number < rule->first || number > rule->last) continue;
         if (rule->action == DELAY) wait_up_to(rule->number);
-        if (call->action == NONE || call->action == DELAY) {
+        if (rule->action == HOLD) wait_for(rule->gate);
+        if (call->action == NONE || call->action == DELAY || call->action == HOLD) {
             call->action = rule->action;
             call->number = rule->number;
         }

@@ -15,7 +15,8 @@ struct FullDiskTests {
             do {
                 try await Self.fill(folder, command)
             } catch {
-                try await Shell.run("umount", folder["disk"])
+                // Also where a process still uses it.
+                try await Shell.run("umount", "--lazy", folder["disk"])
                 throw error
             }
             try await Shell.run("umount", folder["disk"])

@@ -50,6 +50,12 @@ struct SweepTests {
         #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
     }
 
+    /// The images in a folder that are loop devices.
+    private static func devices(in folder: TemporaryFolder) async throws -> [Substring] {
+        try await Shell.run("losetup", "--list", "--noheadings", "--output", "BACK-FILE").split(separator: "\n")
+            .filter { $0.contains(folder.path) }
+    }
+
     @Test("What the command line does not know is refused")
     func arguments() async throws {
         for arguments in [["--workflow", "none"], ["--point", "0"], ["--file-system", "fat"], ["--fail", "pwrite"]] {
@@ -66,21 +72,21 @@ struct SweepTests {
             try await Shell.run("mkdir", folder["images"])
             let arguments = ["--folder", folder["images"], "--file-system", "ext4", "--workflow", "large"]
             let process = try Shell.start(Self.program, arguments, output: folder["output"])
-            while process.isRunning, try Files.names(in: folder["images"]).isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
+            // Both of its file systems are mounted.
+            while process.isRunning, try await Self.devices(in: folder).count < 2 {
+                try await Task.sleep(for: .milliseconds(20))
             }
-            try await Task.sleep(for: .milliseconds(300))
             process.send(signal)
             #expect(await process.wait() == (signal == SIGINT ? .exited(130) : .killed(SIGKILL)))
             // Killed, it cannot remove its files, but mounts and devices go with it.
             if signal == SIGINT { #expect(try Files.names(in: folder["images"]).isEmpty) }
-            // The system clears up behind a process in its own time.
-            var devices = folder.path
-            for _ in 0..<100 where devices.contains(folder.path) {
-                try await Task.sleep(for: .milliseconds(100))
-                devices = try await Shell.run("losetup", "--list", "--noheadings", "--output", "BACK-FILE")
+            // The system releases the devices of a process some time after its end.
+            var devices = try await Self.devices(in: folder)
+            for _ in 0..<3000 where !devices.isEmpty {
+                try await Task.sleep(for: .milliseconds(20))
+                devices = try await Self.devices(in: folder)
             }
-            #expect(!devices.contains(folder.path))
+            #expect(devices.isEmpty)
             let mounts = try await Shell.run("cat", "/proc/self/mounts")
             #expect(!mounts.contains(folder.path))
         }

@@ -34,12 +34,14 @@ final class Children: Sendable {
     let stops = Atomic<Int>(0)
 
     /// No command may take longer, stopped as it may be for a while.
-    private static let patience: Duration = .seconds(120)
+    private static let patience: Duration = .seconds(300)
 
     init(folder: TemporaryFolder, environment: [String: String]) {
         self.folder = folder
         self.environment = ProcessInfo.processInfo.environment
             .merging(Resumectl(folder: folder).environment) { $1 }.merging(environment) { $1 }
+            // Without locks a process may die of SIGBUS: the helper that prints a backtrace would outlive the test.
+            .merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     }
 
     /// How many stores there were.

@@ -22,8 +22,12 @@ package struct Crowd: Sendable {
 
     /// What a crowd is told.
     package struct Plan: Sendable {
-        /// How long it goes on.
+        /// How long it goes on at least.
         package var duration: Duration
+        /// How many downloads, kills and stops there are to be at least: on a busy machine it goes on until then.
+        package var leastEvents = 0
+        /// How long it goes on at most, also where there are fewer.
+        package var longestDuration: Duration = .seconds(300)
         /// What the choices are made from.
         package var seed: UInt64
         /// How many downloads run at a time.
@@ -120,6 +124,9 @@ package struct Crowd: Sendable {
             }
             group.addTask {
                 try await Task.sleep(until: deadline, clock: .continuous)
+                while !hasEnough, ContinuousClock.now < deadline + plan.longestDuration {
+                    try await Task.sleep(for: .milliseconds(100))
+                }
                 throw CancellationError()
             }
             // None ends before the time is over, but with an error. Whoever is still there then is killed, as is
@@ -129,6 +136,14 @@ package struct Crowd: Sendable {
                 try await group.next()
             } catch is CancellationError {}
         }
+    }
+
+    /// Whether there were as many downloads, kills and stops as the plan wants.
+    private var hasEnough: Bool {
+        let counts = [
+            findings.value.downloads, children.kills.load(ordering: .relaxed), children.stops.load(ordering: .relaxed),
+        ]
+        return counts.allSatisfy { $0 >= plan.leastEvents }
     }
 
     private func repeating(pause: ClosedRange<Int>, _ body: () async throws -> Void) async throws {

@@ -1,6 +1,7 @@
 internal import CResumeFiles
 internal import Foundation
 internal import OriginServer
+internal import ResumeStore
 internal import Synchronization
 package import TestSupport
 
@@ -12,6 +13,8 @@ package enum Takeover {
         package var lease: Duration
         /// Until the waiter's request was at the origin.
         package var request: Duration
+        /// The `Range` field of that request; nil where it asked for the whole file.
+        package var range: String?
     }
 
     /// Lets a process download, another one wait, and kills the first.
@@ -19,11 +22,12 @@ package enum Takeover {
     /// - Returns: A sample for each time.
     /// - Throws: Where a process does not do what it should.
     package static func measure(_ count: Int, in folder: TemporaryFolder) async throws -> [Sample] {
-        let arrivals = Mutex<[ContinuousClock.Instant]>([])
+        let arrivals = Mutex<[Arrival]>([])
+        let chance = Chance(seed: 1)
         let resource = Resource(Content(length: 500_000_000, seed: 1), etag: "\"v1\"")
         return try await OriginServer.withServer(
             handler: { request in
-                arrivals.withLock { $0.append(.now) }
+                arrivals.withLock { $0.append(Arrival(time: .now, range: request.field("Range"))) }
                 return .file(resource, for: request, bytesPerSecond: 4_000_000)
             },
             { server in
@@ -34,14 +38,22 @@ package enum Takeover {
                     defer { place.remove() }
                     let program = Resumectl(folder: place)
                     samples.append(
-                        try await takeOver(program, "\(server.baseURL)/\(number)") { arrivals.withLock { $0 } })
+                        try await takeOver(program, "\(server.baseURL)/\(number)", chance) {
+                            arrivals.withLock { $0 }
+                        })
                 }
                 return samples
             })
     }
 
+    /// A request at the origin.
+    private struct Arrival {
+        let time: ContinuousClock.Instant
+        let range: String?
+    }
+
     private static func takeOver(
-        _ program: Resumectl, _ url: String, _ arrivals: () -> [ContinuousClock.Instant]
+        _ program: Resumectl, _ url: String, _ chance: Chance, _ arrivals: () -> [Arrival]
     ) async throws -> Sample {
         let folder = program.folder
         let start: (String) throws -> ChildProcess = { name in
@@ -53,8 +65,12 @@ package enum Takeover {
         let waiter = try start("waiter")
         defer { waiter.send(SIGKILL) }
         try await until { said("waiting", folder["waiter.log"]) }
+        // So much that it is not fetched again.
+        let store = try await DownloadStore.open(at: folder["store"], creating: false)
+        try await until { try await (store.entry(key: url)?.receivedBytes ?? 0) > 100_000 }
+        await store.close()
         // At any moment of its pauses.
-        try await Task.sleep(for: .microseconds(.random(in: 60_000...120_000)))
+        try await Task.sleep(for: .microseconds(chance.number(0...20_000)))
         let leases = open(folder["store/leases"], O_RDONLY)
         guard leases >= 0 else { throw Shell.Failure(description: "there is no file of leases") }
         defer { close(leases) }
@@ -65,13 +81,15 @@ package enum Takeover {
         while arrivals().count < 2 {
             // The first entry of its store has the number 1.
             if resume_files_is_byte_locked(leases, 1) == 0 { lastFree = .now }
-            guard ContinuousClock.now - killed < .seconds(30) else {
+            guard ContinuousClock.now - killed < .seconds(120) else {
                 throw Shell.Failure(description: "the waiting process did not go on")
             }
             usleep(50)
         }
         await owner.wait()
-        let sample = Sample(lease: lastFree - killed, request: (arrivals().last ?? killed) - killed)
+        let taken = arrivals().last
+        let sample = Sample(
+            lease: lastFree - killed, request: (taken?.time ?? killed) - killed, range: taken?.range)
         waiter.send(SIGKILL)
         await waiter.wait()
         return sample
@@ -81,9 +99,9 @@ package enum Takeover {
         String(decoding: (try? Files.bytes(log)) ?? [], as: UTF8.self).contains("\"event\":\"\(event)\"")
     }
 
-    private static func until(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !condition() {
+    private static func until(_ condition: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await !condition() {
             guard ContinuousClock.now < deadline else { throw Shell.Failure(description: "it did not come to pass") }
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -40,7 +40,10 @@ package struct WALWorker {
         }
     }
 
-    /// Writes and checkpoints for a while, then prints how many rows and checkpoints that were, and what it saw of
+    /// How long a worker tries, on a busy machine, to make its first commit and checkpoint.
+    private static let longest: Duration = .seconds(120)
+
+    /// Writes and checkpoints for a while, and at least once, then prints how many rows and checkpoints that were, and what it saw of
     /// damage.
     ///
     /// - Throws: Whatever is no sign of damage.
@@ -53,7 +56,9 @@ package struct WALWorker {
         var checkpoints = 0
         var damage = ""
         do {
-            while ContinuousClock.now < deadline {
+            while ContinuousClock.now < deadline
+                || (rows == 0 || checkpoints == 0) && ContinuousClock.now < deadline + Self.longest
+            {
                 // Not right after a write of its own: the bug needs a log that others have written and copied since.
                 if chance.happens(40) {
                     if try checkpoint(connection, lock) { checkpoints += 1 }

@@ -13,18 +13,33 @@ struct StoppedTests {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)
             let content = Content(length: 8_000_000, seed: 1)
+            let port = try Loopback.freePort()
+            let handler: @Sendable (OriginRequest) -> Response = {
+                .file(Resource(content, etag: "\"v1\""), for: $0, cutAfter: 3_000_000, stall: true)
+            }
+            var started: [ChildProcess] = []
+            defer { for process in started { process.send(SIGKILL) } }
+            // The owner gets no further than this before it is stopped, however long that takes.
             try await OriginServer.withServer(
-                handler: { .file(Resource(content, etag: "\"v1\""), for: $0, bytesPerSecond: 4_000_000) },
+                port: port, handler: handler,
                 { server in
                     let url = "\(server.baseURL)/file"
-                    let owner = try program.start("get", url, "--output", folder["out1"])
-                    defer { owner.send(SIGKILL) }
-                    while server.bodyBytesSent < 3_000_000 { try await Task.sleep(for: .milliseconds(10)) }
+                    let owner = try program.start("get", url, "--output", folder["out1"], "--stall-timeout", "600")
+                    started.append(owner)
+                    let names = { (try? Files.names(in: folder["store/blobs"])) ?? [] }
+                    // So much that it resumes.
+                    let hasBytes = {
+                        let path = folder["store/blobs/\(names().first ?? "")"]
+                        return ((try? FileManager.default.attributesOfItem(atPath: path)[.size]) as? Int ?? 0) > 100_000
+                    }
+                    while owner.isRunning, names().isEmpty || !hasBytes() {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
                     owner.send(SIGSTOP)
-                    let blobs = try Files.names(in: folder["store/blobs"])
+                    let blobs = names()
                     let waiting = try program.start(["get", url, "--output", folder["out2"]], output: folder["log2"])
-                    defer { waiting.send(SIGKILL) }
-                    while !(try text(folder["log2"]).contains("waiting to take a copy")) {
+                    started.append(waiting)
+                    while waiting.isRunning, !(try text(folder["log2"]).contains("waiting for another download")) {
                         try await Task.sleep(for: .milliseconds(10))
                     }
                     let collected = try await program.run("gc", "--max-size", "0")
@@ -36,30 +51,32 @@ struct StoppedTests {
                     #expect(try await program.run("verify").status == 0)
                     let kept = try Files.names(in: folder["store/blobs"])
                     #expect(blobs.count == 1 && kept == blobs)
-                    #expect(waiting.isRunning && server.requests.count == 1, "it waits, and asks nobody")
-
-                    owner.send(SIGCONT)
-                    #expect(await owner.wait() == .exited(0))
-                    #expect(await waiting.wait() == .exited(0))
-                    #expect(server.requests.count == 1)
+                    #expect(waiting.isRunning && server.requests.count == 1, "it waits, and sends no request")
+                })
+            try await OriginServer.withServer(
+                port: port, handler: { .file(Resource(content, etag: "\"v1\""), for: $0) },
+                { server in
+                    started[0].send(SIGCONT)
+                    for process in started { #expect(await process.wait() == .exited(0)) }
+                    #expect(server.requests.count == 1, "the owner resumes, and the other one takes a copy")
+                    #expect(server.requests.first?.field("Range") != nil)
                 })
             for name in ["out1", "out2"] { #expect(content.matches(try Files.bytes(folder[name]))) }
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
         }
     }
 
-    /// Where a process is to be stopped: which calls are made so slow that it is still at them, and which lock it has
-    /// taken by then.
+    /// Where a process is to be stopped: at which call it is held, and which lock it has taken by then.
     enum Place: CaseIterable {
         /// Inside a checkpoint, with the store's lock alone.
         case checkpoint
         /// Inside a writing transaction, with SQLite's lock.
         case transaction
 
-        var rules: String {
+        var call: String {
             switch self {
-            case .checkpoint: "ftruncate@store.sqlite-wal:delay=100000000"
-            case .transaction: "pwrite@store.sqlite-wal:delay=100000000"
+            case .checkpoint: "ftruncate@store.sqlite-wal"
+            case .transaction: "pwrite@store.sqlite-wal"
             }
         }
 
@@ -103,28 +120,24 @@ struct StoppedTests {
 
     /// Starts a process that purges, and stops it at a place.
     private func stop(_ program: Resumectl, at place: Place) async throws -> ChildProcess {
-        let trace = program.folder["trace"]
+        let (gate, trace) = (program.folder["gate"], program.folder["trace"])
         let environment = try await FaultShim.environment(
-            roots: [program.folder.path], rules: place.rules, trace: trace)
+            roots: [program.folder.path], rules: "\(place.call):hold=\(gate)", trace: trace)
         let process = try Shell.start(
             Resumectl.path, ["purge", "--all"], environment: program.environment.merging(environment) { $1 },
             output: program.folder["stopped.log"])
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
-            let calls = (try? FileCall.trace(trace)) ?? []
-            let isThere = calls.contains {
-                $0.name == "flock" && $0.result == 0 && $0.offset.map { Int32($0) & place.operation != 0 } ?? false
-            }
-            if isThere {
-                // It has the lock, and the slow call comes next.
-                try await Task.sleep(for: .milliseconds(300))
+        // The limit of the suite bounds it.
+        while process.isRunning {
+            if Files.exists(gate + ".reached") {
                 process.send(SIGSTOP)
-                guard process.isRunning else { break }
+                let hasLock = try FileCall.trace(trace).contains {
+                    $0.name == "flock" && $0.result == 0 && $0.offset.map { Int32($0) & place.operation != 0 } ?? false
+                }
+                #expect(hasLock, "the store's lock is taken before the call")
                 return process
             }
             try await Task.sleep(for: .milliseconds(10))
         }
-        process.send(SIGKILL)
         throw Shell.Failure(description: "it could not be stopped there: \(try text(program.folder["stopped.log"]))")
     }
 

@@ -8,21 +8,21 @@ func fetchToFile(
     // SNIPPET
     let destination = try Destination(checking: "image.iso")
     try await store.fetch(url, to: destination) { fields in
-        try await get(fields)  // your client's: the head as soon as it is there, and the parts of the body
+        try await get(fields)  // your client: returns the response head and a stream of body parts
     }
     // END
 }
 
 // SNIPPET
-/// What your HTTP client does: it follows redirects or not, decodes nothing, and throws where a body is cut.
+/// An HTTP client that does not decode bodies, and whose bodies throw if they are cut short.
 protocol Client: Sendable {
     typealias Body = AsyncThrowingStream<[UInt8], any Error>
 
     func send(_ request: HTTPRequest) async throws -> (head: HTTPResponse, body: Body)
 }
 
-/// Why a download was given up; what came is kept.
-struct GivenUp: Error {
+/// A failed download; its received bytes are kept.
+struct DownloadFailed: Error {
     var reason: Reason
 }
 // END
@@ -35,7 +35,7 @@ func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by clie
         var budget = RetryBudget()
         repeat {
             try await complete(transfer, from: url, by: client, &budget)
-            // What was held before is read again meanwhile: a block that the disk has changed is fetched anew.
+            // Bytes stored earlier are verified in the background. Damaged blocks are requested again.
         } while try await !transfer.confirmHeld()
         try await transfer.deliver(to: destination)
     } catch {
@@ -65,21 +65,21 @@ func complete(
                 try await wait(&budget, progressed: hasProgressed, because: .cut)
             }
         case .complete:
-            break  // The server agrees that nothing is missing.
+            break  // The server confirms that no bytes are missing.
         case .askForWhole(let reason):
-            guard budget.restarted() else { throw GivenUp(reason: reason) }
+            guard budget.restarted() else { throw DownloadFailed(reason: reason) }
             avoidsRange = reason
         case .retry(let reason, let seconds):
             try await wait(&budget, progressed: false, retryAfter: seconds, because: reason)
         case .refuse(let reason):
-            throw GivenUp(reason: reason)
+            throw DownloadFailed(reason: reason)
         }
     }
 }
 // END
 
 // SNIPPET
-/// Moves a body into the store; returns whether bytes were gained.
+/// Writes a body to the store, and returns whether it added bytes.
 func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
     let before = await transfer.receivedBytes
     var ending = Transfer.BodyEnding.cut
@@ -88,15 +88,15 @@ func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
             try await transfer.write(part)
             if transfer.hasAllWanted { break }
         }
-        // A stream of Swift's own just ends when its reader is cancelled: that is no end of the body.
+        // AsyncThrowingStream ends without an error when the reading task is cancelled.
         if !transfer.hasAllWanted, !Task.isCancelled { ending = .whole }
     } catch let error as StoreError where error.code == .heldBytesDiffer {
-        // The server has other bytes under the same validator.
+        // The server has other bytes with the same validator.
         let reason = Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
         try await transfer.discard(reason: reason)
         return false
     } catch let error where !(error is StoreError || error is CancellationError) {
-        // The connection was cut: what came counts.
+        // The connection was cut. The received bytes are kept.
     }
     _ = try await transfer.endBody(ending)
     try Task.checkCancellation()
@@ -110,11 +110,11 @@ func wait(
 ) async throws {
     let action = budget.failed(
         progressed: progressed, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
-    guard case .wait(let seconds) = action else { throw GivenUp(reason: reason) }
+    guard case .wait(let seconds) = action else { throw DownloadFailed(reason: reason) }
     try await Task.sleep(for: .seconds(seconds))
 }
 
 extension Reason {
-    static let cut = Reason(code: .init(rawValue: "cut"), text: "The connection ended before the body did.")
+    static let cut = Reason(code: .init(rawValue: "cut"), text: "the connection ended before the body was complete")
 }
 // END

@@ -4,7 +4,7 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-// What stands between the marks is shown in the documentation, word for word; a test compares the two.
+// The code between the marks is shown in the documentation. DocumentationTests compare the two.
 
 func downloadOnce() async throws {
     // SNIPPET
@@ -14,7 +14,7 @@ func downloadOnce() async throws {
 
     let request = DownloadRequest(try DownloadURL("https://example.org/image.iso"), to: "image.iso")
     let result = try await downloader.download(request)
-    print("\(result.path): \(result.totalBytes) bytes, \(result.reusedBytes) of them held before")
+    print("\(result.path): \(result.totalBytes) bytes, \(result.reusedBytes) of them from an earlier run")
 
     try await transport.shutdown()
     await store.close()
@@ -44,29 +44,46 @@ func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
     // SNIPPET
     for try await event in downloader.events(request) {
         switch event {
-        case .started(let total): print("\(total.map { "\($0)" } ?? "an unknown number of") bytes to fetch")
-        case .resumed(let offset, _): print("continued at byte \(offset)")
-        case .restarted(let reason, _): print("started over: \(reason)")
+        case .started(let total): print("started: \(total.map { "\($0) bytes" } ?? "unknown length")")
+        case .resumed(let offset, _): print("resumed at byte \(offset)")
+        case .restarted(let reason, _): print("restarted: \(reason)")
         case .damaged(let reason), .resumeDataOutdated(let reason): print(reason)
-        case .retrying(let reason, let seconds): print("\(reason) Again in \(seconds) s.")
-        case .progress(let received, let total): print("\(received) of \(total ?? 0)")
-        case .waiting: print("somebody else downloads this")
+        case .retrying(let reason, let seconds): print("\(reason); retrying in \(seconds) s")
+        case .progress(let received, _): print("received \(received) bytes")
+        case .waiting: print("waiting for another download of the same resource")
         case .finished(let result): print("done: \(result.path)")
         }
     }
     // END
 }
 
+// SNIPPET
+func pauseAndResume(_ request: DownloadRequest, with downloader: Downloader) async throws {
+    let task = downloader.task(request)
+    task.resume()
+    for await event in task.events {
+        if case .progress(let received, _) = event, received > 0 { break }
+    }
+    guard let resumeData = await task.cancelProducingResumeData() else { return }
+    let saved = resumeData.bytes
+
+    // Later, in this process or another one:
+    let rest = downloader.task(resuming: try ResumeData(saved), to: request.destination)
+    rest.resume()
+    print("\(try await rest.value.reusedBytes) of \(resumeData.totalBytes ?? 0) bytes were not fetched again")
+}
+// END
+
 func handleFailures(of request: DownloadRequest, by downloader: Downloader) async throws {
     // SNIPPET
     do {
         _ = try await downloader.download(request)
     } catch let error as DownloadError where error.isResumable {
-        print("not now: \(error)")  // what came is kept; the same call goes on from there
+        print("try again later: \(error)")  // the partial data is kept
     } catch let error as DownloadError {
-        print("no: \(error.reason.code.rawValue), status \(error.status ?? 0)")
+        print("failed: \(error.reason.code.rawValue), status \(error.status ?? 0)")
     } catch let error as StoreError {
-        print("\(error.message) \(error.advice)")
+        print("the store failed: \(error)")  // what happened, and what to do about it
     }
     // END
 }

@@ -36,7 +36,7 @@ func storeComment(_ url: DownloadURL, _ request: inout HTTPRequest) async throws
     let store = try await DownloadStore.open(at: "/var/cache/example")
     let transfer = try await store.begin(url)
     let plan = await transfer.plan()
-    request.headerFields = plan.fields  // of your HTTP client's request: Range and If-Range, where they help
+    request.headerFields = plan.fields  // set on your client's request: Range and If-Range when resuming
     // END
 }
 
@@ -86,8 +86,8 @@ func fetchComment(
     var request = original
     // SNIPPET
     let image = try await store.fetch(url) { fields in
-        request.headerFields = fields  // Range and If-Range, where they help
-        return try await send(request)  // your client's: the head as soon as it is there, and the parts of the body
+        request.headerFields = fields  // Range and If-Range when resuming
+        return try await send(request)  // your client: returns the response head and a stream of body parts
     }
     // END
     return image

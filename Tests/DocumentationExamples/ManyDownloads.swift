@@ -1,24 +1,39 @@
 import ResumeDownload
 import ResumeHTTP
 
-func openQueue(_ downloader: Downloader, tell: @escaping @Sendable (String) -> Void) async throws -> DownloadQueue {
+func browse(_ downloader: Downloader, previews: [DownloadRequest], picture: DownloadRequest) async throws {
+    // SNIPPET
+    let queue = try await DownloadQueue.open(downloader, configuration: .init(maximumRunning: 4, rateLimit: 10 << 20))
+    // Continue what an earlier process left unfinished.
+    try await queue.resumeRestored()
+    // Run in the background. The newest request runs first.
+    try await queue.add(previews, priority: .low)
+    // Run alone, before everything else.
+    let file = try await queue.download(picture, isForced: true)
+    print(file.path, await queue.report())
+    // Keep the rest for the next process.
+    await queue.close()
+    // END
+}
+
+func openQueue(_ downloader: Downloader, report: @escaping @Sendable (String) -> Void) async throws -> DownloadQueue {
     // SNIPPET
     let queue = try await DownloadQueue.open(
         downloader,
         configuration: .init(
             name: "pictures", maximumRunning: 4, rateLimit: 10 << 20,
             onFinish: { key, result in
-                if case .failure(let error) = result { tell("\(key): \(error)") }
+                if case .failure(let error) = result { report("\(key): \(error)") }
             }))
     // END
     return queue
 }
 
-func ask(_ queue: DownloadQueue, for url: DownloadURL, and previews: [DownloadRequest]) async throws {
+func add(_ previews: [DownloadRequest], and url: DownloadURL, to queue: DownloadQueue) async throws {
     // SNIPPET
-    // Recorded when this returns; nobody waits for them.
+    // Returns when the requests are recorded in the store.
     try await queue.add(previews, priority: .low)
-    // Waited for: it returns when the file is there.
+    // Returns when the file is complete.
     let result = try await queue.download(DownloadRequest(url, to: "picture.jpg"))
     print("\(result.path): \(result.totalBytes) bytes")
     // END
@@ -26,11 +41,11 @@ func ask(_ queue: DownloadQueue, for url: DownloadURL, and previews: [DownloadRe
 
 func control(_ queue: DownloadQueue, _ request: DownloadRequest) async {
     // SNIPPET
-    await queue.pause(request.storeKey)  // what came is kept, and its callers wait on
-    await queue.setRateLimit(1 << 20)  // all downloads together, from now on
+    await queue.pause(request.storeKey)  // keeps the partial data; callers keep waiting
+    await queue.setRateLimit(1 << 20)  // all downloads together
     await queue.resume(request.storeKey)
-    await queue.cancel(request.storeKey)  // what came is kept, and its callers are told
-    await queue.cancel(request.storeKey, .hard)  // what came is dropped when this returns
+    await queue.cancel(request.storeKey)  // keeps the partial data; callers get an error
+    await queue.cancel(request.storeKey, .hard)  // returns when the partial data is removed
     // END
 }
 
@@ -40,7 +55,7 @@ func show(_ queue: DownloadQueue) async {
     for item in report.items(in: .downloading) {
         print("\(item.url): \(item.receivedBytes) of \(item.totalBytes ?? 0), \(item.callers) waiting")
     }
-    print(report)  // all of it, a line for each download
+    print(report)  // one line per download
     // END
 }
 
@@ -50,11 +65,11 @@ func continueQueue(
     // SNIPPET
     let count = try await queue.resumeRestored { download in
         if let request = download.request { return request }
-        // It had a signed URL, fields or hooks. The same key and destination; ranges as well, where it had some.
+        // The request had a signed URL, fields or hooks. Create it again with the same key and destination.
         var request = DownloadRequest(try await sign(download.url), to: download.destination)
         request.key = download.key
         return request
     }
-    print("\(count) have a request, \(await queue.restored.count) wait for one")
+    print("\(count) resumed, \(await queue.restored.count) still without a request")
     // END
 }

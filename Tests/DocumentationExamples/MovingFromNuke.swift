@@ -12,7 +12,7 @@ func headers(for transfer: Transfer) async -> [String: String] {
 }
 
 // SNIPPET
-/// The head of a response as URLSession tells it: nil where it is none.
+/// Converts the status and header fields of a URLSession response; returns nil if the status is not valid.
 func head(status: Int, headers: [String: String]) -> HTTPResponse? {
     guard (100...999).contains(status) else { return nil }
     var head = HTTPResponse(status: .init(code: status))

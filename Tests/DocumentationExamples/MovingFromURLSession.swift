@@ -7,10 +7,10 @@ func pauseAndResume(_ request: DownloadRequest, by downloader: Downloader) async
     // SNIPPET
     let running = Task { try await downloader.download(request) }
 
-    // Pause: what came stays in the store.
+    // Pause: the received bytes stay in the store.
     running.cancel()
 
-    // Go on: in this process or another one, also after a crash.
+    // Resume: in this process or another one, even after a crash.
     let result = try await downloader.download(request)
     // END
     return result

@@ -20,7 +20,7 @@ func rebuild() async throws {
         _ = try await DownloadStore.open(at: "/var/cache/example", creating: false)
     } catch let error as StoreError where error.code == .damaged {
         let report = try await DownloadStore.rebuild(at: "/var/cache/example")
-        print("\(report.saved.count) saved, \(report.lost.count) lost; the rest: \(report.asideFolder ?? "none")")
+        print("\(report.saved.count) saved, \(report.lost.count) lost; set aside: \(report.asideFolder ?? "nothing")")
     }
     // END
 }

@@ -2,20 +2,21 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-func follow(
-    _ downloader: Downloader, _ url: DownloadURL, feed: ([UInt8]) -> Void
-) async throws -> DownloadResult {
-    // SNIPPET
-    let stream = downloader.stream(DownloadRequest(url, to: "film.mp4"))
-    for try await piece in stream { feed(piece) }
-    // Every byte was verified, and the file is there.
-    let result = try await stream.value
-    // END
-    return result
+// SNIPPET
+nonisolated(nonsending) func play(
+    _ request: DownloadRequest, with downloader: Downloader, feed: ([UInt8]) -> Void
+) async throws {
+    let stream = downloader.stream(request)
+    for try await piece in stream {
+        feed(piece)
+    }
+    // The file is complete, verified and delivered. Stored ranges can be read at any time.
+    feed(try await stream.read(0..<min(64, stream.value.totalBytes)))
 }
+// END
 
 // SNIPPET
-/// The bytes of a range, where all of them are held; nil where some are not yet.
+/// Returns the bytes of a range, or nil if some of them are not stored yet.
 func bytes(_ range: Range<Int64>, of stream: DownloadStream) async throws -> [UInt8]? {
     do {
         return try await stream.read(range)

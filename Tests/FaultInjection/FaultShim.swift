@@ -12,7 +12,8 @@ internal import TestSupport
 ///   `fstatfs`. A name stands for its variants as well (`openat64` is `open`).
 /// - part: what the path, or the other path of `rename` and `link`, must contain.
 /// - action: `kill` (SIGKILL before the call), `killafter`, `error=ENOSPC` and so on, `short` (half of the bytes),
-///   `delay=MICROSECONDS` (up to so many), `succeed` (nothing is done), `network` (`fstatfs` says NFS), `count`.
+///   `delay=MICROSECONDS` (up to that time), `hold=FILE` (until there is such a file; `FILE.reached` says that a call
+///   waits), `succeed` (nothing is done), `network` (`fstatfs` says NFS), `count`.
 /// - when: `7` for the seventh matching call alone, `7+` from there on; left out for all.
 ///
 /// It works on each program that comes to the C library dynamically, which `resumectl` and SQLite do. What a child of

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// Programs that tests start.
+@Suite(.timeLimit(.minutes(5)))
 struct ChildProcessTests {
     @Test("A program has open what it was given, and nothing of the test's")
     func descriptors() async throws {

@@ -13,14 +13,18 @@ struct FolderSyncTests {
         try await TemporaryFolder.with { folder in
             try FileManager.default.createDirectory(atPath: folder["out"], withIntermediateDirectories: true)
             try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
-                // The system tells such an error once; whoever syncs the folder again is told of success.
+                // The system reports such an error once; the next sync of the folder succeeds.
                 let shim = try await FaultShim.environment(
-                    roots: [folder.path], rules: "fsync@/out:delay=3000000:1;fsync@/out:error=EIO:1")
+                    roots: [folder.path], rules: "fsync@/out:hold=\(folder["gate"]):1;fsync@/out:error=EIO:1")
                 let environment = Resumectl(folder: folder).environment.merging(["no_proxy": "127.0.0.1"]) { $1 }
                 let urls = (0..<6).map { "\(server.baseURL)/\($0)" }
                 let get = ["get", "--retries", "0", "--max-concurrent", "6", "--directory", folder["out"]] + urls
-                let failed = try await Shell.outcome(
-                    Resumectl.path, get, environment: environment.merging(shim) { $1 })
+                async let run = Shell.outcome(Resumectl.path, get, environment: environment.merging(shim) { $1 })
+                // The first sync fails when all of them have their names, so that the others wait for it.
+                let names = { (try? Files.names(in: folder["out"]).count { !$0.hasPrefix(".") }) ?? 0 }
+                while names() < 6 { try await Task.sleep(for: .milliseconds(5)) }
+                try Files.write([], to: folder["gate"])
+                let failed = try await run
                 #expect(failed.status != 0)
                 let list = try await Shell.outcome(Resumectl.path, ["list", "--json"], environment: environment)
                 let held = list.output.split(separator: "\n").count { $0.contains("\"receivedBytes\":50000") }

@@ -20,7 +20,7 @@ struct RenameTests {
     func madeMeanwhile(rules: String) async throws {
         try await Self.withServer(cutting: true) { folder, get in
             let outcome = try await get(rules)
-            #expect(outcome.status == 73 && outcome.errors.contains("is there already"), "\(outcome.errors)")
+            #expect(outcome.status == 73 && outcome.errors.contains("already exists"), "\(outcome.errors)")
             #expect(try Files.bytes(folder["out/called"]) == [1])
             #expect(try Files.names(in: folder["out"]) == ["called"])
         }

@@ -96,6 +96,19 @@ struct ShimTests {
         }
     }
 
+    @Test("A held call says so, and is done when the gate is there")
+    func holding() async throws {
+        try await TemporaryFolder.with { folder in
+            let gate = folder["gate"]
+            async let outcome = Self.sh("echo one > a; ln a b", in: folder, rules: "link:hold=\(gate)")
+            while !Files.exists(gate + ".reached") { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(try Files.names(in: folder["files"]) == ["a"])
+            try Files.write([], to: gate)
+            #expect(try await outcome.status == 0)
+            #expect(try Files.names(in: folder["files"]) == ["a", "b"])
+        }
+    }
+
     @Test("Another start of the machine")
     func bootID() async throws {
         try await TemporaryFolder.with { folder in

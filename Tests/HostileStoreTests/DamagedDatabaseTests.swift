@@ -121,7 +121,13 @@ struct DamagedDatabaseTests {
             "ANALYZE",
             "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = \(text) WHERE name LIKE 'event%'",
         ]
-        try await Victim.each(statements, .unharmed) { victim, statement in try await victim.sql(statement) }
+        try await Victim.each(statements, .unharmed) { victim, statement in
+            let schema = "SELECT name, sql FROM sqlite_schema"
+            let before = try await victim.sql(schema)
+            try await victim.sql(statement)
+            let after = try await victim.sql(schema)
+            #expect(after != before, "\(statement)")
+        }
     }
 
     @Test("A rollback journal, a hot one too, and garbage in log, index and journal cost nothing")
@@ -158,7 +164,7 @@ struct DamagedDatabaseTests {
             #expect(try await victim.run(["verify"]).status == 65)
             let doctor = try await victim.run(["doctor"])
             #expect(doctor.status == 65)
-            #expect(doctor.output.contains("integrity: 1 finding(s)   <- the database is damaged"), "\(doctor.output)")
+            #expect(doctor.output.contains("integrity: 1 problem   <- the database is damaged"), "\(doctor.output)")
         }
     }
 

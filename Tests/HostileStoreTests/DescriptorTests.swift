@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// No program that a process starts beside a download gets a descriptor of it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DescriptorTests {
     @Test("Midway through a download each descriptor that leads to a file, and each event's, is close-on-exec")
     func closedOnExec() async throws {

@@ -10,7 +10,7 @@ import Testing
 /// A store is of no use in a forked child, and the child does the parent no harm.
 ///
 /// Each test runs in a process of its own, so that no other test holds a lock at the moment of the fork.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct ForkTests {
     /// How an asynchronous call ended that a forked child began.
     enum Ending: Int32 {
@@ -22,7 +22,7 @@ struct ForkTests {
         init(_ work: @escaping @Sendable () -> Int32) { self.work = work }
     }
 
-    /// Runs a closure in a forked child, which ends with what it returns or is killed after five seconds.
+    /// Runs a closure in a forked child, which ends with what it returns or is killed after two minutes.
     static func inChild(_ work: @escaping @Sendable () -> Int32) -> Int32 {
         let box = Box(work)
         return withExtendedLifetime(box) {
@@ -31,7 +31,7 @@ struct ForkTests {
                     guard let context else { return 0 }
                     return Unmanaged<Box>.fromOpaque(context).takeUnretainedValue().work()
                 },
-                Unmanaged.passUnretained(box).toOpaque(), 5)
+                Unmanaged.passUnretained(box).toOpaque(), 120)
         }
     }
 
@@ -183,7 +183,7 @@ struct ForkTests {
         #expect(lettingGo == 7)
         #expect(try await store.entry(key: "a")?.isInUse == true)
         // Another process sees the lease as well.
-        let arguments = ["-s", "KILL", "20", Resumectl.path, "purge", "a", "--store", "\(path)/store"]
+        let arguments = ["-s", "KILL", "300", Resumectl.path, "purge", "a", "--store", "\(path)/store"]
         #expect(try await Shell.outcome("timeout", arguments).status == 1)
         let other = try #require(holder.take())
         #expect(try await other.0.entry(key: "a")?.isInUse == true)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Paths and destinations of rows that lead where they should not.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PlantedPathTests {
     @Test("One blob under two entries: whoever comes second gets the bytes of its own file")
     func sharedBlob() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A store that this user may not write: each command says what to do, and nothing is changed.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Shell.isRoot, "needs root"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Shell.isRoot, "needs root"))
 struct ReadOnlyTests {
     private static let commands = [
         ["list"], ["show", "a"], ["stats"], ["log"], ["verify"], ["pin", "a"], ["gc"], ["purge", "a"],
@@ -14,7 +14,7 @@ struct ReadOnlyTests {
     private static func check(_ victim: Victim, through program: [String], isForeign: Bool = false) async throws {
         let run: ([String]) async throws -> Shell.Outcome = { arguments in
             try await Shell.outcome(
-                program[0], program.dropFirst() + ["timeout", "-s", "KILL", "20", Resumectl.path] + arguments,
+                program[0], program.dropFirst() + ["timeout", "-s", "KILL", "300", Resumectl.path] + arguments,
                 environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
         }
         for command in commands {
@@ -23,7 +23,7 @@ struct ReadOnlyTests {
             // Nobody begins a download in another user's store, whatever its permissions.
             let isRefused = isForeign && command[0] == "get"
             #expect(outcome.status == (isRefused ? 65 : 74), "\(command) \(outcome.errors)")
-            let advice = ["another store", "Choose a folder", "Name a folder of your own"]
+            let advice = ["another store", "Choose a folder", "a folder that belongs to this user"]
             let isHelpful = advice.contains { outcome.errors.contains($0) }
             #expect(isHelpful && outcome.errors.contains(victim.store), "\(command) \(outcome.errors)")
         }

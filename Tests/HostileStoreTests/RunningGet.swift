@@ -16,17 +16,17 @@ enum RunningGet {
         try await OriginServer.withServer(handler: handler) { server in
             let variables = ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"]
             let process = try Shell.start(
-                Resumectl.path, ["get", url(server), "--output", folder["out"]] + options,
+                Resumectl.path, ["get", url(server), "--output", folder["out"], "--stall-timeout", "600"] + options,
                 environment: variables.merging(environment(server)) { $1 }, output: folder["said"])
-            defer { process.send(SIGKILL) }
-            var isHeld = false
-            for _ in 0..<1000 where !isHeld && process.isRunning {
-                try await Task.sleep(for: .milliseconds(20))
-                let list = try await Shell.outcome(Resumectl.path, ["list", "--json"], environment: variables)
-                isHeld = list.output.contains("\"receivedBytes\":200000")
+            do {
+                try await wait(for: "200,000 bytes to be held", while: process) {
+                    let list = try await Shell.outcome(Resumectl.path, ["list", "--json"], environment: variables)
+                    return list.output.contains("\"receivedBytes\":200000")
+                }
+            } catch {
+                throw Shell.Failure(
+                    description: "\(error): \(String(decoding: try Files.bytes(folder["said"]), as: UTF8.self))")
             }
-            let said = String(decoding: try Files.bytes(folder["said"]), as: UTF8.self)
-            try #require(isHeld, "\(said)")
             try await body(process)
             process.send(SIGKILL)
             await process.wait()

@@ -51,10 +51,10 @@ struct Victim {
         try await Shell.run("sqlite3", "-cmd", ".bail on", database, statements)
     }
 
-    /// Runs the program, for at most 30 seconds.
+    /// Runs the program; one that waits for what does not come is killed after five minutes.
     func run(_ arguments: [String]) async throws -> Shell.Outcome {
         try await Shell.outcome(
-            "timeout", ["-s", "KILL", "30", Resumectl.path] + arguments,
+            "timeout", ["-s", "KILL", "300", Resumectl.path] + arguments,
             environment: ["RESUMECTL_STORE": store, "no_proxy": "127.0.0.1"])
     }
 

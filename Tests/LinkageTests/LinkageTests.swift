@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Light to embed: what a package brings along that takes `ResumeStore` alone.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(30)))
 struct LinkageTests {
     @Test("ResumeStore alone resolves neither swift-nio nor what the engine needs, links no ICU, and runs")
     func embedder() async throws {

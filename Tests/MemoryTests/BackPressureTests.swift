@@ -11,7 +11,7 @@ import Testing
 /// A transport reads no faster than its reader.
 ///
 /// In a module of its own: on Linux a reader that is busy holds up every URLSession of the process.
-@Suite(.timeLimit(.minutes(10)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct BackPressureTests {
     enum Kind: CaseIterable { case asyncHTTP, urlSession }
 
@@ -20,13 +20,18 @@ struct BackPressureTests {
     private static let most: Int64 = 40 << 20
 
     private static func withBody(
-        over kind: Kind, length: Int64 = length, _ body: (OriginServer, TransportResponse) async throws -> Void
+        over kind: Kind, length: Int64 = length, read: Gate? = nil,
+        _ body: (OriginServer, TransportResponse) async throws -> Void
     ) async throws {
         let resource = Resource(Content(length: length, seed: 5), etag: "\"a\"")
-        try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
-            let request = HTTPRequest(
-                method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/file",
-                headerFields: [.acceptEncoding: "identity"])
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            guard request.path == "/file" else { return .status("204 No Content", fields: [("Connection", "close")]) }
+            var response = Response.file(resource, for: request)
+            if let read { response.steps += [.drain, .gate(read)] }
+            return response
+        }
+        try await OriginServer.withServer(handler: handler) { server in
+            let request = request(for: "/file", of: server)
             switch kind {
             case .asyncHTTP:
                 let transport = AsyncHTTPTransport(.init(threads: 1))
@@ -40,15 +45,27 @@ struct BackPressureTests {
         }
     }
 
-    /// What was sent, once that has not changed for a while.
+    private static func request(for path: String, of server: OriginServer) -> HTTPRequest {
+        HTTPRequest(
+            method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path,
+            headerFields: [.acceptEncoding: "identity"])
+    }
+
+    /// What was sent, once that has not changed while the origin answered twenty other requests.
+    ///
+    /// Each is a connection of its own, so that both threads of the origin have answered some.
     private static func sentAtRest(_ server: OriginServer) async throws -> Int64 {
+        let transport = AsyncHTTPTransport(.init(threads: 1))
         var (sent, looks) = (Int64(-1), 0)
         while looks < 20 {
             try await Task.sleep(for: .milliseconds(20))
-            let now = Int64(server.bodyBytesSent)
+            let response = try await transport.send(request(for: "/other", of: server))
+            _ = try await response.body.read { _ in true }
+            let now = server.bodyBytesSent
             looks = now == sent && now > 0 ? looks + 1 : 0
             sent = now
         }
+        try await transport.shutdown()
         return sent
     }
 
@@ -63,6 +80,8 @@ struct BackPressureTests {
                     return true
                 }
             }
+            // The reader waits also where this test fails, and holds its thread.
+            defer { gate.signal() }
             let sent = try await Self.sentAtRest(server)
             gate.signal()
             #expect(sent < Self.most)
@@ -107,15 +126,15 @@ struct BackPressureTests {
     @Test("A body that came to its end, and whose rest is dropped, has no end", arguments: Kind.allCases)
     func cancelledAtEnd(kind: Kind) async throws {
         let length: Int64 = 300_000
-        try await Self.withBody(over: kind, length: length) { server, response in
+        let read = Gate()
+        try await Self.withBody(over: kind, length: length, read: read) { _, response in
             let received = Atomic<Int64>(0)
             _ = try await response.body.read { bytes in
                 received.add(Int64(bytes.byteCount), ordering: .relaxed)
                 return false
             }
-            // The rest waits in the transport, which is not told to anybody: a moment more than it takes.
-            while Int64(server.bodyBytesSent) < length { try await Task.sleep(for: .milliseconds(5)) }
-            try await Task.sleep(for: .milliseconds(300))
+            // The rest waits in the transport.
+            try await wait(for: "the transport to have read the body") { read.arrivals == 1 }
             #expect(received.load(ordering: .relaxed) < length)
             response.body.cancel(with: TransportError(.stalled, "The test said so."))
             await #expect(throws: TransportError(.stalled, "")) {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Bodies that never end, that nobody asked for, or that come faster than the disk takes them.
-@Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc"))
+@Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc and Python"))
 struct BodyTests {
     @Test("J06: a body in chunks that never ends stops at --max-size")
     func endlessUpToLimit() async throws {
@@ -13,9 +13,9 @@ struct BodyTests {
             handler: { _ in EndlessAnswer.chunks() },
             { server in
                 let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--max-size", "20000000"])
-                expectBounded(get, over: idle, within: 30)
+                expectBounded(get, over: idle)
                 #expect(get.status == 1)
-                #expect(get.text.contains("more than the 20000000 bytes that are allowed"), "\(get.text)")
+                #expect(get.text.contains("exceeds the limit of 20000000 bytes"), "\(get.text)")
                 #expect(get.delivered == nil)
                 #expect(get.stored < 24_000_000)
                 #expect(server.bodyBytesSent < 64 << 20)
@@ -24,34 +24,25 @@ struct BodyTests {
 
     @Test(
         "J06: without a limit it stops where the disk is full, and says so",
-        .enabled(if: Shell.isRoot && Shell.has("mount"), "needs root"))
+        .enabled(if: Shell.isRoot && Shell.has("unshare"), "needs root and unshare"))
     func endlessUpToFullDisk() async throws {
         let idle = try await MeasuredGet.idlePeak()
-        try await withSmallDisk { disk in
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["disk"])
+            // Only the program sees this disk, which is gone with it.
+            let mount = "mount -t tmpfs -o size=48m tmpfs \"$0\" && exec \"$@\""
             try await OriginServer.withServer(
                 handler: { _ in EndlessAnswer.chunks() },
                 { server in
-                    let get = try await MeasuredGet.run("\(server.baseURL)/file", store: "\(disk)/store")
-                    expectBounded(get, over: idle, within: 30)
+                    let get = try await MeasuredGet.run(
+                        "\(server.baseURL)/file", wrapper: ["unshare", "--mount", "sh", "-c", mount, folder["disk"]],
+                        store: folder["disk/store"])
+                    expectBounded(get, over: idle)
                     #expect(get.status == 74)
                     #expect(get.text.lowercased().contains("space"), "\(get.text)")
                     #expect(get.delivered == nil)
+                    #expect(server.bodyBytesSent < 128 << 20)
                 })
-        }
-    }
-
-    private func withSmallDisk(_ body: (String) async throws -> Void) async throws {
-        try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["disk"])
-            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", folder["disk"])
-            let result: Result<Void, any Error>
-            do {
-                result = .success(try await body(folder["disk"]))
-            } catch {
-                result = .failure(error)
-            }
-            try await Shell.run("umount", folder["disk"])
-            try result.get()
         }
     }
 
@@ -69,8 +60,8 @@ struct BodyTests {
                 }
             },
             { server in
-                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "5"])
-                expectBounded(get, over: idle, within: 30)
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "120"])
+                expectBounded(get, over: idle)
                 #expect(get.status == 75, "\(get.text)")
                 #expect(get.text.contains("neither header nor body") || get.text.contains("header"), "\(get.text)")
                 #expect(get.delivered == nil)
@@ -91,13 +82,12 @@ struct BodyTests {
         try await OriginServer.withServer(
             handler: { .file(Resource(content, etag: "\"v1\""), for: $0) },
             { server in
-                let get = try await MeasuredGet.run("\(server.baseURL)/file", wrapper: wrapper, limit: 10)
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", wrapper: wrapper, until: 8 << 20)
                 let extra = get.peak - idle
                 print("memory: a slow disk: \(extra >> 10) KiB over idle, \(get.stored >> 20) MiB stored")
                 #expect(extra < Bound.extra, "\(extra >> 10) KiB more than idle")
-                #expect(get.peak > 1 << 20)
                 // It was killed before it could end, and the server was held back as well.
-                #expect(get.status == 128 + SIGKILL && get.stored < 200 << 20)
+                #expect(get.status == 128 + SIGKILL && get.stored < 400 << 20)
                 #expect(server.bodyBytesSent < Int64(get.stored) + 32 << 20)
             })
     }
@@ -109,11 +99,14 @@ struct BodyTests {
         try await OriginServer.withServer(
             handler: { .file(Resource(content, etag: "\"v1\""), for: $0) },
             { server in
-                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--limit-rate", "1000000"], limit: 5)
+                let get = try await MeasuredGet.run(
+                    "\(server.baseURL)/file", ["--limit-rate", "1000000"], until: 4_000_000)
+                // Less than 3 MB of that are the database and its reserve; the rest takes its time at any load.
+                #expect(get.seconds >= 1)
                 let extra = get.peak - idle
                 print("memory: a limited rate: \(extra >> 10) KiB over idle, \(get.stored >> 20) MiB stored")
                 #expect(extra < Bound.extra, "\(extra >> 10) KiB more than idle")
-                #expect(get.status == 128 + SIGKILL && get.stored < 32 << 20)
+                #expect(get.status == 128 + SIGKILL && get.stored < 400 << 20)
                 #expect(server.bodyBytesSent < Int64(get.stored) + 32 << 20)
             })
     }
@@ -133,7 +126,7 @@ struct BodyTests {
                     handler: { .file(bomb, for: $0) },
                     { server in
                         let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--max-size", "10000000"])
-                        expectBounded(get, over: idle, within: 30)
+                        expectBounded(get, over: idle)
                         #expect(get.status == (isCoded ? 1 : 0), "\(get.text)")
                         #expect(get.text.contains("compressed") == isCoded, "\(get.text)")
                         #expect(get.delivered == (isCoded ? nil : Int(content.length)))
@@ -154,9 +147,9 @@ struct BodyTests {
             },
             { server in
                 let get = try await MeasuredGet.run("\(server.baseURL)/file")
-                expectBounded(get, over: idle, within: 30)
+                expectBounded(get, over: idle)
                 #expect(get.status == (isEndless ? 1 : 0), "\(get.text)")
-                #expect(get.text.contains("redirected more than 20 times") == isEndless, "\(get.text)")
+                #expect(get.text.contains("more than 20 redirects") == isEndless, "\(get.text)")
                 #expect(get.delivered == (isEndless ? nil : 100_000))
                 #expect(get.stored < 2_000_000)
                 #expect(server.requests.count == (isEndless ? 21 : 11))
@@ -173,9 +166,9 @@ struct BodyTests {
             },
             { server in
                 let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "2"])
-                expectBounded(get, over: idle, within: 20)
+                expectBounded(get, over: idle)
                 #expect(get.status == 75)
-                #expect(get.text.contains("Too little came for 2"), "\(get.text)")
+                #expect(get.text.contains("bytes in 2"), "\(get.text)")
                 #expect(get.delivered == nil)
             })
     }

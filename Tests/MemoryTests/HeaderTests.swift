@@ -3,19 +3,21 @@ import TestSupport
 import Testing
 
 /// Heads that are too long, never end, or never come.
-@Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc"))
+@Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc and Python"))
 struct HeaderTests {
     /// A head, as text.
     struct Head: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var text: String
+        /// Whether it is within the limits: 256 fields, 80 KiB in one, 2 MiB in all.
+        var isTaken = false
     }
 
     private static let start = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n"
     private static let longHeads: [Head] = [
         Head(
             testDescription: "2 MB in fields of 8 kB",
-            text: (1...250).map { "X-\($0): \(String(repeating: "a", count: 8000))\r\n" }.joined()),
+            text: (1...250).map { "X-\($0): \(String(repeating: "a", count: 8000))\r\n" }.joined(), isTaken: true),
         Head(testDescription: "a field of 2 MB", text: "X: \(String(repeating: "a", count: 2_000_000))\r\n"),
         Head(testDescription: "10 000 fields", text: (1...10_000).map { "X-\($0): a\r\n" }.joined()),
     ]
@@ -27,13 +29,10 @@ struct HeaderTests {
             handler: { _ in Response([.raw(Array("\(Self.start)\(head.text)\r\nbody".utf8))]) },
             { server in
                 let get = try await MeasuredGet.run("\(server.baseURL)/file")
-                expectBounded(get, over: idle, within: 20)
-                if get.status == 0 {
-                    #expect(get.delivered == 4)
-                } else {
-                    #expect(get.delivered == nil)
-                    #expect(get.text.contains("header"), "\(get.text)")
-                }
+                expectBounded(get, over: idle)
+                #expect(get.status == (head.isTaken ? 0 : 75), "\(get.text)")
+                #expect(get.delivered == (head.isTaken ? 4 : nil))
+                #expect(get.text.contains("header") == !head.isTaken, "\(get.text)")
             })
     }
 
@@ -57,11 +56,11 @@ struct HeaderTests {
             handler: { _ in EndlessAnswer.text(piece, after: head.text) },
             { server in
                 print("an endless head: \(head.testDescription)")
-                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "5"])
-                expectBounded(get, over: idle, within: 20)
-                #expect(get.status == 75 || get.status == 1, "\(get.text)")
+                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "120"])
+                expectBounded(get, over: idle)
+                #expect(get.status == 75, "\(get.text)")
                 #expect(get.delivered == nil)
-                #expect(get.text.contains("header") || get.text.contains("not valid HTTP"), "\(get.text)")
+                #expect(get.text.contains("header") || get.text.contains("invalid HTTP"), "\(get.text)")
             })
     }
 
@@ -74,10 +73,10 @@ struct HeaderTests {
             },
             { server in
                 let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "2"])
-                expectBounded(get, over: idle, within: 20)
+                expectBounded(get, over: idle)
                 #expect(get.status == 75)
                 #expect(get.seconds >= 2)
-                #expect(get.text.contains("did not answer within 2"), "\(get.text)")
+                #expect(get.text.contains("did not respond within 2"), "\(get.text)")
             })
     }
 
@@ -92,11 +91,12 @@ struct HeaderTests {
                 return Response((0..<2000).flatMap { _ in steps } + [.hold])
             },
             { server in
-                let get = try await MeasuredGet.run("\(server.baseURL)/file", ["--stall-timeout", "2"])
-                expectBounded(get, over: idle, within: 20)
+                let get = try await MeasuredGet.run(
+                    "\(server.baseURL)/file", ["--stall-timeout", isFast ? "120" : "2"])
+                expectBounded(get, over: idle)
                 #expect(get.status == 75)
                 #expect(get.delivered == nil)
-                #expect(get.text.contains(isFast ? "interim answers" : "did not answer within 2"), "\(get.text)")
+                #expect(get.text.contains(isFast ? "interim responses" : "did not respond within 2"), "\(get.text)")
             })
     }
 
@@ -112,7 +112,7 @@ struct HeaderTests {
             },
             { server in
                 let get = try await MeasuredGet.run("\(server.baseURL)/file")
-                expectBounded(get, over: idle, within: 20)
+                expectBounded(get, over: idle)
                 #expect(get.status == 0, "\(get.text)")
                 #expect(get.delivered == 100_000)
             })

@@ -64,7 +64,8 @@ public struct Content: Sendable, Equatable {
     public func matches(_ bytes: some Collection<UInt8>, at offset: Int64 = 0) -> Bool {
         let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
         guard !overflow, offset >= 0, end <= length else { return false }
-        return self.bytes(in: offset..<end).elementsEqual(bytes)
+        // Arrays are compared by code that is optimised also where this one is not.
+        return self.bytes(in: offset..<end) == Array(bytes)
     }
 
     /// Makes the bytes of a range in the form in which they are written to a channel.

@@ -10,10 +10,11 @@ extension Response {
     ///   - request: What is asked for.
     ///   - cutAfter: The number of body bytes of this answer after which the connection is cut. Where the body has no
     ///     more than that, it is sent whole and the connection stays; `nil` never cuts.
-    ///   - reset: Whether the cut is a RST and not a FIN. Either comes 200 ms after the last byte, for the bytes to arrive.
+    ///   - reset: Whether the cut is a RST and not a FIN. Either comes 200 ms after the client has read the last byte.
     ///   - stall: Whether, in place of the cut, the connection stays open and silent.
     ///   - bytesPerSecond: The rate of the body, `nil` for no limit. Chunked framing has none.
     ///   - milliseconds: The length of a pause within the body, 0 for none.
+    ///   - gate: What the rest of the answer waits for, `nil` for nothing. It is where the pause is.
     ///   - pauseAfter: The number of body bytes of this answer before the pause; 0 is between head and body.
     /// - Returns: The answer.
     public static func file(
@@ -24,6 +25,7 @@ extension Response {
         stall: Bool = false,
         bytesPerSecond: Int? = nil,
         pausingFor milliseconds: Int = 0,
+        waitingAt gate: Gate? = nil,
         pauseAfter: Int64 = 0
     ) -> Response {
         let length = resource.content.length
@@ -52,17 +54,19 @@ extension Response {
         let bodyLength = range.upperBound - range.lowerBound
         let cut = cutAfter.flatMap { $0 < bodyLength ? max(0, $0) : nil }
         let end = range.lowerBound + (cut ?? bodyLength)
-        let pause = range.lowerBound + min(milliseconds > 0 ? max(0, pauseAfter) : 0, end - range.lowerBound)
+        let pauses = milliseconds > 0 || gate != nil
+        let pause = range.lowerBound + min(pauses ? max(0, pauseAfter) : 0, end - range.lowerBound)
         var steps = [head]
         steps += resource.body(range.lowerBound..<pause, bytesPerSecond: bytesPerSecond)
         if milliseconds > 0 { steps.append(.pause(milliseconds: milliseconds)) }
+        if let gate { steps.append(.gate(gate)) }
         steps += resource.body(pause..<end, bytesPerSecond: bytesPerSecond)
         switch (cut, stall, reset) {
         case (nil, _, _): steps += resource.endOfBody
         case (_, true, _): steps.append(.hold)
-        // What a client has received and not read when a connection is cut, it may lose.
-        case (_, _, true): steps += [.pause(milliseconds: 200), .reset]
-        default: steps += [.pause(milliseconds: 200), .close]
+        // A client may lose what its system has and what it has read a moment before the connection is cut.
+        case (_, _, true): steps += [.drain, .pause(milliseconds: 200), .reset]
+        default: steps += [.drain, .pause(milliseconds: 200), .close]
         }
         return Response(steps)
     }

@@ -63,7 +63,7 @@ struct Payload {
             let isLimited = bytesPerSecond > 0
             let piece = isLimited ? min(Self.pieceSize, max(1, bytesPerSecond / Self.piecesPerSecond)) : Self.pieceSize
             (pieceSize, pace) = (Int64(piece), isLimited ? .rate(bytesPerSecond) : .unlimited)
-        case .head, .raw, .lastChunk, .pause, .hold, .close, .reset:
+        case .head, .raw, .lastChunk, .pause, .gate, .wait, .drain, .hold, .close, .reset:
             return nil
         }
         let present = range.clamped(to: content.all)

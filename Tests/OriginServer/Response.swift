@@ -27,6 +27,19 @@ public enum Step: Sendable {
     /// Waits, then goes on.
     case pause(milliseconds: Int)
 
+    /// Waits until a test opens the gate.
+    case gate(Gate)
+
+    /// Waits until the client has read all bytes before this, at most half a minute.
+    ///
+    /// Only the system of a client on this machine tells; elsewhere this does nothing.
+    case drain
+
+    /// Waits until a condition holds, then goes on.
+    ///
+    /// The condition is asked on the event loop every few milliseconds, so it must not block.
+    case wait(until: @Sendable () -> Bool)
+
     /// Writes a range of the content some bytes at a time, with a wait between them.
     case trickle(Content, Range<Int64>, bytesPerStep: Int, milliseconds: Int)
 
@@ -41,8 +54,8 @@ public enum Step: Sendable {
 
     /// Breaks the connection with a RST.
     ///
-    /// The system drops at once what it has taken but not yet sent, so put a ``pause(milliseconds:)`` before this for
-    /// the bytes before it to arrive.
+    /// The system drops at once what it has taken but not yet sent, so put a ``drain`` before this for the bytes before
+    /// it to arrive.
     case reset
 }
 

@@ -72,6 +72,14 @@ final class ScriptRunner {
             sendPieces()
         case .pause(let milliseconds):
             resume(after: .milliseconds(Int64(max(0, milliseconds))))
+        case .gate(let gate):
+            wait(at: gate)
+        case .drain:
+            drain(until: .now() + Self.drainLimit)
+        case .wait(let condition):
+            if condition() { return resume(after: .zero) }
+            steps = [step] + steps
+            resume(after: .milliseconds(5))
         case .hold:
             break
         case .close:
@@ -123,6 +131,36 @@ final class ScriptRunner {
             timer = loop.scheduleTask(in: delay) { [self] in advance() }
         } else {
             loop.execute { [self] in advance() }
+        }
+    }
+
+    /// Goes on when a gate is open.
+    ///
+    /// - Parameter gate: The gate.
+    private func wait(at gate: Gate) {
+        let loop = channel.eventLoop
+        let runner = NIOLoopBound(self, eventLoop: loop)
+        gate.pass { loop.execute { runner.value.advance() } }
+    }
+
+    /// How long a client is waited for that does not read.
+    private static let drainLimit = TimeAmount.seconds(30)
+
+    /// Goes on when the client has read all bytes.
+    ///
+    /// - Parameters:
+    ///   - deadline: When to go on in any case.
+    ///   - misses: How many times in a row the system's table did not have the connection; a table that changes while
+    ///     it is read may lack a line.
+    private func drain(until deadline: NIODeadline, misses: Int = 0) {
+        timer = nil
+        guard finished != nil else { return }
+        let ports = (channel.localAddress?.port, channel.remoteAddress?.port)
+        guard let server = ports.0, let client = ports.1, misses < 3, .now() < deadline else { return advance() }
+        let unread = SocketQueues.unreadBytes(from: server, to: client)
+        if unread == 0 { return advance() }
+        timer = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(5)) { [self] in
+            drain(until: deadline, misses: unread == nil ? misses + 1 : 0)
         }
     }
 

@@ -1,7 +1,7 @@
 import OriginServer
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ContentTests {
     @Test func anyRangeIsPartOfTheWhole() {
         let content = Content(length: 1003, seed: 7)

@@ -1,16 +1,18 @@
 import OriginServer
+import Synchronization
 import Testing
 
 /// Cuts, resets, stalls and slow bodies, as a client sees them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FaultTests {
     private static let content = Content(length: 1_000_000, seed: 5)
     private static let endless = Content(length: 5 << 30, seed: 1)
     private static let resource = Resource(content, etag: "\"v1\"")
 
-    /// Waits until a server is as it should be.
+    /// Waits until a server is as it should be, at most a minute.
     private func eventually(_ condition: () -> Bool) async throws -> Bool {
-        for _ in 0..<2500 where !condition() { try await Task.sleep(for: .milliseconds(2)) }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(2)) }
         return condition()
     }
 
@@ -38,9 +40,13 @@ struct FaultTests {
             let request = RawClient.request(fields: ["Range: bytes=0-9"])
             try await client.send(request)
             let length = try await client.wait { $0.bodyCount == 10 }.bytes.count
-            try await client.send(request)
-            try await client.wait(forBytes: 2 * length)
-            #expect(!client.now.isEnded)
+            // The second answer comes over the connection of the first, and the third over that of the second.
+            for count in 2...3 {
+                try await client.send(request)
+                try await client.wait(forBytes: count * length)
+            }
+            #expect(server.acceptedConnections == 1)
+            #expect(client.now.bytes.suffix(10) == Self.content.bytes(in: 0..<10)[...])
             try await client.close()
         }
     }
@@ -53,6 +59,33 @@ struct FaultTests {
             let answer = try await RawClient.fetch(port: server.port)
             #expect(answer.received.isReset)
             #expect(answer.body == Self.content.bytes(in: 0..<100_000))
+            #expect(try await eventually { server.openConnections == 0 })
+        }
+    }
+
+    @Test func waitForACondition() async throws {
+        let mayGoOn = Atomic(false)
+        let response = Response([
+            .head(status: "200 OK", fields: [("Content-Length", "6")]), .raw(Array("abc".utf8)),
+            .wait { mayGoOn.load(ordering: .relaxed) }, .raw(Array("def".utf8)),
+        ])
+        try await OriginServer.withServer(handler: { _ in response }) { server in
+            let client = try await RawClient.connect(to: server.port)
+            try await client.send(RawClient.request())
+            let before = try await client.wait { $0.bodyCount ?? 0 > 0 }
+            #expect(before.bodyCount == 3)
+            mayGoOn.store(true, ordering: .relaxed)
+            let after = try await client.wait { $0.bodyCount ?? 0 > 3 }
+            #expect(after.bodyCount == 6)
+            try await client.close()
+        }
+        // A client that leaves ends the wait.
+        mayGoOn.store(false, ordering: .relaxed)
+        try await OriginServer.withServer(handler: { _ in response }) { server in
+            let client = try await RawClient.connect(to: server.port)
+            try await client.send(RawClient.request())
+            try await client.wait { $0.bodyCount == 3 }
+            try await client.close()
             #expect(try await eventually { server.openConnections == 0 })
         }
     }
@@ -77,13 +110,13 @@ struct FaultTests {
             try await client.wait { $0.bodyCount == 5000 }
             // Another request on a stalled connection waits for an end that does not come.
             try await client.send(RawClient.request())
-            try await Task.sleep(for: .milliseconds(200))
-            #expect(client.now.bodyCount == 5000)
-            #expect(!client.now.isEnded)
             #expect(server.openConnections == 1)
-            #expect(server.requests.count == 1)
             try await client.close()
             #expect(try await eventually { server.openConnections == 0 })
+            // The server had read the second request before it saw the end of the connection.
+            #expect(client.now.bodyCount == 5000)
+            #expect(server.bodyBytesSent == 5000)
+            #expect(server.requests.count == 1)
         }
     }
 
@@ -115,22 +148,70 @@ struct FaultTests {
 
     @Test func clientThatLeavesEndsTheScript() async throws {
         let resource = Resource(Self.endless)
-        try await OriginServer.withServer(sendBufferSize: 65536, handler: { .file(resource, for: $0) }) { server in
+        let small = Content("small")
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.path == "/small" ? .file(Resource(small), for: request) : .file(resource, for: request)
+        }
+        try await OriginServer.withServer(sendBufferSize: 65536, handler: handler) { server in
             let client = try await RawClient.connect(to: server.port, reads: false)
             try await client.send(RawClient.request())
             #expect(try await eventually { server.bodyBytesSent > 0 })
-            // Nobody reads, so the buffers of the system fill up and no more is taken.
-            var before: Int64 = -1
-            while before != server.bodyBytesSent {
-                before = server.bodyBytesSent
-                try await Task.sleep(for: .milliseconds(100))
-            }
-            #expect(server.bodyBytesSent < 64 << 20)
             try await client.close()
             #expect(try await eventually { server.openConnections == 0 })
-            #expect(server.bodyBytesSent == before)
+            // Nobody read, so no more was taken than the buffers of the system hold.
+            let sent = server.bodyBytesSent
+            #expect(sent < 64 << 20)
+            // Each of the server's threads has done other things since then.
+            for _ in 1...4 { #expect(try await RawClient.fetch("GET", "/small", port: server.port).body.count == 5) }
+            #expect(server.bodyBytesSent == sent + 20)
         }
     }
+
+    @Test func gate() async throws {
+        let gate = Gate()
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Self.resource, for: $0, waitingAt: gate, pauseAfter: 1000)
+        }
+        try await OriginServer.withServer(handler: handler) { server in
+            let client = try await RawClient.connect(to: server.port)
+            try await client.send(RawClient.request())
+            try await client.wait { $0.bodyCount == 1000 }
+            #expect(try await eventually { gate.arrivals == 1 })
+            #expect(server.bodyBytesSent == 1000)
+            gate.open()
+            try await client.wait { $0.bodyCount == 1_000_000 }
+            // A gate that is open stays open.
+            #expect(try await RawClient.fetch(port: server.port).body == Self.content.bytes(in: Self.content.all))
+            #expect(gate.arrivals == 2)
+            try await client.close()
+        }
+    }
+
+    #if os(Linux)
+    @Test func cutWaitsForTheClient() async throws {
+        let cut = Gate()
+        let handler: @Sendable (OriginRequest) -> Response = { _ in
+            Response([.body(Self.content, 0..<100_000), .drain, .gate(cut), .reset])
+        }
+        try await OriginServer.withServer(handler: handler) { server in
+            let client = try await RawClient.connect(to: server.port, reads: false)
+            try await client.send(RawClient.request())
+            #expect(try await eventually { server.bodyBytesSent == 100_000 })
+            // Another connection is served from its start to its end meanwhile.
+            let other = try await RawClient.connect(to: server.port)
+            try await other.send(RawClient.request())
+            #expect(try await eventually { cut.arrivals == 1 })
+            #expect(other.now.bytes.count == 100_000)
+            #expect(client.now.bytes.isEmpty)
+            try await client.read()
+            #expect(try await eventually { cut.arrivals == 2 })
+            cut.open()
+            let received = try await client.wait { $0.isEnded }
+            #expect(received.bytes == Self.content.bytes(in: 0..<100_000))
+            try await other.wait { $0.isEnded }
+        }
+    }
+    #endif
 
     @Test func slowBodies() async throws {
         let clock = ContinuousClock()

@@ -2,7 +2,7 @@ import OriginServer
 import Testing
 
 /// What the honest server answers, read off the wire.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FileResponseTests {
     private static let content = Content(length: 300_001, seed: 11)
     private static let resource = Resource(content, etag: "\"v1\"", lastModified: Resource.defaultLastModified)

@@ -98,7 +98,7 @@ final class RawClient: Sendable {
     /// - Returns: What came.
     /// - Throws: ``TimeOut``.
     @discardableResult
-    func wait(seconds: Int = 60, until condition: (Received) -> Bool) async throws -> Received {
+    func wait(seconds: Int = 180, until condition: (Received) -> Bool) async throws -> Received {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
             let now = received.values.withLock { $0 }
@@ -115,6 +115,11 @@ final class RawClient: Sendable {
 
     /// What came so far.
     var now: Received { received.values.withLock { $0 } }
+
+    /// Reads from now on, where it did not.
+    func read() async throws {
+        try await channel.setOption(.autoRead, value: true).get()
+    }
 
     /// Leaves.
     func close() async throws {

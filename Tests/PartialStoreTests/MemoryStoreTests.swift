@@ -138,19 +138,27 @@ struct MemoryStoreTests {
     @Test("Tasks that fetch the same ask the server once; on disk, never two at a time", arguments: Place.allCases)
     func shared(_ place: Place) async throws {
         let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
-        let (received, underWay) = (Counter(), Counter())
+        let (received, overlapping) = (Counter(), Counter())
         let handler: @Sendable (OriginRequest) -> Response = { request in
-            // Those of whom all has come are done.
-            underWay.add(received.value % 60_000)
-            return .file(file, for: request, pausingFor: 300, pauseAfter: 30_000)
+            // Each request begins after all bytes of those before it were received.
+            if received.value != 60_000 * (request.number - 1) { overlapping.add(1) }
+            return .file(file, for: request)
         }
         try await Visit.with(place, handler) { visit in
+            // Held until all tasks wait, where that can be seen.
+            let first = try await visit.store.begin(
+                try visit.url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 { group.addTask { try await visit.fetch { received.add($0) } } }
+                if let memory = visit.store as? MemoryStore {
+                    let key = try visit.url.redacted
+                    while memory.waiterCount(key: key) < 4 { try await Task.sleep(for: .milliseconds(2)) }
+                }
+                try await first.close()
                 for try await bytes in group { #expect(bytes == file.bytes) }
             }
-            #expect(underWay.value == 0)
-            // On disk who comes between hand-over and lease asks anew; in memory the lease is handed on.
+            #expect(overlapping.value == 0)
+            // On disk a task that begins between delivery and lease asks again; in memory the lease is handed on.
             let count = visit.server.requests.count
             #expect((1...(place == .memory ? 1 : 4)).contains(count))
             #expect(received.value == count * 60_000)

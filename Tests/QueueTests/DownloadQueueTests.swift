@@ -103,16 +103,18 @@ struct DownloadQueueTests {
     func idle() async throws {
         try await QueueBench.with { bench in
             let tasks = [try await bench.stall("a"), try await bench.stall("f", isForced: true)]
-            let isIdle = Flag()
+            let isPausing = Flag()
             let waiter = Task { [queue = bench.queue] in
                 await queue.waitUntilIdle()
-                isIdle.set()
+                return isPausing.isSet
             }
-            // Time for it to be told; without it the test proves less.
-            try await Task.sleep(for: .milliseconds(100))
-            #expect(!isIdle.isSet, "one is paused for the forced one")
+            // One is paused for the forced one: the call waits.
+            try await bench.eventually("it waits") { await bench.queue.idleWaiters == 1 }
+            let waiting = await bench.names(.waiting)
+            #expect(waiting == ["a"])
+            isPausing.set()
             await bench.queue.pauseAll()
-            await waiter.value
+            #expect(await waiter.value, "it waited until all were paused")
             await bench.goOn()
             for task in tasks { _ = try await task.value }
         }
@@ -130,7 +132,7 @@ struct DownloadQueueTests {
             let report = await bench.queue.report()
             #expect(report.items.map(\.state) == [.paused])
             #expect(report.items.first?.failure?.code.rawValue == "status-404")
-            #expect(report.description.contains("paused unforced: The server answered 404"))
+            #expect(report.description.contains("paused unforced: the server responded with 404"))
             bench.origin.release()
             let resumes = await bench.queue.resume(bench.key("b"))
             #expect(resumes)

@@ -17,6 +17,9 @@ struct QueueBench {
     let folder: TemporaryFolder
     var queue: DownloadQueue
 
+    /// A timeout in seconds that no test reaches, however slow the machine is.
+    static let patience = 3600.0
+
     static func with(
         _ configuration: DownloadQueue.Configuration = .init(maximumRunning: 1),
         _ body: (QueueBench) async throws -> Void
@@ -25,7 +28,7 @@ struct QueueBench {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: { origin.answer($0) }) { server in
                 let store = try await DownloadStore.open(at: folder["store"])
-                let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+                let transport = AsyncHTTPTransport(.init(connectTimeout: QueueBench.patience, threads: 1))
                 let queue = try await DownloadQueue.open(
                     Downloader(store: store, transport: transport), configuration: configuration)
                 let bench = QueueBench(
@@ -58,6 +61,7 @@ struct QueueBench {
     func request(_ name: String, to file: String? = nil) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[file ?? name])
         request.limits = .init(retries: 1, firstDelay: 0.01, longestDelay: 0.02)
+        request.stallTimeout = Self.patience
         return request
     }
 
@@ -144,10 +148,11 @@ struct QueueBench {
 
     /// Waits until the state is as it should be.
     func eventually(_ what: String, _ condition: () async -> Bool) async throws {
-        for _ in 0..<3000 {
+        let deadline = ContinuousClock.now + .seconds(240)
+        repeat {
             if await condition() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
+            try await Task.sleep(for: .milliseconds(5))
+        } while ContinuousClock.now < deadline
         let report = await queue.report()
         Issue.record("never: \(what)\n\(report)")
         throw CancellationError()

@@ -17,7 +17,7 @@ struct QueueCrashTests {
         let origin = MediaOrigin()
         try await OriginServer.withServer(handler: { origin.answer($0) }) { server in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transport = AsyncHTTPTransport(.init(threads: 1))
+            let transport = AsyncHTTPTransport(.init(connectTimeout: QueueBench.patience, threads: 1))
             let queue = try await DownloadQueue.open(Downloader(store: store, transport: transport))
             try await body(queue, server)
             await queue.close()
@@ -34,6 +34,7 @@ struct QueueCrashTests {
                     var request = DownloadRequest(try DownloadURL("\(server.baseURL)/a"), to: "\(path)/\(file)")
                     // The next origin has another port.
                     request.key = "a"
+                    request.stallTimeout = QueueBench.patience
                     return request
                 })
             await queue.waitUntilIdle()

@@ -89,8 +89,7 @@ struct QueueDestinationTests {
             }
             try await bench.eventually("it has begun") { reached.isSet }
             let second = try await bench.ask("a", to: "2")
-            // Time for the store to know that somebody waits; without it the test proves less.
-            try await Task.sleep(for: .milliseconds(200))
+            #expect(await bench.queue.hasAnnouncedWaiting(for: bench.key("a")))
             second.cancel()
             #expect(await failure(of: second) is CancellationError)
             try await bench.queue.add([])

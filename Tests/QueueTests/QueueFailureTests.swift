@@ -42,7 +42,8 @@ struct QueueFailureTests {
             let requests = try ["expired", "fresh"].map { token in
                 var request = DownloadRequest(
                     try DownloadURL("\(bench.server.baseURL)/a?X-Amz-Signature=\(token)"), to: bench.folder["a"])
-                request.limits = .init(retries: 1000, firstDelay: 0.01, longestDelay: 0.02)
+                request.limits = .init(retries: 1_000_000, firstDelay: 0.01, longestDelay: 0.02)
+                request.stallTimeout = QueueBench.patience
                 return request
             }
             let first = try await bench.ask(requests[0])
@@ -111,8 +112,7 @@ struct QueueFailureTests {
             for task in [first, second] { #expect(await failure(of: task) is QueueError) }
             let tasks = [try await bench.ask("a", to: "1"), try await bench.ask("a", to: "2")]
             #expect(await bench.item("a")?.state == .dropping)
-            // Time for the store to know that somebody waits; without it the test proves less.
-            try await Task.sleep(for: .milliseconds(200))
+            #expect(await !bench.queue.hasAnnouncedWaiting(for: bench.key("a")))
             bench.origin.release()
             gate.signal()
             let isKnown = await cancelling.value
@@ -176,8 +176,7 @@ struct QueueFailureTests {
                 await queue.waitUntilIdle()
                 isDone.set()
             }
-            // Time for it to wait; without it the test proves less.
-            try await Task.sleep(for: .milliseconds(200))
+            try await bench.eventually("it waits") { await bench.queue.idleWaiters == 1 }
             #expect(!isDone.isSet)
             task.cancel()
             try await bench.eventually("it has ended") { isDone.isSet }

@@ -110,7 +110,7 @@ struct QueueLifeTests {
             let queue = bench.queue
             let tasks = [Task { try await queue.add([b]) }]
             try await bench.eventually("b is known") { await bench.item("b") != nil }
-            try await Task.sleep(for: .milliseconds(100))
+            try await bench.eventually("b is being recorded") { await queue.isRecording }
             await queue.cancel(bench.key("a"))
             let last = Task { try await queue.add([a]) }
             try await bench.eventually("a is known") { await bench.item("a")?.state == .waiting }

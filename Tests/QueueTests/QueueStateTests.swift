@@ -67,6 +67,7 @@ struct QueueStateTests {
         #expect(Set(stopped(actions)) == ["d", "c", "b"])
         #expect(started(actions).isEmpty)
         for key in ["d", "c"] { #expect(started(try end(key, &state, .stopped)).isEmpty) }
+        #expect(!state.isIdle, "the others are to go on")
         #expect(started(try end("b", &state, .stopped)) == ["f"])
         #expect(state.waiting == ["d", "c", "b", "a"])
         #expect(started(state.add([.init("g", to: "/g")])).isEmpty, "nothing beside a forced one")

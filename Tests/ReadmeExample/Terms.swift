@@ -5,9 +5,9 @@ import ResumeHTTP
 import ResumeStore
 import ResumeURLSession
 
-// What the README's table of terms names, compiled as an embedder compiles it.
+// The settings in the table of the article GettingStarted, compiled the way an embedding program compiles them.
 
-/// A request with every term that the README names.
+/// Makes a request with the settings in the table.
 public func requestWithTerms(
     _ url: DownloadURL, signedForHead headURL: DownloadURL, to path: String
 ) throws -> DownloadRequest {
@@ -22,10 +22,11 @@ public func requestWithTerms(
     request.acceptEncoding = "gzip"
     request.renewal = { refusal in refusal.status == 403 ? Renewal(url: headURL, fields: [:]) : nil }
     request.permits = { $0.scheme == "https" }
+    request.usesServerFilename = true
     return request
 }
 
-/// A transport for URLs of strangers, through the environment's proxies.
+/// Makes a transport for untrusted URLs that uses the environment's proxies.
 public func transportWithTerms(environment: [String: String]) throws -> AsyncHTTPTransport {
     AsyncHTTPTransport(
         .init(
@@ -33,7 +34,7 @@ public func transportWithTerms(environment: [String: String]) throws -> AsyncHTT
             permitsAddress: { PublicAddress.isPublic($0) }))
 }
 
-/// An engine over URLSession that logs what it does, with a store that logs what it evicts.
+/// Makes an engine that uses URLSession and logs downloads, with a store that logs evictions.
 public func watchedDownloader(at path: String, logger: Logger) async throws -> Downloader {
     let store = try await DownloadStore.open(at: path, configuration: .init().observed(by: logger))
     return Downloader(store: store, transport: URLSessionTransport(), logger: logger)

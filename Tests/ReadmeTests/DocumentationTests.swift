@@ -4,7 +4,7 @@ import ResumeCommands
 import TestSupport
 import Testing
 
-/// What the catalogues show compiles, is found, and names all there is.
+/// The examples, commands and links in README, articles and docs work, and the articles list everything public.
 @Suite(.timeLimit(.minutes(5)))
 struct DocumentationTests {
     static let modules = ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession"]
@@ -58,10 +58,18 @@ struct DocumentationTests {
         text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// What is shown of this package's API, in articles and in comments: `Before` is somebody else's, and a manifest is
-    /// compared by another test.
+    /// README.md, CONTRIBUTING.md, CHANGELOG.md and everything in `docs`, by their paths.
+    private static func documents() throws -> [(path: String, text: String)] {
+        let docs = try files(in: "docs", suffix: ".md").map { "docs/\($0)" }
+        return try (["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + docs).map { ($0, try ReadmeTests.text($0)) }
+    }
+
+    /// The examples of this package's API in documents, articles and comments.
+    ///
+    /// Leaves out the code of other packages (`Before`) and manifests, which ``ReadmeTests`` check.
     private static func shown() throws -> [String] {
-        var shown = try pages.get().flatMap { blocks(in: lines($0.text), from: "```swift", to: "```") }
+        let texts = try pages.get().map(\.text) + documents().map(\.text)
+        var shown = texts.flatMap { blocks(in: lines($0), from: "```swift", to: "```") }
         for path in try files(in: "Sources", suffix: ".swift") {
             let comments = lines(try ReadmeTests.text("Sources/\(path)")).compactMap { line -> Substring? in
                 let text = line.drop { $0 == " " }
@@ -69,22 +77,25 @@ struct DocumentationTests {
             }
             shown += blocks(in: comments, from: "```swift", to: "```")
         }
-        return shown.filter { !$0.hasPrefix("// Before") && !$0.hasPrefix("// Package.swift") }
-    }
-
-    private static func compiled() throws -> [String] {
-        let folder = "Tests/DocumentationExamples"
-        return try files(in: folder, suffix: ".swift").flatMap { path in
-            blocks(in: lines(try ReadmeTests.text("\(folder)/\(path)")), from: "// SNIPPET", to: "// END")
+        return shown.filter { block in
+            !["// Before", "// Package.swift", "// swift-tools-version"].contains { block.hasPrefix($0) }
         }
     }
 
-    @Test("What is shown is compiled, and what is compiled is shown")
+    private static func compiled() throws -> [String] {
+        try ["Tests/DocumentationExamples", "Tests/ReadmeExample"].flatMap { folder in
+            try files(in: folder, suffix: ".swift").flatMap { path in
+                blocks(in: lines(try ReadmeTests.text("\(folder)/\(path)")), from: "// SNIPPET", to: "// END")
+            }
+        }
+    }
+
+    @Test("Every example is compiled, and every compiled example is shown")
     func sameText() throws {
         let (shown, compiled) = (try Self.shown(), try Self.compiled())
         #expect(shown.count >= 20)
         for block in shown {
-            #expect(compiled.contains(block), "not in Tests/DocumentationExamples:\n\(block)")
+            #expect(compiled.contains(block), "not compiled by the tests:\n\(block)")
         }
         for snippet in compiled {
             #expect(shown.contains(snippet), "shown nowhere:\n\(snippet)")
@@ -101,7 +112,7 @@ struct DocumentationTests {
         }
         let names = Set(pages.map(\.name))
         for topic in [
-            "GettingStarted", "Embedding", "ResumeSemantics", "Durability", "Eviction", "Operating",
+            "GettingStarted", "Embedding", "RequestLoop", "ResumeSemantics", "Durability", "Eviction", "Operating",
             "MovingFromURLSession", "MovingFromNuke", "MovingFromAlamofire", "MovingFromCurl", "ManyDownloads",
             "ReadingWhileDownloading", "SeveralConnections",
         ] {
@@ -183,22 +194,69 @@ struct DocumentationTests {
         return "(\(labels.map { "\($0):" }.joined()))"
     }
 
-    @Test("Each resumectl command that the articles show is one that it takes")
-    func commands() throws {
-        var count = 0
-        for page in try Self.pages.get() {
-            for line in Self.blocks(in: Self.lines(page.text), from: "```sh", to: "```").flatMap(Self.lines) {
-                guard let start = line.firstRange(of: "resumectl ")?.upperBound else { continue }
-                let words = Self.words(line[start...])
-                count += 1
-                let command = try? ResumeCtl.parseAsRoot(words)
-                #expect(command != nil, "\(page.name): resumectl \(words)")
-            }
+    /// The lines of all shell examples, without prompts, and where they are.
+    private static func shellLines() throws -> [(place: String, line: Substring)] {
+        let texts = try pages.get().map { ($0.name, $0.text) } + documents().map { ($0.path, $0.text) }
+        return texts.flatMap { place, text in
+            let shell = blocks(in: lines(text), from: "```sh", to: "```").flatMap(lines)
+            let console = blocks(in: lines(text), from: "```console", to: "```").flatMap(lines)
+            let commands = console.filter { $0.hasPrefix("$ ") }.map { $0.dropFirst(2) }
+            return (shell + commands).map { (place, $0) }
         }
-        #expect(count >= 15)
     }
 
-    /// The words of a simple command, up to what is not of it any more.
+    @Test("Every resumectl command in README, articles and docs parses")
+    func commands() throws {
+        var places: [String: Int] = [:]
+        for (place, line) in try Self.shellLines() {
+            guard let match = line.firstMatch(of: /(?:^|[ (;&|])resumectl (.*)/) else { continue }
+            // An abbreviated digest stands for a whole one.
+            let words = Self.words(match.1).map { $0.hasSuffix("…") ? String(repeating: "0", count: 64) : $0 }
+            places[place, default: 0] += 1
+            let command = try? ResumeCtl.parseAsRoot(words)
+            #expect(command != nil, "\(place): resumectl \(words)")
+        }
+        #expect(places.values.reduce(0, +) >= 30)
+        #expect(places["README.md", default: 0] >= 8)
+        #expect(places["docs/resumectl.md", default: 0] >= 12)
+    }
+
+    @Test("Every make target in README and docs exists")
+    func targets() throws {
+        let makefile = try ReadmeTests.text("Makefile")
+        var named = try Self.shellLines().compactMap { $0.line.firstMatch(of: /^make ([a-z-]+)/)?.1 }
+        for document in try Self.documents() {
+            named += document.text.matches(of: /`make ([a-z-]+)/).map(\.1)
+        }
+        #expect(named.count >= 20)
+        for target in Set(named) {
+            #expect(makefile.contains("\n\(target):"), "make \(target)")
+        }
+    }
+
+    @Test("Every relative link in README and docs leads to a file or folder")
+    func links() throws {
+        var count = 0
+        for document in try Self.documents() {
+            let folder = ReadmeTests.root.appendingPathComponent(document.path).deletingLastPathComponent()
+            for match in document.text.matches(of: /\]\(([^)#:]+)(?:#[^)]*)?\)/) {
+                count += 1
+                let path = folder.appendingPathComponent(String(match.1)).standardizedFileURL.path
+                #expect(Files.exists(path), "\(document.path): \(match.1)")
+            }
+        }
+        #expect(count >= 25)
+    }
+
+    @Test("Every document in docs is linked from the README")
+    func linkedDocuments() throws {
+        let readme = try ReadmeTests.text("README.md")
+        for path in try Self.files(in: "docs", suffix: ".md") {
+            #expect(readme.contains("(docs/\(path))"), "docs/\(path)")
+        }
+    }
+
+    /// The words of a simple command, up to a comment, a pipe or another operator.
     private static func words(_ command: Substring) -> [String] {
         var words: [String] = []
         for (index, part) in command.split(separator: "'", omittingEmptySubsequences: false).enumerated() {

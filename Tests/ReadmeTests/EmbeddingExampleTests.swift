@@ -8,10 +8,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The article about clients of one's own does what it says.
+/// Runs the request loop of the article `RequestLoop`.
 @Suite(.timeLimit(.minutes(5)))
 struct EmbeddingExampleTests {
-    /// A client as the article wants it.
+    /// A client that meets the article's requirements.
     private struct TransportClient: Client {
         let transport = AsyncHTTPTransport()
 
@@ -38,7 +38,7 @@ struct EmbeddingExampleTests {
         }
     }
 
-    /// Fetches from an origin that answers as told, and compares.
+    /// Downloads from an origin with the given handler, and compares the file.
     private func run(
         _ content: Content, store path: String, to destination: String,
         handler: @escaping @Sendable (OriginRequest) -> Response
@@ -59,7 +59,7 @@ struct EmbeddingExampleTests {
         return requests
     }
 
-    @Test("A body that is cut goes on where it was")
+    @Test("A download resumes after a cut body")
     func cut() async throws {
         try await TemporaryFolder.with { folder in
             let content = Content(length: 1_000_000, seed: 5)
@@ -73,7 +73,7 @@ struct EmbeddingExampleTests {
         }
     }
 
-    @Test("A file that is replaced in between starts over")
+    @Test("A download restarts if the file was replaced")
     func replaced() async throws {
         try await TemporaryFolder.with { folder in
             let (old, new) = (Content(length: 1_000_000, seed: 6), Content(length: 1_200_000, seed: 7))
@@ -85,7 +85,7 @@ struct EmbeddingExampleTests {
         }
     }
 
-    @Test("Other bytes under the same validator are dropped")
+    @Test("Stored bytes that differ from the server's are dropped")
     func otherBytes() async throws {
         try await TemporaryFolder.with { folder in
             let (old, new) = (Content(length: 1_000_000, seed: 8), Content(length: 1_000_000, seed: 9))
@@ -97,7 +97,7 @@ struct EmbeddingExampleTests {
         }
     }
 
-    @Test("A chunked body that is cancelled is no whole file, and what came is kept")
+    @Test("A cancelled chunked body is not complete, and its received bytes are kept")
     func cancelled() async throws {
         try await TemporaryFolder.with { folder in
             var file = Resource(Content(length: 1_000_000, seed: 11), etag: "\"v1\"")
@@ -127,7 +127,7 @@ struct EmbeddingExampleTests {
         }
     }
 
-    @Test("What is refused is given up, and what came is kept")
+    @Test("A refused download fails and keeps the received bytes")
     func refused() async throws {
         try await TemporaryFolder.with { folder in
             let resource = Resource(Content(length: 1_000_000, seed: 10), etag: "\"v1\"")
@@ -139,7 +139,7 @@ struct EmbeddingExampleTests {
                 },
                 { server in
                     let url = try DownloadURL("\(server.baseURL)/image.iso")
-                    await #expect(throws: GivenUp.self) {
+                    await #expect(throws: DownloadFailed.self) {
                         try await fetch(url, to: folder["image.iso"], in: store, by: client)
                     }
                 })

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// The faults that `make plants` plants can be planted; whether each is caught takes it half an hour.
+@Suite(.timeLimit(.minutes(5)))
 struct PlantedFaultTests {
     static let root = ReadmeTests.root.standardizedFileURL.path
 

@@ -1,3 +1,4 @@
+@testable import DocumentationExamples
 import Foundation
 import HTTPTypes
 import OriginServer
@@ -18,23 +19,18 @@ struct ReadmeTests {
         String(decoding: try Files.bytes(root.appendingPathComponent(name).standardizedFileURL.path), as: UTF8.self)
     }
 
-    @Test(
-        "The README's examples are those that are compiled here",
-        arguments: ["ReadmeExample", "Pausing", "Streaming", "OwnClient"])
-    func sameText(name: String) throws {
-        let file = try Self.text("Tests/ReadmeExample/\(name).swift")
-        let example = file.components(separatedBy: "// README\n")[1]
-        #expect(try Self.text("README.md").contains("```swift\n\(example)```"))
+    @Test("The README has at most 150 lines, and its sections are in order")
+    func order() throws {
+        let lines = try Self.text("README.md").split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 151)  // 150 lines and the end of the last one
+        let sections = lines.filter { $0.hasPrefix("## ") }.map { $0.dropFirst(3) }
+        #expect(
+            sections == [
+                "Why", "Try it", "Embed it", "resumectl", "How it works", "Read on", "Limitations",
+            ])
     }
 
-    @Test("What the README says of queues is what is compiled here")
-    func sameQueue() throws {
-        let example = try Self.text("Tests/ReadmeExample/Queue.swift").components(separatedBy: "    // README\n")[1]
-        let lines = example.split(separator: "\n").map { String($0.dropFirst(4)) + "\n" }
-        #expect(try Self.text("README.md").contains("```swift\n\(lines.joined())```"))
-    }
-
-    @Test("The README's example does what it says")
+    @Test("The README's example resumes after a lost connection")
     func works() async throws {
         try await TemporaryFolder.with { folder in
             let content = Content(length: 1_000_000, seed: 4)
@@ -51,7 +47,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("The examples of pausing and reading do what they say")
+    @Test("The examples of pausing and reading run against an origin")
     func pausingAndReading() async throws {
         try await TemporaryFolder.with { folder in
             let resource = Resource(Content(length: 1_000_000, seed: 4), etag: "\"v1\"")
@@ -63,7 +59,7 @@ struct ReadmeTests {
                     let downloader = Downloader(store: store, transport: transport)
                     let url = try DownloadURL("\(server.baseURL)/model.bin")
                     let request = DownloadRequest(url, to: folder["model.bin"])
-                    try await pauseAndGoOn(request, with: downloader)
+                    try await pauseAndResume(request, with: downloader)
                     #expect(resource.content.matches(try Files.bytes(folder["model.bin"])))
                     #expect(server.requests.map { $0.field("Range") == nil } == [true, false])
                     var fed: [UInt8] = []
@@ -75,7 +71,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("The README's example with a client of one's own goes on after a cut")
+    @Test("The example with another HTTP client resumes after a lost connection")
     func ownClient() async throws {
         let content = sampleBytes(60_000)
         let images = MemoryStore()
@@ -100,24 +96,55 @@ struct ReadmeTests {
         return (answer.head, parts)
     }
 
-    @Test("The products that the README names are there")
-    func products() throws {
-        let manifest = try Self.text("Package.swift")
-        let lines = try Self.text("README.md").split(separator: "\n").filter { $0.hasPrefix(".product(name:") }
-        #expect(lines.count == 4)
-        for line in lines {
-            let name = line.split(separator: "\"")[1]
-            #expect(manifest.contains(".library(name: \"\(name)\", targets: [\"\(name)\"])"), "\(name)")
+    @Test("The example of a queue delivers the forced download and keeps the rest")
+    func queue() async throws {
+        try await TemporaryFolder.with { folder in
+            let resource = Resource(Content(length: 200_000, seed: 12), etag: "\"v1\"")
+            try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
+                let store = try await DownloadStore.open(at: folder["cache"])
+                let transport = AsyncHTTPTransport()
+                let requests = try ["1.jpg", "2.jpg", "picture.jpg"].map { name in
+                    DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[name])
+                }
+                try await browse(
+                    Downloader(store: store, transport: transport), previews: Array(requests.dropLast()),
+                    picture: requests[2])
+                #expect(resource.content.matches(try Files.bytes(folder["picture.jpg"])))
+                let queue = try await DownloadQueue.open(Downloader(store: store, transport: transport))
+                let rest = await queue.restored.map(\.destination)
+                for name in ["1.jpg", "2.jpg"] {
+                    #expect(rest.contains(folder[name]) != Files.exists(folder[name]), "\(name)")
+                }
+                await queue.close()
+                try await transport.shutdown()
+                await store.close()
+            }
         }
     }
 
-    @Test("Every make target and resumectl command that the README names is there")
-    func commands() throws {
-        let readme = try Self.text("README.md")
-        let makefile = try Self.text("Makefile")
-        for line in readme.split(separator: "\n") where line.hasPrefix("make ") {
-            let target = line.split(separator: " ")[1]
-            #expect(makefile.contains("\n\(target):"), "make \(target)")
+    @Test("The products in the README and in the article GettingStarted exist")
+    func products() throws {
+        let manifest = try Self.text("Package.swift")
+        for page in ["README.md", "Sources/ResumeDownload/ResumeDownload.docc/GettingStarted.md"] {
+            let products = try Self.text(page).matches(of: /\.product\(name: "(\w+)", package: "resume-store"\)/).map(
+                \.1)
+            #expect(products.count == 4, "\(page)")
+            for name in products {
+                #expect(manifest.contains(".library(name: \"\(name)\", targets: [\"\(name)\"])"), "\(page): \(name)")
+            }
+        }
+    }
+
+    @Test("SwiftPM reads the README's manifest", .enabled(if: Shell.has("swift")))
+    func manifest() async throws {
+        let blocks = try Self.text("README.md").components(separatedBy: "```swift\n// swift-tools-version")
+        try #require(blocks.count == 2)
+        let manifest = try #require(blocks[1].components(separatedBy: "```").first)
+        try await TemporaryFolder.with { folder in
+            try Files.write(Array("// swift-tools-version\(manifest)".utf8), to: folder["Package.swift"])
+            let package = try await Shell.run(
+                "swift", "package", "dump-package", "--package-path", folder.path, "--scratch-path", folder[".build"])
+            #expect(package.contains("resume-store"))
         }
     }
 }

@@ -16,7 +16,7 @@ struct ChangeTests {
             #expect(told.restarts == ["entity-tag-changed"], "\(told)")
             for command in ["show", "log"] {
                 let said = try await visit.says(command)
-                #expect(said.contains("The file changed on the server: its entity tag was \""), "\(command): \(said)")
+                #expect(said.contains("the file changed on the server: its ETag was \""), "\(command): \(said)")
             }
             let events = try await visit.delivers(new)
             #expect(events.first("resumed")?.offset ?? 0 > 0, "the new one is resumed as well")
@@ -45,7 +45,7 @@ struct ChangeTests {
             let reason = Self.keepsTag(kind, replacement) ? "held-bytes-differ" : "entity-tag-changed"
             #expect(events.restarts == [reason], "\(events)")
             #expect(events.last?.reusedBytes == 0)
-            #expect(try await visit.says("log").contains(reason == "held-bytes-differ" ? "bytes differ" : "tag was"))
+            #expect(try await visit.says("log").contains(reason == "held-bytes-differ" ? "bytes differ" : "ETag was"))
         }
         #expect(statuses == (Self.keepsTag(kind, replacement) || kind == .s3 ? [200, 206, 200] : [200, 200]))
     }

@@ -20,6 +20,10 @@ struct FileServer: Sendable {
     var configuration: @Sendable (Task) -> String
     /// What stands before the status in a line of its log.
     var statusMark = "status="
+    /// The signal that ends it once it has ended, and logged, the answers that it is giving.
+    var gracefulEnd = SIGTERM
+    /// A path that says what the server is doing, and what it says when that is nothing; nil where ``gracefulEnd`` waits.
+    var rest: (path: String, mark: String)?
 }
 
 /// A file server on a free port of loopback that serves one file.
@@ -84,7 +88,6 @@ final class FileOrigin: RealOrigin {
     func url() -> String { "http://127.0.0.1:\(port)/data.json" }
 
     func stop() async throws -> [Int] {
-        defer { folder.remove() }
         try await end()
         let log = String(decoding: try Files.bytes(folder["access.log"]), as: UTF8.self)
         return log.split(separator: "\n").filter { $0.contains("GET") }.compactMap { line in
@@ -96,7 +99,18 @@ final class FileOrigin: RealOrigin {
     /// The log is whole only after the end: lighttpd writes it from time to time.
     private func end() async throws {
         let process = process.withLock { $0 }
-        process.send(SIGTERM)
+        if let rest = server.rest {
+            try await wait(for: "\(server.program) to have given all answers", while: process) {
+                try await Shell.run("curl", "-s", "--noproxy", "*", "http://127.0.0.1:\(port)/\(rest.path)")
+                    .contains(rest.mark)
+            }
+        }
+        process.send(server.gracefulEnd)
         await process.wait()
+    }
+
+    deinit {
+        process.withLock { $0 }.end()
+        folder.remove()
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 
 // The least configuration of each server that serves a folder in the foreground. What they do with conditions and
@@ -15,10 +16,12 @@ extension FileServer {
                     gzip_http_version 1.0;
                     \(settings.slowAfter.map { "limit_rate_after \($0); limit_rate 4m;" } ?? "")
                 """
+            let rest = "location = /-/rest { stub_status; access_log off; }"
             // nginx itself compresses for nobody who did not ask: a proxy before it asks in everybody's name.
             let front = """
                 server {
                     listen 127.0.0.1:\(task.port);
+                    \(rest)
                     location / {
                         proxy_pass http://unix:\(task.folder["behind.socket"]);
                         proxy_set_header Accept-Encoding gzip;
@@ -30,7 +33,7 @@ extension FileServer {
                     \(files)
                 }
                 """
-            let plain = "server { listen 127.0.0.1:\(task.port); \(files) }"
+            let plain = "server { listen 127.0.0.1:\(task.port); \(rest) \(files) }"
             return """
                 daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log error.log;
                 events { worker_connections 256; }
@@ -44,7 +47,8 @@ extension FileServer {
                     \(settings.compression == .always ? front : plain)
                 }
                 """
-        })
+            // The request that asks is being answered. Without a master process there is no end that waits.
+        }, rest: ("-/rest", "Reading: 0 Writing: 1 "))
 
     static let apache = FileServer(
         program: "apache2",
@@ -76,7 +80,7 @@ extension FileServer {
                 \(settings.compression == .always ? "SetEnv force-gzip 1" : "")
 
                 """
-        })
+        }, gracefulEnd: SIGWINCH)
 
     static let lighttpd = FileServer(
         program: "lighttpd", arguments: { _, configuration in ["-D", "-f", configuration] },
@@ -100,7 +104,7 @@ extension FileServer {
                 \(settings.compression == .always ? "setenv.set-request-header = (\"Accept-Encoding\" => \"gzip\")" : "")
 
                 """
-        })
+        }, gracefulEnd: SIGINT)
 
     static let caddy = FileServer(
         program: "caddy",
@@ -111,7 +115,7 @@ extension FileServer {
                 {
                     admin off
                     auto_https off
-                    grace_period 1s
+                    grace_period 60s
                     storage file_system \(task.folder["caddy"])
                 }
                 http://127.0.0.1:\(task.port) {

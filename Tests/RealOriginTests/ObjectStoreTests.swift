@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Pausing and resuming an object of S3 (moto), as an embedder does it, with a presigned URL for each time.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct ObjectStoreTests {
     @Test("A checkpoint goes on by another presigned URL, with If-Match: 206, or 412 and the new object whole")
     func checkpoint() async throws {

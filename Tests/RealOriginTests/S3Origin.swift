@@ -21,9 +21,7 @@ final class S3Origin: RealOrigin {
         process = try Shell.start(
             Self.python, ["-m", "moto.server", "-H", "127.0.0.1", "-p", "\(port)"], output: folder["output"])
         guard try await Loopback.waits(for: process, at: port) else {
-            process.send(SIGKILL)
             let said = String(decoding: try Files.bytes(folder["output"]).suffix(2000), as: UTF8.self)
-            folder.remove()
             throw Shell.Failure(description: "moto's server did not start; 'make setup-test' installs it: \(said)")
         }
     }
@@ -59,8 +57,12 @@ final class S3Origin: RealOrigin {
         }
     }
 
+    deinit {
+        process.end()
+        folder.remove()
+    }
+
     func stop() async throws -> [Int] {
-        defer { folder.remove() }
         process.send(SIGTERM)
         await process.wait()
         let log = String(decoding: try Files.bytes(folder["output"]), as: UTF8.self)

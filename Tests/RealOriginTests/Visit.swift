@@ -13,12 +13,14 @@ struct Visit {
     /// Where the file is to appear.
     var output: String { folder["out"] }
 
-    /// How fast a run that is to be killed downloads, a second: the file takes four.
+    /// How fast a run that is to be killed downloads, a second.
+    ///
+    /// The file takes eight seconds: a test that is held up for as long as that fails in ``killed(_:when:)``.
     static let slowly = "2MiB"
     /// How much must have come before a run is killed.
     static let part = 3 << 19
     /// The file, once for all tests: to make it takes time.
-    static let bytes = sampleBytes(8 << 20)
+    static let bytes = sampleBytes(16 << 20)
     /// Another file of the same size, different at each byte.
     static let otherBytes = bytes.map { ~$0 }
 
@@ -55,9 +57,9 @@ struct Visit {
     func killed(_ options: [String], when isEnough: ([Event]) -> Bool) async throws -> [Event] {
         let told = folder["told-\(UUID().uuidString)"]
         let process = try program.start(try arguments(options), output: told)
-        while process.isRunning {
-            if isEnough(try Event.all(in: told)) { break }
-            try await Task.sleep(for: .milliseconds(50))
+        // Four GiB take minutes on a machine that is busy.
+        try await wait(for: "enough to have come: \(told)", while: process, within: .seconds(1100)) {
+            isEnough(try Event.all(in: told))
         }
         process.send(SIGKILL)
         let ending = await process.wait()

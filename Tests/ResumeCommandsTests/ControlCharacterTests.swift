@@ -5,7 +5,7 @@ import Testing
 /// L03: nothing that a server, a file name or a planted row holds reaches a terminal as more than text.
 ///
 /// Each run of a command is held against this; see `Outcome.check`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct ControlCharacterTests {
     private let home: Home
 
@@ -30,7 +30,7 @@ struct ControlCharacterTests {
         }
     }
 
-    @Test(arguments: nasty)
+    @Test("L03: the fields of an answer", arguments: nasty)
     func fields(text: String) async throws {
         let fields: [(String, String)] = [
             ("ETag", "\"v\(text)1\""), ("Content-Type", "text/\(text)"), ("Last-Modified", "Mon\(text)"),
@@ -69,7 +69,9 @@ struct ControlCharacterTests {
                 .status("302 Found", fields: [("Location", "http://127.0.0.1:9/\(text)")])
             }
             try await OriginServer.withServer(handler: handler) { server in
-                await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
+                let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
+                #expect([.refused, .tryAgain].contains(outcome.status), "\(text.debugDescription)")
+                #expect(!home.has("out.bin"))
                 await lookAround()
             }
         }

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `get --json`: one event a line, and nothing else on standard output.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct GetEventsTests {
     private let home: Home
 

@@ -2,7 +2,7 @@ import ResumeCommands
 import Testing
 
 /// Help, version and completions.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct HelpTests {
     private let home: Home
 

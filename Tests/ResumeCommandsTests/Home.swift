@@ -9,6 +9,7 @@ final class Home: Sendable {
     /// The folder.
     let path: String
     private let printed = Mutex("")
+    private let live = Mutex("")
 
     init() throws {
         path = FileManager.default.temporaryDirectory.path + "/resumectl-test-\(UUID().uuidString)"
@@ -28,6 +29,9 @@ final class Home: Sendable {
 
     /// Everything that commands have printed so far, on both streams.
     var transcript: String { printed.withLock { $0 } }
+
+    /// Everything that commands have printed, those that still run included.
+    var transcriptSoFar: String { live.withLock { $0 } }
 
     /// The path of a name in the folder.
     subscript(name: String) -> String { "\(path)/\(name)" }
@@ -56,7 +60,14 @@ final class Home: Sendable {
         let output = Recorder()
         let errors = Recorder()
         let context = CommandContext(
-            output: { output.append($0) }, errors: { errors.append($0) },
+            output: { [self] in
+                output.append($0)
+                note($0)
+            },
+            errors: { [self] in
+                errors.append($0)
+                note($0)
+            },
             environment: environment ?? ["RESUMECTL_STORE": store], terminalWidth: width)
         let status = await ResumeCtl.run(arguments, in: context)
         let outcome = Outcome(status: status, output: output.text, errors: errors.text)
@@ -64,6 +75,8 @@ final class Home: Sendable {
         outcome.check(arguments, isTerminal: width != nil, at: location)
         return outcome
     }
+
+    private func note(_ text: String) { live.withLock { $0 += text } }
 
     /// Whether there is something of that name in the folder.
     func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: self[name]) }
@@ -133,11 +146,12 @@ private final class Recorder: Sendable {
     func append(_ text: String) { state.withLock { $0 += text } }
 }
 
-/// Waits until something is so, at most some twenty seconds.
+/// Waits until something is so, at most three minutes: what a busy machine does late is not to fail.
 ///
 /// - Returns: Whether it is.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<2000 {
+    let deadline = ContinuousClock.now + .seconds(180)
+    while ContinuousClock.now < deadline {
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(10))
     }

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Where the store is, and who makes it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct PlaceTests {
     private let home: Home
 
@@ -19,9 +19,10 @@ struct PlaceTests {
     @Test(arguments: looking)
     func noStore(arguments: [String]) async throws {
         let missing = await home.run(arguments)
+        let advice = "Choose another folder with --store, or create a store with 'resumectl get'."
         #expect(missing.status == .notFound)
         #expect(missing.output.isEmpty)
-        #expect(missing.errors == "resumectl: There is no store at \(home.store).\n")
+        #expect(missing.errors == "resumectl: there is no store at \(home.store). \(advice)\n")
         #expect(try home.names().isEmpty)
         try home.makeFolder("store")
         #expect(await home.run(arguments).status == .notFound)

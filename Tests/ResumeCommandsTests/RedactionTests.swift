@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// L04: user info, signatures and secret fields are neither stored nor shown.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct RedactionTests {
     private let home: Home
 
@@ -42,7 +42,7 @@ struct RedactionTests {
         }
     }
 
-    @Test func urls() async throws {
+    @Test("L04: the secrets of a URL") func urls() async throws {
         try await OriginServer.withServer(handler: Sample.cutOnce) { server in
             let url = server.url("/file.bin?\(Self.query)", user: "me:hunter2")
             let get = ["get", url, "--output", home["out.bin"], "--retries", "0", "--verbose"]
@@ -75,6 +75,9 @@ struct RedactionTests {
                     await home.run("get", url, "-o", home["out.bin"], "--retries", "0", option, width: 80)
                 }
             }
+        }
+        for text in ["403", "503", "\"finished\"", "/file.bin?part=1"] {
+            #expect(home.transcript.contains(text), "the look must find what is there: \(text)")
         }
         expectNothing(in: home.transcript)
     }
@@ -109,7 +112,10 @@ struct RedactionTests {
         let absent = "http://me:hunter2@127.0.0.1:9/file.bin?X-Amz-Signature=5ca1ab1e"
         try await home.leavePartial()
         for command in ["show", "log", "verify", "pin", "purge"] {
-            expectNothing(in: await home.run(command, absent).errors)
+            let outcome = await home.run(command, absent)
+            let words = command == "log" ? "no events are recorded" : "127.0.0.1:9/file.bin"
+            #expect(outcome.errors.contains(words), "\(command): \(outcome.errors)")
+            expectNothing(in: outcome.errors)
         }
     }
 

@@ -67,7 +67,7 @@ extension Home {
         }
         return try await OriginServer.withServer(handler: handler) { server in
             let url = server.url("/\(name)")
-            let download = Task { await run(["get", url, "--output", self[name]] + options) }
+            let download = Task { await run(["get", url, "--output", self[name], "--stall-timeout", "600"] + options) }
             defer { download.cancel() }
             #expect(try await eventually { try await held(url) == Sample.cut })
             try await body(url)

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// `log`, `stats`, `doctor`, `pin` and `unpin`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoreReportTests {
     private let home: Home
 
@@ -52,7 +52,7 @@ struct StoreReportTests {
         #expect((stats["freeBytes"]?.integer ?? 0) > 0)
         let text = await home.run("stats")
         #expect(text.status == .success)
-        #expect(text.lines.prefix(3) == ["store:   \(home.store)", "entries: 2", "held:    293.0 KiB"])
+        #expect(text.lines.prefix(3) == ["store:   \(home.store)", "entries: 2", "stored:  293.0 KiB"])
     }
 
     @Test func doctor() async throws {

@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Options of `get` that say what is wanted, and on which terms it is continued.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct TermsTests {
     private let home: Home
 
@@ -54,7 +54,7 @@ struct TermsTests {
             server.setHandler { _ in .status("403 Forbidden") }
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"])
             #expect(outcome.status == .refused)
-            #expect(outcome.errors.contains("What came is kept"))
+            #expect(outcome.errors.contains("The partial data is kept"))
         }
     }
 
@@ -96,7 +96,7 @@ struct TermsTests {
         try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server in
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--range", "600000-")
             #expect(outcome.status == .refused)
-            #expect(outcome.errors.contains("beyond its end"))
+            #expect(outcome.errors.contains("beyond the end of the file"))
             let names = try home.names()
             #expect(!names.contains("out.bin"))
         }
@@ -154,7 +154,7 @@ struct TermsTests {
             server.setHandler { _ in .status("404 Not Found") }
             #expect(await home.run("get", server.url(), "-o", home["out.bin"]).status == .refused)
             let show = await home.run("show", server.url())
-            #expect(show.output.contains("there is no such file"))
+            #expect(show.output.contains("the file does not exist"))
             #expect(await home.run("gc").status == .success)
             #expect(await home.run("list").output.contains(server.url()))
         }

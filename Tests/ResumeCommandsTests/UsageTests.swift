@@ -3,7 +3,7 @@ import ResumeCommands
 import Testing
 
 /// Command lines that are wrong end with 64, before anything is touched.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct UsageTests {
     private let home: Home
 
@@ -71,8 +71,19 @@ struct UsageTests {
         #expect(outcome.status == .usage, "\(outcome.errors)")
         #expect(outcome.output.isEmpty)
         // The message says what is wrong, and no store is made for it.
-        #expect(!outcome.errors.isEmpty)
+        #expect(outcome.errors.contains(Self.subject(of: arguments)), "\(outcome.errors)")
         #expect(try home.names().isEmpty)
+    }
+
+    /// What the message is about: the last option, or the URL.
+    private static func subject(of arguments: [String]) -> String {
+        let option = arguments.last { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
+        switch option {
+        // The URL names no file.
+        case "--directory" where arguments.count == 3: return arguments[0]
+        case "--stall-timeout", "--connect-timeout": return "timeout"
+        default: return option ?? arguments.last ?? "url"
+        }
     }
 
     private static let wrong: [[String]] = [

@@ -122,7 +122,7 @@ struct ApplePausingAndResumingTests {
                 let before = desk.origin.server.requests.count
                 task.resume()
                 task.resume()
-                while desk.origin.server.requests.count == before { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually { desk.origin.server.requests.count > before }
                 task.suspend()
                 task.suspend()
                 try await task.reaches(.suspended)

@@ -4,7 +4,6 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 import Scenarios
-import Synchronization
 import TestSupport
 import Testing
 
@@ -40,6 +39,7 @@ struct Desk {
     func request(_ configure: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL(origin.url), to: output)
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        request.stallTimeout = Engine.patience
         configure(&request)
         return request
     }
@@ -118,15 +118,6 @@ extension Resource {
     func stalling(at length: Int64) -> Origin.Handler {
         { .file(self, for: $0, cutAfter: length, stall: true) }
     }
-}
-
-/// A yes or no that handlers and tests share.
-final class Flag: Sendable {
-    private let state = Mutex(false)
-
-    var isSet: Bool { state.withLock(\.self) }
-
-    func set() { state.withLock { $0 = true } }
 }
 
 /// A transport that tells the end of a body only when a flag is set.

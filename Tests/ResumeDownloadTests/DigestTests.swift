@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import OriginServer
 import ResumeDownload
@@ -10,13 +9,13 @@ import Testing
 
 /// Digests of resources.
 enum Sample {
-    static func sha256(_ resource: Resource) -> [UInt8] { Array(SHA256.hash(data: resource.bytes)) }
+    static func sha256(_ resource: Resource) -> [UInt8] { HTTPDigest(.sha256, of: resource.bytes)?.bytes ?? [] }
 
-    static func sha512(_ resource: Resource) -> [UInt8] { Array(SHA512.hash(data: resource.bytes)) }
+    static func sha512(_ resource: Resource) -> [UInt8] { HTTPDigest(.sha512, of: resource.bytes)?.bytes ?? [] }
 
     /// A field with the digest of some bytes.
     static func field(_ bytes: [UInt8]) -> String {
-        "sha-256=:\(Data(SHA256.hash(data: bytes)).base64EncodedString()):"
+        "sha-256=:\(Data(HTTPDigest(.sha256, of: bytes)?.bytes ?? []).base64EncodedString()):"
     }
 }
 
@@ -25,6 +24,12 @@ enum Sample {
 struct DigestTests {
     private static let right = Sample.field(Resource.old.bytes)
     private static let wrong = Sample.field(Resource.new.bytes)
+
+    private static let announced: Resource = {
+        var resource = Resource.old
+        resource.extraFields = [("Repr-Digest", right)]
+        return resource
+    }()
 
     private static func announcing(_ value: String, as name: String = "Repr-Digest") -> Origin.Handler {
         { request in
@@ -36,10 +41,13 @@ struct DigestTests {
 
     @Test("K01: Repr-Digest is asked for and compared before the delivery, resumed or not")
     func announced() async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut(of: Self.announced) { origin in
             origin.server.setHandler(Self.announcing(Self.right))
-            _ = try await origin.get()
+            let result = try await origin.get()
+            #expect(result.digest?.bytes == Sample.sha256(.old))
+            #expect(result.reusedBytes == 60_000)
             #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.count == 2)
             #expect(origin.server.requests.allSatisfy { $0.field("Want-Repr-Digest") != nil })
         }
         try await Origin.with(Self.announcing(Self.right)) { origin in
@@ -85,7 +93,8 @@ struct DigestTests {
             ])
         }
         try await Origin.with(trailer) { origin in
-            _ = try await origin.get()
+            let result = try await origin.get()
+            #expect(result.digest == nil && origin.server.requests.count == 1)
             #expect(try origin.hasDelivered(.old))
         }
     }
@@ -174,15 +183,14 @@ struct DigestTests {
                 let altered = Resource(Content(bytes), etag: Resource.old.etag)
                 return .part(of: altered, from: 55_904, [("Content-Digest", digest)])
             }
-            // All of it comes at once, and what follows is waited for.
-            let task = Task { try await origin.get { $0.rateLimit = 20_000 } }
-            while origin.server.requests.count < 2 { try await Task.sleep(for: .milliseconds(10)) }
-            try await Task.sleep(for: .milliseconds(500))
-            task.cancel()
-            await #expect(throws: CancellationError.self) { _ = try await task.value }
-            let held = try #require(try await origin.store.entries().first?.receivedBytes)
-            // Where not all of it has come so soon, as with URLSession, it says nothing.
-            #expect(held < 100_000)
+            // Its end is never reported.
+            try await Desk.with(origin, holdingEndsUntil: Flag()) { desk in
+                let task = desk.downloader.task(try desk.request())
+                await task.resume(untilReceived: 100_000)
+                #expect(await task.cancelProducingResumeData()?.receivedBytes == 60_000)
+            }
+            #expect(try await origin.store.entries().map(\.receivedBytes) == [60_000])
+            #expect(try await origin.reasons().contains("content-digest-mismatch"))
             origin.server.setHandler { .file(.old, for: $0) }
             _ = try await origin.get()
             #expect(try origin.hasDelivered(.old))
@@ -191,7 +199,7 @@ struct DigestTests {
 
     @Test("K04: a part with the right Content-Digest, and the whole with the right Repr-Digest")
     func partRight() async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut(of: Self.announced) { origin in
             origin.server.setHandler { request in
                 let bytes = Resource.old.content.bytes(in: 55_904..<100_000)
                 return .part(
@@ -199,6 +207,9 @@ struct DigestTests {
             }
             let result = try await origin.get()
             #expect(result.reusedBytes == 60_000)
+            #expect(result.digest?.bytes == Sample.sha256(.old))
+            #expect(origin.requests(after: 1).count == 1)
+            #expect(try await !origin.reasons().contains { $0.hasSuffix("digest-mismatch") })
             #expect(try origin.hasDelivered(.old))
         }
     }

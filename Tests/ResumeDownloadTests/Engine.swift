@@ -3,17 +3,20 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-/// One download as an embedder runs it, with little patience.
+/// One download as an embedder runs it, with few and short retries.
 enum Engine {
+    /// A timeout in seconds that no test reaches, however slow the machine is.
+    static let patience = 3600.0
+
     static func get(
         _ url: String, to path: String, store: DownloadStore,
-        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: patience, threads: 1),
         configure: (inout DownloadRequest) -> Void = { _ in },
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(try DownloadURL(url), to: path)
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
-        request.stallTimeout = 0.7
+        request.stallTimeout = patience
         configure(&request)
         let wanted = request
         return try await TransportKind.withTransport(transport) { transport in

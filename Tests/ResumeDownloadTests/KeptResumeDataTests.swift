@@ -42,7 +42,7 @@ struct KeptResumeDataTests {
         await #expect(processExitsWith: .success) { [kept = kept as [UInt8], folder = folder as String] in
             let data = try ResumeData(kept)
             let store = try await DownloadStore.open(at: folder + "/elsewhere/moved", creating: false)
-            let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+            let transport = AsyncHTTPTransport(.init(connectTimeout: Engine.patience, threads: 1))
             let task = Downloader(store: store, transport: transport).task(resuming: data, to: folder + "/out")
             task.resume()
             let reused = try await task.value.reusedBytes

@@ -17,6 +17,7 @@ struct ObjectStoreDownloadTests {
     ) async throws -> DownloadResult {
         var request = DownloadRequest(resuming: checkpoint, to: desk.output)
         request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        request.stallTimeout = Engine.patience
         configure(&request)
         let task = desk.downloader.task(request)
         task.resume()

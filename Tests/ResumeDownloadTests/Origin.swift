@@ -49,7 +49,7 @@ struct Origin {
 
     /// Downloads the file.
     func get(
-        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ configure: (inout DownloadRequest) -> Void = { _ in },
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
@@ -59,7 +59,7 @@ struct Origin {
 
     /// Downloads the file, which must fail and leave no destination.
     func failure(
-        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async -> DownloadError? {
         do {

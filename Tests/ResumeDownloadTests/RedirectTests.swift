@@ -177,12 +177,12 @@ struct RedirectTests {
     func permitsAddress() async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure(
-                transport: .init(connectTimeout: 5, threads: 1, permitsAddress: { $0 != "127.0.0.1" }))
+                transport: .init(connectTimeout: Engine.patience, threads: 1, permitsAddress: { $0 != "127.0.0.1" }))
             #expect(error?.code == .refused)
             #expect(error?.reason.code.rawValue == "address-not-permitted")
             #expect(origin.server.requests.isEmpty)
             _ = try await origin.get(
-                transport: .init(connectTimeout: 5, threads: 1, permitsAddress: { $0 == "127.0.0.1" }))
+                transport: .init(connectTimeout: Engine.patience, threads: 1, permitsAddress: { $0 == "127.0.0.1" }))
             #expect(try origin.hasDelivered(.old))
         }
     }

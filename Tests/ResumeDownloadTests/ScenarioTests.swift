@@ -45,7 +45,9 @@ struct ScenarioTests {
         _ scenario: Scenario, _ url: String, _ folder: TemporaryFolder, _ store: DownloadStore
     ) async throws -> Bool {
         do {
-            _ = try await Engine.get(url, to: folder["out"], store: store)
+            _ = try await Engine.get(url, to: folder["out"], store: store) { request in
+                if scenario.isSilent { request.stallTimeout = 0.7 }
+            }
             #expect(scenario.ending == .delivers)
             try check(folder, scenario.truth)
             return true

@@ -59,6 +59,7 @@ struct SelectionTests {
             #expect(entry.totalBytes == 60_000)
             #expect(entry.key.hasSuffix("#bytes=10000-39999,60000-89999"))
             let before = origin.server.requests.count
+            #expect(before == requests)
             origin.server.setHandler { .file(.old, for: $0) }
             let result = try await origin.get { $0.selection = selection }
             #expect(result.reusedBytes == held)

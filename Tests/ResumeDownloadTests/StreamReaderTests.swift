@@ -62,7 +62,7 @@ struct StreamReaderTests {
                     if count == 1_000_000 { hasRead.set() }
                 }
             }
-            while !hasRead.isSet { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { hasRead.isSet }
             reader.cancel()
             await #expect(throws: CancellationError.self) { try await reader.value }
             await #expect(throws: CancellationError.self) { try await stream.value }
@@ -89,7 +89,7 @@ struct StreamReaderTests {
             try await server.fill(transfer, upTo: 2_000_000)
             let isWaiting = Flag()
             let stream = desk.downloader.stream(try desk.request()) { if $0 == .waiting { isWaiting.set() } }
-            while !isWaiting.isSet { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { isWaiting.isSet }
             #expect(await stream.heldRanges.isEmpty)
             await #expect(throws: StoreError(.notHeld, "")) { try await stream.read(0..<1) }
             try await transfer.close()

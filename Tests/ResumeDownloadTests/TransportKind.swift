@@ -20,7 +20,7 @@ enum TransportKind: String, Sendable, CaseIterable {
 
     /// Runs a body with a transport, and shuts that down after it.
     static func withTransport<Result>(
-        _ configuration: AsyncHTTPTransport.Configuration = .init(connectTimeout: 5, threads: 1),
+        _ configuration: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ body: (any Transport) async throws -> Result
     ) async throws -> Result {
         switch current {

@@ -41,7 +41,7 @@ struct Watch {
     ) async throws -> Bool {
         var request = DownloadRequest(try DownloadURL(url ?? origin.url), to: origin.folder["out"])
         request.limits = .init(retries: 0, firstDelay: 0.01, longestDelay: 0.02)
-        request.stallTimeout = 2
+        request.stallTimeout = Engine.patience
         configure(&request)
         let (wanted, logger, store) = (request, logger, store ?? origin.store)
         return try await TransportKind.withTransport { transport in

@@ -107,15 +107,16 @@ struct ParserRobustnessTests {
         let dates = [
             Fixture.sent, Fixture.modified, "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0000 00:00:00 GMT", "x", "",
         ]
+        var accepted = 0
         for round in 0..<Self.count {
             if round % 1000 == 0 { await Task.yield() }
             let wait = (Self.numbers + dates).randomElement(using: &generator) ?? ""
             let sent = (Self.numbers + dates).randomElement(using: &generator) ?? ""
             let fields: HTTPFields = [.retryAfter: wait, .date: sent]
-            guard let seconds = RetryAfter.seconds(in: fields), !(0...RetryAfter.longest).contains(seconds) else {
-                continue
-            }
-            Issue.record("\(fields) became \(seconds)")
+            guard let seconds = RetryAfter.seconds(in: fields) else { continue }
+            accepted += 1
+            if !(0...RetryAfter.longest).contains(seconds) { Issue.record("\(fields) became \(seconds)") }
         }
+        #expect(accepted > Self.count / 10)
     }
 }

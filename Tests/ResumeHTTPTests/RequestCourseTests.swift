@@ -2,6 +2,7 @@ import ResumeHTTP
 import Testing
 
 /// What follows each request of a download.
+@Suite(.timeLimit(.minutes(5)))
 struct RequestCourseTests {
     static let limits = RetryBudget.Limits(retries: 2, firstDelay: 1, longestDelay: 1, restarts: 1)
 

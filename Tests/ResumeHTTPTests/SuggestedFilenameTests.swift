@@ -4,6 +4,7 @@ import Testing
 @testable import ResumeHTTP
 
 /// Names that servers suggest, honest and not.
+@Suite(.timeLimit(.minutes(5)))
 struct SuggestedFilenameTests {
     @Test(
         "A name is found as RFC 6266 has it",

@@ -135,13 +135,15 @@ struct ConnectionTests {
             let path = folder["test.sqlite"]
             let database = Database(label: "test")
             try await database.open { try Connection.open(path: path) }
+            let (begun, begin) = AsyncStream<Void>.makeStream()
             let task = Task {
                 try await database.read { connection in
-                    try connection.integer(
+                    begin.finish()
+                    return try connection.integer(
                         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
                 }
             }
-            try await Task.sleep(for: .milliseconds(50))
+            for await _ in begun {}
             task.cancel()
             await #expect(throws: SQLiteError(code: .interrupt, message: "")) { try await task.value }
             #expect(try await database.withConnection { try $0.integer("SELECT 1") } == 1)

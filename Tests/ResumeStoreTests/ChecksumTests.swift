@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// CRC-32C, by each way that this processor has.
+@Suite(.timeLimit(.minutes(5)))
 struct ChecksumTests {
     private static let ways = (0...resume_crc32c_best().rawValue).map { resume_crc32c_way(rawValue: $0) }
 

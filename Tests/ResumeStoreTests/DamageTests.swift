@@ -99,8 +99,7 @@ struct DamageTests {
     func onResuming() async throws {
         try await Self.withDamage(at: [4_500_000]) { store, folder in
             let transfer = try await TransferTests.begin(store)
-            #expect(await transfer.partial.length > 2_000_000)
-            #expect(await transfer.partial.length < 4_500_001)
+            #expect(await transfer.partial.length == 4_000_000, "the block of the second visit is dropped")
             try await transfer.close()
             #expect(try await store.events(key: TransferTests.url).last?.kind == .damaged)
             #expect(try await store.verify().isEmpty)
@@ -171,10 +170,7 @@ struct DamageTests {
             let connection = try Connection.open(path: folder["store/store.sqlite"])
             let before = try #require(try connection.text(sums)).split(separator: " ").compactMap { Int($0) }
             #expect(before[0] >= 2 && before[1] == Self.held)
-            // A program that another test starts meanwhile has the lease's lock open for a moment.
-            while try await !store.purge(where: { _ in true }).inUse.isEmpty {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            #expect(try await store.purge(where: { _ in true }).inUse.isEmpty)
             #expect(try connection.text(sums) == "0 0")
         }
     }

@@ -50,7 +50,7 @@ struct DestinationTests {
             let missing = folder["missing"]
             let error = #expect(throws: StoreError.self) { try Destination(checking: "\(missing)/out") }
             #expect(error?.code == .destination)
-            #expect(error?.message.contains("open of \(missing) failed") == true)
+            #expect(error?.message.contains("open failed for \(missing)") == true)
         }
     }
 

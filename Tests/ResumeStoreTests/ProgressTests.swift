@@ -3,14 +3,29 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What is recorded while a body comes, seen from outside: that is what a process leaves behind when it is killed.
+/// What is recorded while a body is received, seen from outside: that is what a process leaves when it is killed.
+///
+/// No test calls `checkpoint`, `endBody` or `close` before it looks, and time passes only where a test advances its clock.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressTests {
-    /// Writes parts and looks at what is recorded after each; nobody calls `checkpoint`, `endBody` or `close`.
+    /// What `docs/durability.md` promises: the death of a process costs no more than was received in this time.
+    private static let processBound: Duration = .milliseconds(250)
+    /// The same for a power loss.
+    private static let powerBound: Duration = .seconds(5)
+
+    /// A store whose time a test advances.
+    private static func open(_ folder: TemporaryFolder, _ clock: ManualClock) async throws -> DownloadStore {
+        var configuration = DownloadStore.Configuration()
+        configuration.clock = clock.storeClock
+        return try await DownloadStore.open(at: folder["store"], configuration: configuration)
+    }
+
+    /// Writes parts and looks at what is recorded after each.
     private static func recorded(
-        after parts: [Int], in folder: TemporaryFolder, look: (Int, DownloadStore) async throws -> Void
+        after parts: [Int], with clock: ManualClock = ManualClock(), in folder: TemporaryFolder,
+        look: (Int, DownloadStore) async throws -> Void
     ) async throws {
-        let store = try await DownloadStore.open(at: folder["store"])
+        let store = try await open(folder, clock)
         let content = sampleBytes(parts.reduce(0, +) + 1)
         let transfer = try await TransferTests.begin(store)
         let plan = await transfer.plan()
@@ -32,6 +47,7 @@ struct ProgressTests {
     @Test("At most 1 MiB is not recorded, whatever the size of the parts", arguments: [17_000, 300_000, 9_000_000])
     func lossBound(part: Int) async throws {
         try await TemporaryFolder.with { folder in
+            // The clock stands still, so that only the number of bytes counts.
             try await Self.recorded(after: Array(repeating: part, count: max(3_000_000 / part, 2)), in: folder) {
                 let unrecorded = $0 - (try await Self.received($1))
                 #expect(unrecorded <= 1 << 20)
@@ -39,33 +55,80 @@ struct ProgressTests {
         }
     }
 
-    @Test("What came last is recorded also when nothing comes any more")
-    func idle() async throws {
+    @Test("Bytes are recorded within 250 ms, also when no more are received", arguments: [1, 5000, 200_000])
+    func timeBound(part: Int) async throws {
         try await TemporaryFolder.with { folder in
-            try await Self.recorded(after: [1000, 200_000, 5000], in: folder) { position, store in
-                // Bounded by the suite's time limit.
-                while try await Self.received(store) < position { try await Task.sleep(for: .milliseconds(5)) }
+            let clock = ManualClock()
+            try await Self.recorded(after: [part, part, part], with: clock, in: folder) { position, store in
+                var waited = Duration.zero
+                while try await Self.received(store) < position, waited < Self.processBound {
+                    // Once it sleeps again, it has recorded what was due.
+                    try await clock.untilSomethingSleeps(within: Self.processBound)
+                    clock.advance(by: .milliseconds(10))
+                    waited += .milliseconds(10)
+                }
+                // The step that ended the loop may still be at work.
+                if try await Self.received(store) < position {
+                    try await clock.untilSomethingSleeps(within: Self.processBound)
+                }
+                let received = try await Self.received(store)
+                #expect(received == position, "\(waited) after they were received")
             }
         }
     }
 
-    @Test("A commit beside a restart does not bring the old bytes back")
+    @Test("Bytes are synced within 5 s, also when no more are received")
+    func powerTimeBound() async throws {
+        try await TemporaryFolder.with { folder in
+            let clock = ManualClock()
+            try await Self.recorded(after: [200_000], with: clock, in: folder) { position, store in
+                var waited = Duration.zero
+                while try await Self.received(store) < position {
+                    try await clock.untilSomethingSleeps(within: Self.processBound)
+                    clock.advance(by: .milliseconds(10))
+                    waited += .milliseconds(10)
+                }
+                try await clock.untilSomethingSleeps(within: Self.powerBound)
+                clock.advance(by: Self.powerBound - waited)
+                // The sync that began by then may take any time.
+                var durable: Int64 = 0
+                for _ in 0..<12_000 where durable < position {
+                    try await Task.sleep(for: .milliseconds(5))
+                    durable = try await store.entry(key: TransferTests.url)?.durableBytes ?? 0
+                }
+                #expect(durable == Int64(position))
+            }
+        }
+    }
+
+    @Test("A commit that is still due when a download restarts does not bring the old bytes back")
     func restart() async throws {
         try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+            let clock = ManualClock()
+            let store = try await Self.open(folder, clock)
             let transfer = try await TransferTests.begin(store)
             for round in 0..<8 {
                 let server = HonestServer(sampleBytes(400_000, seed: UInt64(round + 1)), etag: "\"\(round)\"")
-                // Its last commit is still to come when the next round begins anew.
-                try await server.fill(transfer, upTo: 300_000, piece: 30_000)
                 let plan = await transfer.plan()
-                let next = HonestServer(sampleBytes(400_000, seed: UInt64(round + 2)), etag: "\"\(round + 1)\"")
-                _ = try await transfer.receive(next.answer(plan.fields).head, to: plan)
-                try await transfer.write(Array(next.content[..<3]))
+                _ = try await transfer.receive(server.answer(plan.fields).head, to: plan)
+                try await transfer.write(Array(server.content[..<3]))
                 #expect(await transfer.partial.length == 3)
-                try await Task.sleep(for: .milliseconds(round * 5))
+                #expect(try await Self.received(store) == 0)
+                // The commit of the next bytes is due in the first rounds, and has run in the last one.
+                try await clock.untilSomethingSleeps(within: Self.processBound)
+                clock.advance(by: .milliseconds(round * 35))
                 #expect(try await Self.received(store) <= 3)
+                try await transfer.write(Array(server.content[3..<100_000]))
             }
+            let last = HonestServer(sampleBytes(400_000, seed: 9), etag: "\"last\"")
+            let plan = await transfer.plan()
+            _ = try await transfer.receive(last.answer(plan.fields).head, to: plan)
+            try await transfer.write(Array(last.content[..<3]))
+            while try await Self.received(store) < 3 {
+                try await clock.untilSomethingSleeps(within: Self.processBound)
+                clock.advance(by: .milliseconds(10))
+            }
+            #expect(try await Self.received(store) == 3)
             try await transfer.close()
             #expect(try await store.verify().isEmpty)
             await store.close()

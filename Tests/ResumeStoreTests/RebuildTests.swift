@@ -18,8 +18,8 @@ struct RebuildTests {
 
     private static func url(_ name: String) -> String { "http://127.0.0.1/\(name)" }
 
-    /// A closed store with partials, all in the database file itself.
-    private static func withStore(_ body: (TemporaryFolder) async throws -> Void) async throws {
+    /// The files of a closed store with partials, all rows in the database file itself: made once, for all tests.
+    private static let template = Task {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in names {
@@ -31,6 +31,26 @@ struct RebuildTests {
                 }
             }
             await store.close()
+            let blobs = try Files.names(in: folder["store/blobs"]).map { "blobs/\($0)" }
+            return try (Files.names(in: folder["store"]).filter { $0 != "blobs" } + blobs).map { name in
+                (name: name, bytes: try Files.bytes(folder["store/\(name)"]))
+            }
+        }
+    }
+
+    /// A store of a test's own with these files.
+    private static func withStore(_ body: (TemporaryFolder) async throws -> Void) async throws {
+        let files = try await template.value
+        try await TemporaryFolder.with { folder in
+            for path in [folder["store"], folder["store/blobs"]] {
+                try FileManager.default.createDirectory(
+                    atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            }
+            for file in files {
+                let path = folder["store/\(file.name)"]
+                try Files.write(file.bytes, to: path)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            }
             try await body(folder)
         }
     }
@@ -146,8 +166,8 @@ struct RebuildTests {
                 UPDATE block SET download = download + 1000;
                 WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 200)
                 INSERT INTO download (id, key, url, created_at, used_at, boot_id)
-                SELECT n, 'low ' || n, 'low' || hex(randomblob(200)), 1, 1, '' FROM number
-                UNION ALL SELECT n + 2000, 'high ' || n, 'high' || hex(randomblob(200)), 1, 1, '' FROM number;
+                SELECT n, 'low ' || n, 'low' || hex(zeroblob(200)), 1, 1, '' FROM number
+                UNION ALL SELECT n + 2000, 'high ' || n, 'high' || hex(zeroblob(200)), 1, 1, '' FROM number;
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)
             let database = folder["store/store.sqlite"]
@@ -202,7 +222,7 @@ struct RebuildTests {
                     """
                     WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 2000)
                     INSERT INTO download (key, url, created_at, used_at, boot_id)
-                    SELECT 'key ' || n, hex(randomblob(200)), 1, 1, '' FROM number;
+                    SELECT 'key ' || n, hex(zeroblob(200)), 1, 1, '' FROM number;
                     """)
             }
             try FileManager.default.removeItem(atPath: database)
@@ -251,7 +271,7 @@ struct RebuildTests {
                     """
                     WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 2000)
                     INSERT INTO event (key, at, kind, reason)
-                    SELECT hex(randomblob(200)), n, 'k', 'r' FROM number;
+                    SELECT hex(zeroblob(200)), n, 'k', 'r' FROM number;
                     """)
             }
             #expect(try Self.roots(old) == expected)

@@ -9,6 +9,27 @@ import Testing
 struct SharingTests {
     static let url = "http://127.0.0.1/file.bin"
 
+    #if os(Linux)
+    @Test("A lease that was given back is free, also while a child that is being started still has its descriptor")
+    func startingChild() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await store.begin(try DownloadURL(Self.url))
+            try await HonestServer(sampleBytes(10_000)).fill(first, upTo: 5000)
+            // What `fork` does to it: a second descriptor of the same open file.
+            let copies = try Files.names(in: "/proc/self/fd").compactMap { name -> Int32? in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+                return target == folder["store/leases"] ? Int32(name).map { dup($0) } : nil
+            }
+            defer { for copy in copies { close(copy) } }
+            #expect(!copies.isEmpty)
+            try await first.close()
+            #expect(try await store.entry(key: Self.url)?.isInUse == false)
+            try await store.begin(try DownloadURL(Self.url), waits: false).close()
+        }
+    }
+    #endif
+
     @Test("Whoever does not want to wait is told that the entry is in use")
     func inUse() async throws {
         try await TemporaryFolder.with { folder in
@@ -25,6 +46,32 @@ struct SharingTests {
         }
     }
 
+    /// Waits until some tasks wait for the only entry of a store: each holds a shared lock on the entry's byte.
+    ///
+    /// The limit of the suite bounds it.
+    private static func untilWaiting(_ count: Int, in folder: TemporaryFolder) async throws {
+        #if os(Linux)
+        let path = folder["store/waiters"]
+        while try Files.names(in: "/proc/self/fd").count(where: { isWaiting($0, at: path) }) < count {
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        #else
+        try await Task.sleep(for: .seconds(2))
+        #endif
+    }
+
+    #if os(Linux)
+    /// Whether a descriptor is of a file and has the lock of a waiter: a line such as
+    /// `lock: 1: OFDLCK ADVISORY READ -1 08:01:1234 1 1`.
+    private static func isWaiting(_ descriptor: String, at path: String) -> Bool {
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+        guard target == path, let bytes = try? Files.bytes("/proc/self/fdinfo/\(descriptor)") else { return false }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains {
+            $0.contains("OFDLCK") && $0.contains("READ") && $0.hasSuffix(" 1 1")
+        }
+    }
+    #endif
+
     @Test("M08: who waits takes a copy of the finished download; the last one takes the blob itself")
     func copies() async throws {
         try await TemporaryFolder.with { folder in
@@ -40,7 +87,7 @@ struct SharingTests {
                     return isComplete
                 }
             }
-            try await Task.sleep(for: .milliseconds(200))
+            try await Self.untilWaiting(3, in: folder)
             try await server.fill(first)
             try await first.deliver(to: Destination(checking: folder["first"]))
             for task in waiting { #expect(try await task.value, "nobody fetched it again") }
@@ -62,7 +109,7 @@ struct SharingTests {
             let first = try await store.begin(try DownloadURL(Self.url))
             let cancelled = Task { try await store.begin(try DownloadURL(Self.url)) }
             let next = Task { try await store.begin(try DownloadURL(Self.url)) }
-            try await Task.sleep(for: .milliseconds(50))
+            try await Self.untilWaiting(2, in: folder)
             cancelled.cancel()
             await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
             try await server.fill(first, upTo: 600_000)

@@ -11,22 +11,40 @@ import Testing
 /// checkpoint reads the log's header and the moment at which it copies frames.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct WALResetTests {
-    /// What the hook runs, on a thread of its own, and how long the checkpoint waits for it.
+    /// What the hook runs, on a thread of its own, in the middle of the checkpoint.
     private final class Intruder: Sendable {
+        /// Tries to write once.
+        ///
+        /// Returns whether it could; false where the store's lock keeps it out.
+        let attempt: @Sendable () throws -> Bool
+        /// Writes, however long that has to wait.
         let write: @Sendable () throws -> Void
+        let wasKeptOut = Atomic(false)
         let done = DispatchSemaphore(value: 0)
         let failure = Mutex<(any Error)?>(nil)
+        private let attempted = DispatchSemaphore(value: 0)
 
-        init(_ write: @escaping @Sendable () throws -> Void) { self.write = write }
+        init(attempt: @escaping @Sendable () throws -> Bool, write: @escaping @Sendable () throws -> Void) {
+            (self.attempt, self.write) = (attempt, write)
+        }
 
-        /// Begins to write and waits a while: with the guard the writer cannot be done, since it waits for the
-        /// checkpoint.
+        /// Holds the checkpoint up until the writer has written, or was kept out.
         func enter() {
             Thread.detachNewThread {
-                do { try self.write() } catch { self.failure.withLock { $0 = error } }
+                do {
+                    let hasWritten = try self.attempt()
+                    self.wasKeptOut.store(!hasWritten, ordering: .sequentiallyConsistent)
+                    self.attempted.signal()
+                    if !hasWritten { try self.write() }
+                } catch {
+                    self.failure.withLock { $0 = error }
+                    self.attempted.signal()
+                }
                 self.done.signal()
             }
-            if done.wait(timeout: .now() + .milliseconds(400)) == .success { done.signal() }
+            if attempted.wait(timeout: .now() + .seconds(120)) == .timedOut {
+                failure.withLock { $0 = Shell.Failure(description: "the writer did not come to its attempt") }
+            }
         }
     }
 
@@ -61,10 +79,20 @@ struct WALResetTests {
         for number in 1...40 { try Self.insert(Int64(number), into: setup, guarded, folderPath) }
         try setup.checkpoint(.passive)
 
-        let intruder = Intruder {
-            let writer = try Connection.open(path: path)
-            try Self.insert(41, into: writer, guarded, folderPath)
-        }
+        let intruder = Intruder(
+            attempt: {
+                let writer = try Connection.open(path: path)
+                guard guarded else {
+                    try Self.insert(41, into: writer)
+                    return true
+                }
+                // Alone, which excludes a checkpoint as the writers' shared lock does, but at once or not at all.
+                return try StoreLock(writersOf: folderPath).exclusive { try Self.insert(41, into: writer) } != nil
+            },
+            write: {
+                let writer = try Connection.open(path: path)
+                try Self.insert(41, into: writer, guarded, folderPath)
+            })
         let context = Unmanaged.passRetained(intruder).toOpaque()
         unfetch_hook_arm(
             { context in
@@ -72,13 +100,16 @@ struct WALResetTests {
                 Unmanaged<Intruder>.fromOpaque(context).takeRetainedValue().enter()
             }, context)
         if guarded {
-            _ = try StoreLock(writersOf: folderPath).exclusive(patience: .seconds(1)) {
+            let isMade = try StoreLock(writersOf: folderPath).exclusive(patience: .seconds(60)) {
                 try checkpointer.checkpoint(.passive)
+                return true
             }
+            #expect(isMade == true, "no writer has the lock yet")
         } else {
             try checkpointer.checkpoint(.passive)
         }
         intruder.done.wait()
+        #expect(intruder.wasKeptOut.load(ordering: .sequentiallyConsistent) == guarded)
         if let error = intruder.failure.withLock({ $0 }) { throw error }
         // Shorter than the first log: if the checkpoint recorded that length, these frames count as copied.
         try Self.insert(42, into: setup, guarded, folderPath)
@@ -139,20 +170,25 @@ extension StoreLock {
     /// Holds the lock shared on a thread of its own while an asynchronous body runs.
     fileprivate func sharedWhile(_ body: () async throws -> Void) async throws {
         let release = DispatchSemaphore(value: 0)
-        let taken = DispatchSemaphore(value: 0)
+        let (taken, returned) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
         Thread.detachNewThread {
             try? self.shared {
-                taken.signal()
+                taken.continuation.finish()
                 release.wait()
             }
+            // Also where the lock could not be had.
+            taken.continuation.finish()
+            returned.continuation.finish()
         }
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                taken.wait()
-                continuation.resume()
-            }
+        for await _ in taken.stream {}
+        do {
+            try await body()
+        } catch {
+            release.signal()
+            throw error
         }
-        defer { release.signal() }
-        try await body()
+        release.signal()
+        // Only then can it be taken exclusively.
+        for await _ in returned.stream {}
     }
 }

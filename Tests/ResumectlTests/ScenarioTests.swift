@@ -17,16 +17,18 @@ struct ScenarioTests {
             try await OriginServer.withServer(handler: silent) { server in
                 let url = "\(server.baseURL)/file"
                 let first = try program.start("get", url, "--output", folder["out"], "--stall-timeout", "600")
-                while try await received(program) != Scenario.held {
-                    try #require(first.isRunning)
-                    try await Task.sleep(for: .milliseconds(20))
+                try await wait(for: "all that is sent to be held", while: first) {
+                    try await program.received() == Int(Scenario.held)
                 }
                 first.send(SIGKILL)
                 await first.wait()
 
                 server.setHandler(scenario.odd)
+                // Only an answer that never comes to its end is to run out of time, however busy the machine is.
+                let answer = scenario.odd(OriginRequest(fields: [("Range", "bytes=\(Scenario.asked)-")]))
+                let stalls = answer.steps.contains { if case .hold = $0 { true } else { false } }
                 let second = try await program.run(
-                    "get", url, "--output", folder["out"], "--retries", "2", "--stall-timeout", "0.7")
+                    "get", url, "--output", folder["out"], "--retries", "2", "--stall-timeout", stalls ? "0.7" : "600")
                 #expect((second.status == 0) == (scenario.ending == .delivers), "\(second.errors)")
                 #expect(Files.exists(folder["out"]) == (second.status == 0))
 
@@ -42,11 +44,5 @@ struct ScenarioTests {
                 #expect(verified.status == 0, "\(verified.output)")
             }
         }
-    }
-
-    private func received(_ program: Resumectl) async throws -> Int64 {
-        let list = try await program.run("list", "--json").output
-        let entry = try? JSONSerialization.jsonObject(with: Data(list.utf8)) as? [String: Any]
-        return (entry?["receivedBytes"] as? Int).map(Int64.init) ?? -1
     }
 }

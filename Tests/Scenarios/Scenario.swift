@@ -20,10 +20,12 @@ package struct Scenario: Sendable, CustomStringConvertible {
     /// Whether a request without a range gets it as well, and not an honest one.
     package let isAlwaysOdd: Bool
     package let ending: Ending
+    /// Whether the odd answer stops without an end, so that only a timeout ends it.
+    package let isSilent: Bool
 
     init(
         _ id: String, _ title: String, truth: Resource = .old, always isAlwaysOdd: Bool = false,
-        _ ending: Ending = .delivers, answer: @escaping @Sendable (OriginRequest) -> Response
+        _ ending: Ending = .delivers, isSilent: Bool = false, answer: @escaping @Sendable (OriginRequest) -> Response
     ) {
         self.id = id
         self.title = title
@@ -31,6 +33,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         self.answer = answer
         self.isAlwaysOdd = isAlwaysOdd
         self.ending = ending
+        self.isSilent = isSilent
     }
 
     package var description: String { "\(id) \(title)" }

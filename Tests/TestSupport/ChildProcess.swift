@@ -7,7 +7,9 @@ package import Glibc
 #endif
 internal import Synchronization
 
-/// A program that a test started. (Foundation's `Process` leaves it the thread's blocked signals.)
+/// A program that a test started, ended at the latest when nothing refers to it any more.
+///
+/// (Foundation's `Process` leaves it the thread's blocked signals.)
 package final class ChildProcess: Sendable {
     /// How a program ended.
     package enum Ending: Sendable, Equatable {
@@ -26,7 +28,7 @@ package final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - path: The program.
     ///   - arguments: Without its name.
-    ///   - environment: All variables.
+    ///   - environment: All variables, but for the one that keeps a Swift program that crashes from starting a helper.
     ///   - output: The file for standard output.
     ///   - errors: The file for standard error.
     /// - Throws: ``Shell/Failure`` where it cannot be started.
@@ -49,6 +51,8 @@ package final class ChildProcess: Sendable {
         closeFrom(&actions, 3)
         #endif
         var arguments = ([path] + arguments).map { strdup($0) } + [nil]
+        // Tests crash programs on purpose, and the helper would outlive them.
+        let environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + variables { free(text) } }
         // Threads of the pool block signals, and a child inherits that: it could not be told to end.
@@ -58,7 +62,12 @@ package final class ChildProcess: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // A shell that starts the tests in the background has them ignore these, and a child inherits that as well.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGPIPE] { sigaddset(&defaults, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var identifier = pid_t()
         let code = posix_spawn(&identifier, path, &actions, &attributes, &arguments, &variables)
         guard code == 0 else { throw Shell.Failure(description: "\(path) cannot be started: \(code)") }
@@ -85,9 +94,28 @@ package final class ChildProcess: Sendable {
     package func wait() async -> Ending {
         while true {
             if let result { return result }
-            // A cancelled test waits on, busily but not for long: its child is killed by then.
+            if Task.isCancelled { end() }
             try? await Task.sleep(for: .milliseconds(5))
-            if Task.isCancelled { send(SIGKILL) }
+        }
+    }
+
+    deinit { end() }
+
+    /// Ends it if it still runs: asks it first, so that it can end what it started, and kills it after five seconds.
+    ///
+    /// Blocks the calling thread until the program has ended, so it is for tests that failed or were cancelled.
+    package func end() {
+        send(SIGTERM)
+        // A program that was stopped does not see the other signal.
+        send(SIGCONT)
+        let deadline = ContinuousClock.now + .seconds(5)
+        while isRunning {
+            if ContinuousClock.now > deadline {
+                // `timeout` leads a group of its own, which has its program in it.
+                kill(-processIdentifier, SIGKILL)
+                kill(processIdentifier, SIGKILL)
+            }
+            usleep(2000)
         }
     }
 

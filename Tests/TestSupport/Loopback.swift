@@ -9,38 +9,55 @@ internal import Synchronization
 
 /// Ports of this machine, for servers that tests start.
 package enum Loopback {
-    /// Where the kernel looks for no ports of its own: one that is free there stays free until its server has started.
-    private static let ports = 10_240..<32_768
-    private static let given = Mutex<Set<Int>>([])
+    /// Half of each number: the kernel takes no ports for connections from here, so that one which is free stays free
+    /// until its server has started.
+    private static let halves = 5_120..<16_384
+    /// Sockets that hold the port behind each one that was given out, for as long as this process lives.
+    private static let reservations = Mutex<[Int32]>([])
 
-    /// A port that is free now, and that no connection takes meanwhile.
+    /// Finds a port that is free now, that no connection takes later, and that no other test process is given.
     ///
-    /// - Throws: Where there is none.
+    /// - Throws: ``Shell/Failure`` if there is none.
     package static func freePort() throws -> Int {
         for _ in 0..<1000 {
-            let port = Int.random(in: ports)
-            if canBind(to: port), given.withLock({ $0.insert(port).inserted }) { return port }
+            let port = Int.random(in: halves) * 2
+            // Two processes may choose the same port: the one that holds the next port as well has it.
+            guard let reservation = bound(to: port + 1) else { continue }
+            guard let probe = bound(to: port) else {
+                close(reservation)
+                continue
+            }
+            close(probe)
+            reservations.withLock { $0.append(reservation) }
+            return port
         }
         throw Shell.Failure(description: "no free port")
     }
 
-    private static func canBind(to port: Int) -> Bool {
+    /// Binds a socket to a port.
+    ///
+    /// - Returns: Its descriptor; nil if the port is in use.
+    private static func bound(to port: Int) -> Int32? {
         let descriptor = streamSocket()
-        defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         var address = address(of: port)
-        return withUnsafePointer(to: &address) { pointer in
+        let isBound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
+        if isBound { return descriptor }
+        close(descriptor)
+        return nil
     }
 
     /// Waits until a server listens.
     ///
-    /// - Returns: Whether it does; false where its process ended before, or ten seconds were not enough.
-    /// - Throws: Where the task is cancelled.
+    /// - Returns: Whether it does; false if its process ended before, or two minutes were not enough.
+    /// - Throws: `CancellationError` if the task is cancelled.
     package static func waits(for process: ChildProcess, at port: Int) async throws -> Bool {
-        for _ in 0..<1000 where process.isRunning {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while process.isRunning, ContinuousClock.now < deadline {
             if canConnect(to: port) { return true }
             try await Task.sleep(for: .milliseconds(10))
         }

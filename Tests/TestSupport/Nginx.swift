@@ -50,6 +50,7 @@ package final class Nginx {
                     listen 127.0.0.1:\(port);
                     \(tls)
                     root \(root);
+                    location = /-/status { stub_status; access_log off; }
                     location = /insecure { return 302 http://127.0.0.1:\(port)/file.bin; }
                     location /slow/ { alias \(root)/; limit_rate \(rate); }
                 }
@@ -71,18 +72,31 @@ package final class Nginx {
     /// Its certificate, with the key behind it, in PEM form.
     package var certificate: String { folder["certificate.pem"] }
 
+    /// Waits until each request is answered or broken off: then it is in the logs.
+    private func settle() async throws {
+        try await wait(for: "nginx to have answered all requests") {
+            // The one that asks is being answered.
+            try await Shell.run("curl", "--silent", "--noproxy", "*", url("-/status")).contains(
+                "Reading: 0 Writing: 1 ")
+        }
+    }
+
     /// The protocol of each request.
     ///
     /// - Throws: Where the log cannot be read.
-    package func protocols() throws -> [String] {
-        String(decoding: try Files.bytes(folder["protocol.log"]), as: UTF8.self).split(separator: "\n").map(String.init)
+    package func protocols() async throws -> [String] {
+        try await settle()
+        return String(decoding: try Files.bytes(folder["protocol.log"]), as: UTF8.self).split(separator: "\n").map(
+            String.init)
     }
 
     /// A line for each request: status, bytes of body sent, range.
     ///
     /// - Throws: Where the log cannot be read.
-    package func log() throws -> [(status: Int, bytes: Int, range: String)] {
-        String(decoding: try Files.bytes(folder["access.log"]), as: UTF8.self).split(separator: "\n").map { line in
+    package func log() async throws -> [(status: Int, bytes: Int, range: String)] {
+        try await settle()
+        return String(decoding: try Files.bytes(folder["access.log"]), as: UTF8.self).split(separator: "\n").map {
+            line in
             let parts = line.split(separator: " ", maxSplits: 2)
             return (Int(parts[0]) ?? 0, Int(parts[1]) ?? 0, String(parts[2]))
         }
@@ -92,6 +106,10 @@ package final class Nginx {
     package func stop() async {
         process.send(SIGTERM)
         await process.wait()
+    }
+
+    deinit {
+        process.end()
         folder.remove()
     }
 }

@@ -39,4 +39,34 @@ package struct Resumectl: Sendable {
     package func start(_ arguments: [String], output: String) throws -> ChildProcess {
         try Shell.start(Self.path, arguments, environment: environment, output: output)
     }
+
+    /// The entry of the store as `list --json` shows it.
+    ///
+    /// - Returns: The first one; nil if there is none, or no store yet.
+    /// - Throws: ``Shell/Failure`` if the program cannot be started.
+    package func entry() async throws -> [String: Any]? {
+        Self.objects(try await run("list", "--json").output).first
+    }
+
+    /// How many bytes the store's entry holds, 0 if there is none.
+    ///
+    /// - Throws: ``Shell/Failure`` if the program cannot be started.
+    package func received() async throws -> Int {
+        try await entry()?["receivedBytes"] as? Int ?? 0
+    }
+
+    /// The events that a `get --json` has printed to a file so far.
+    ///
+    /// - Throws: Where the file cannot be read.
+    package static func events(in path: String) throws -> [[String: Any]] {
+        guard Files.exists(path) else { return [] }
+        return objects(String(decoding: try Files.bytes(path), as: UTF8.self))
+    }
+
+    /// The lines that are objects of JSON: the last one may be half written.
+    private static func objects(_ text: String) -> [[String: Any]] {
+        text.split(separator: "\n").compactMap {
+            try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+    }
 }

@@ -50,5 +50,8 @@ package final class Tinyproxy: Sendable {
         await process.wait()
     }
 
-    deinit { folder.remove() }
+    deinit {
+        process.end()
+        folder.remove()
+    }
 }

@@ -29,7 +29,11 @@ struct QueueRunner {
         try await queue.resumeRestored()
         try await queue.add(
             try (0..<count).map { number in
-                DownloadRequest(try DownloadURL("\(arguments[3])/\(number)"), to: "\(arguments[2])/\(number)")
+                let url = try DownloadURL("\(arguments[3])/\(number)")
+                var request = DownloadRequest(url, to: "\(arguments[2])/\(number)")
+                // The origin holds back answers, on a slow machine for long.
+                request.stallTimeout = 3600
+                return request
             })
         await queue.waitUntilIdle()
         let left = await queue.report()

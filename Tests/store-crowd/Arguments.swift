@@ -14,7 +14,7 @@ struct Arguments {
                store-crowd --wal-soak N [--unguarded] [--seconds N] [--seed N]
 
           --seconds N   how long the crowd goes on, 600 where it is not given; of a soak, each run, 3
-          --seed N      what the choices are made from; a random one where it is not given
+          --seed N      what the choices are made from (1)
           --members N   how many downloads run at a time, 12 where it is not given
           --locks WHICH which locks work, all where it is not given: with those of SQLite alone, or with none, only
                         wrong bytes, crashes and hangs are violations

@@ -46,7 +46,7 @@ enum Command {
     }
 
     private static func crowd(_ arguments: Arguments) async throws -> Bool {
-        let seed = arguments.seed ?? .random(in: 0...UInt64(UInt32.max))
+        let seed = arguments.seed ?? 1
         var plan = Crowd.Plan(duration: .seconds(arguments.seconds ?? 600), seed: seed)
         plan.members = arguments.members
         plan.locks = arguments.locks
@@ -69,7 +69,7 @@ enum Command {
     }
 
     private static func soak(_ count: Int, _ arguments: Arguments) async throws -> Bool {
-        let seed = arguments.seed ?? .random(in: 0...UInt64(UInt32.max))
+        let seed = arguments.seed ?? 1
         var damaged = 0
         for number in 1...count {
             let soak = WALSoak(

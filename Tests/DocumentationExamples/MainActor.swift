@@ -1,6 +1,6 @@
 import ResumeDownload
 
-/// The examples are called from a user interface as well, with closures that belong to it.
+/// Calls an example from a user interface, with a closure that is isolated to the main actor.
 @MainActor
 func countOnMainActor(_ request: DownloadRequest, with downloader: Downloader) async throws -> Int {
     var count = 0

@@ -1,13 +1,13 @@
-// What stands between the marks is the example of the README, word for word; a test compares the two.
-// README
+// The code between the marks is shown in docs/embedding.md. DocumentationTests compare the two.
+// SNIPPET
 import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 
 func thumbnail(
     _ address: String, in images: MemoryStore,
-    get: (HTTPFields) async throws -> (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>)  // your client's
+    get: (HTTPFields) async throws -> (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>)  // your HTTP client
 ) async throws -> [UInt8] {
     try await images.fetch(try DownloadURL(address)) { fields in try await get(fields) }
 }
-// README
+// END

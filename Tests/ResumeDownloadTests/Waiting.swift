@@ -1,0 +1,82 @@
+import OriginServer
+import ResumeDownload
+import Synchronization
+import Testing
+
+/// A yes or no that handlers and tests share.
+final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock(\.self) }
+
+    func set() { state.withLock { $0 = true } }
+
+    /// Sets the flag once a condition holds while a body runs, and asks no more after its end.
+    func set(
+        once condition: @escaping @Sendable () async throws -> Bool, during body: () async throws -> Void
+    ) async throws {
+        let watch = Task {
+            try await eventually(condition)
+            set()
+        }
+        defer { watch.cancel() }
+        try await body()
+    }
+}
+
+/// A number that handlers raise and other handlers wait for.
+final class Maximum: Sendable {
+    private let state = Mutex<Int64>(0)
+
+    var value: Int64 { state.withLock(\.self) }
+
+    func raise(to value: Int64) { state.withLock { $0 = max($0, value) } }
+
+    /// Notes the progress of a download.
+    func note(_ event: DownloadEvent) {
+        if case .progress(let received, _) = event { raise(to: received) }
+    }
+}
+
+/// Waits until a condition holds; the time limit of the suite ends a wait for what never happens.
+func eventually(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
+}
+
+extension Response {
+    /// Keeps back what follows a number of body bytes until a condition holds.
+    func holding(after count: Int64 = 0, until condition: @escaping @Sendable () -> Bool) -> Response {
+        var (steps, left) = ([Step](), count)
+        var isDone = false
+        for step in self.steps {
+            if !isDone, case .body(let content, let range) = step {
+                let border = min(range.lowerBound + left, range.upperBound)
+                left -= border - range.lowerBound
+                if left == 0 {
+                    steps += [
+                        .body(content, range.lowerBound..<border), .wait(until: condition),
+                        .body(content, border..<range.upperBound),
+                    ]
+                    isDone = true
+                    continue
+                }
+            }
+            steps.append(step)
+        }
+        return Response(steps)
+    }
+
+    /// Keeps back all of the answer until a condition holds.
+    func delayed(until condition: @escaping @Sendable () -> Bool) -> Response {
+        Response([.wait(until: condition)] + steps)
+    }
+}
+
+/// Keeps back each body until there were a number of requests, so that none of them comes whole before the last one.
+func together(_ count: Int64, _ handler: @escaping Origin.Handler) -> Origin.Handler {
+    let last = Maximum()
+    return { request in
+        last.raise(to: Int64(request.number))
+        return handler(request).holding { last.value >= count }
+    }
+}
