@@ -16,7 +16,7 @@ struct ImageLoader {
             case ("show", 2...): try await show(arguments.removeFirst(), file: arguments.removeFirst(), with: pipeline)
             case ("glance", 2...):
                 try await glance(arguments.removeFirst(), bytes: arguments.removeFirst(), with: pipeline)
-            case ("background", _): print("to disk: \(await pipeline.enterBackground()) bytes")
+            case ("background", _): print("moved to disk: \(await pipeline.enterBackground()) bytes")
             case ("warning", _): pipeline.releaseMemory()
             default: usage()
             }
@@ -30,18 +30,18 @@ struct ImageLoader {
         async let preview = pipeline.image(url)
         async let full = pipeline.image(url)
         let (image, other) = try await (full, preview)
-        guard image == other else { fatalError("two views, two images") }
+        guard image == other else { fatalError("the two views received different images") }
         try Data(image).write(to: URL(fileURLWithPath: file))
-        print("shown: \(image.count) bytes")
+        print("showed \(image.count) bytes")
     }
 
-    /// The view is gone before the image is there.
+    /// Cancels the load before the image is complete, as a view does when it disappears.
     private static func glance(_ address: String, bytes: String, with pipeline: ImagePipeline) async throws {
         guard let url = URL(string: address), let enough = Int(bytes) else { usage() }
-        let (parts, told) = AsyncStream<Int>.makeStream()
+        let (parts, progress) = AsyncStream<Int>.makeStream()
         let view = Task {
-            defer { told.finish() }
-            return try await pipeline.image(url) { told.yield($0) }
+            defer { progress.finish() }
+            return try await pipeline.image(url) { progress.yield($0) }
         }
         var seen = 0
         for await count in parts {
@@ -50,7 +50,7 @@ struct ImageLoader {
         }
         view.cancel()
         _ = await view.result
-        print("left after \(seen) bytes")
+        print("cancelled after \(seen) bytes")
     }
 
     private static func usage() -> Never {

@@ -5,12 +5,12 @@ import Foundation
 struct MediaManager {
     static func main() async throws {
         guard CommandLine.arguments.count == 3 else {
-            say("usage: MediaManager FOLDER ORIGIN\nLines: show NAME…, open NAME, leave NAME, report, wait, quit")
+            say("usage: MediaManager FOLDER ORIGIN\ncommands: show NAME…, open NAME, leave NAME, report, wait, quit")
             exit(64)
         }
         let library = try await MediaLibrary.open(in: CommandLine.arguments[1], from: CommandLine.arguments[2]) {
             switch $1 {
-            case .success(let result): say("there: \(result.path), \(result.reusedBytes) bytes of it held before")
+            case .success(let result): say("finished: \(result.path), \(result.reusedBytes) bytes reused")
             case .failure(let error): say("failed: \($0): \(error)")
             }
         }
@@ -24,7 +24,7 @@ struct MediaManager {
                 case "report": say("\(await library.report())")
                 case "wait": await library.wait()
                 case "quit": return try await library.close()
-                default: say("what?")
+                default: say("unknown command; use show, open, leave, report, wait or quit")
                 }
             } catch {
                 say("\(words.joined(separator: " ")): \(error)")

@@ -19,14 +19,16 @@ struct Model: Sendable {
         for (index, line) in manifest.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
-            guard words.count == 2 else { throw Problem(description: "line \(index + 1) is not SHA256 URL") }
+            guard words.count == 2 else {
+                throw Problem(description: "line \(index + 1): expected a SHA-256 and a URL")
+            }
             let url = try DownloadURL(words[1])
             // Never a path: the manifest may be a stranger's.
             guard let name = url.lastPathComponent, !name.hasPrefix(".") else {
-                throw Problem(description: "line \(index + 1): the URL does not end in a file's name")
+                throw Problem(description: "line \(index + 1): the URL does not end in a file name")
             }
             guard !models.contains(where: { $0.name == name }) else {
-                throw Problem(description: "line \(index + 1): there is another \(name)")
+                throw Problem(description: "line \(index + 1): duplicate file name \(name)")
             }
             models.append(Model(url: url, digest: try HTTPDigest(.sha256, parsing: first), name: name))
         }

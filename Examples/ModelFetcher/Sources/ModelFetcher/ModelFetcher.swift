@@ -10,7 +10,7 @@ struct ModelFetcher {
 
     static func main() async throws {
         guard CommandLine.arguments.count == 3 else {
-            say("usage: ModelFetcher MANIFEST CACHE\nA line of MANIFEST is SHA256 URL.")
+            say("usage: ModelFetcher MANIFEST CACHE\nEach line of MANIFEST contains a SHA-256 and a URL.")
             exit(64)
         }
         let models: [Model]
@@ -46,8 +46,9 @@ struct ModelFetcher {
         do {
             var progress = Progress(of: model.name)
             switch try await cache.fetch(model, onEvent: { progress.tell($0) }) {
-            case .present: print("\(model.name): was there")
-            case .fetched(let fetched, let reused): print("\(model.name): fetched \(fetched), reused \(reused) bytes")
+            case .present: print("\(model.name): already present")
+            case .fetched(let fetched, let reused):
+                print("\(model.name): fetched \(fetched) bytes, reused \(reused) bytes")
             }
             return true
         } catch {

@@ -15,12 +15,12 @@ struct Progress {
             let tenths = Int64(Double(received) / Double(total) * 10)
             if tenths > self.tenths { say("\(tenths * 10) %") }
             self.tenths = tenths
-        case .resumed(let offset, _): say("goes on at \(offset)")
-        case .restarted(let reason, _): say("starts over: \(reason)")
+        case .resumed(let offset, _): say("resumed at byte \(offset)")
+        case .restarted(let reason, _): say("restarted: \(reason)")
         case .resumeDataOutdated(let reason): say("\(reason)")
-        case .damaged(let reason): say("fetches some of it again: \(reason)")
-        case .retrying(let reason, let seconds): say("\(reason) Next try in \(seconds) s.")
-        case .waiting: say("somebody else is fetching it")
+        case .damaged(let reason): say("downloading damaged data again: \(reason)")
+        case .retrying(let reason, let seconds): say("\(reason); retrying in \(seconds) s")
+        case .waiting: say("waiting for another process that is downloading it")
         case .started, .progress, .finished: break
         }
     }
