@@ -21,7 +21,7 @@ struct MediaManagerTests {
             let resource = Resource(content(name), etag: "\"\(name)\"")
             let isSlow = name == name.uppercased() && request.byteRange == nil
             if isSlow { return .slow(resource, for: request, after: length / 2) }
-            return .file(resource, for: request, waitingAt: name == "film" ? film : nil)
+            return .file(resource, for: request, for: name == "film" ? .gate(film) : nil)
         }
     }
 

@@ -13,9 +13,8 @@ extension Response {
     ///   - reset: Whether the cut is a RST and not a FIN. Either comes 200 ms after the client has read the last byte.
     ///   - stall: Whether, in place of the cut, the connection stays open and silent.
     ///   - bytesPerSecond: The rate of the body, `nil` for no limit. Chunked framing has none.
-    ///   - milliseconds: The length of a pause within the body, 0 for none.
-    ///   - gate: What the rest of the answer waits for, `nil` for nothing. It is where the pause is.
-    ///   - pauseAfter: The number of body bytes of this answer before the pause; 0 is between head and body.
+    ///   - place: The number of body bytes of this answer before the pause; 0 is between head and body.
+    ///   - pause: The step that waits, `nil` for no pause.
     /// - Returns: The answer.
     public static func file(
         _ resource: Resource,
@@ -24,9 +23,8 @@ extension Response {
         reset: Bool = false,
         stall: Bool = false,
         bytesPerSecond: Int? = nil,
-        pausingFor milliseconds: Int = 0,
-        waitingAt gate: Gate? = nil,
-        pauseAfter: Int64 = 0
+        pausingAt place: Int64 = 0,
+        for pause: Step? = nil
     ) -> Response {
         let length = resource.content.length
         let range: Range<Int64>
@@ -54,13 +52,11 @@ extension Response {
         let bodyLength = range.upperBound - range.lowerBound
         let cut = cutAfter.flatMap { $0 < bodyLength ? max(0, $0) : nil }
         let end = range.lowerBound + (cut ?? bodyLength)
-        let pauses = milliseconds > 0 || gate != nil
-        let pause = range.lowerBound + min(pauses ? max(0, pauseAfter) : 0, end - range.lowerBound)
+        let middle = range.lowerBound + (pause == nil ? 0 : min(max(0, place), end - range.lowerBound))
         var steps = [head]
-        steps += resource.body(range.lowerBound..<pause, bytesPerSecond: bytesPerSecond)
-        if milliseconds > 0 { steps.append(.pause(milliseconds: milliseconds)) }
-        if let gate { steps.append(.gate(gate)) }
-        steps += resource.body(pause..<end, bytesPerSecond: bytesPerSecond)
+        steps += resource.body(range.lowerBound..<middle, bytesPerSecond: bytesPerSecond)
+        if let pause { steps.append(pause) }
+        steps += resource.body(middle..<end, bytesPerSecond: bytesPerSecond)
         switch (cut, stall, reset) {
         case (nil, _, _): steps += resource.endOfBody
         case (_, true, _): steps.append(.hold)

@@ -1,6 +1,6 @@
 /// What an honest server has under a path.
 ///
-/// ``Response/file(_:for:cutAfter:reset:stall:bytesPerSecond:pausingFor:waitingAt:pauseAfter:)`` makes the answers from it.
+/// ``Response/file(_:for:cutAfter:reset:stall:bytesPerSecond:pausingAt:for:)`` makes the answers from it.
 public struct Resource: Sendable {
     /// How the end of the body is told.
     public enum Framing: Sendable, Equatable {

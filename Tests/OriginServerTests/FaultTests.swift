@@ -170,7 +170,7 @@ struct FaultTests {
     @Test func gate() async throws {
         let gate = Gate()
         let handler: @Sendable (OriginRequest) -> Response = {
-            .file(Self.resource, for: $0, waitingAt: gate, pauseAfter: 1000)
+            .file(Self.resource, for: $0, pausingAt: 1000, for: .gate(gate))
         }
         try await OriginServer.withServer(handler: handler) { server in
             let client = try await RawClient.connect(to: server.port)
@@ -221,7 +221,7 @@ struct FaultTests {
             case "/rate": Response([.limitedRate(Self.content, part, bytesPerSecond: 50_000), .close])
             case "/trickle":
                 Response([.trickle(Self.content, part, bytesPerStep: 5000, milliseconds: 100), .close])
-            default: .file(Self.resource, for: request, cutAfter: 20_000, pausingFor: 300, pauseAfter: 7)
+            default: .file(Self.resource, for: request, cutAfter: 20_000, pausingAt: 7, for: .pause(milliseconds: 300))
             }
         }) { server in
             for (path, least) in [("/rate", 370), ("/trickle", 290), ("/pause", 290)] {

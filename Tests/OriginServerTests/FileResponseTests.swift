@@ -96,7 +96,7 @@ struct FileResponseTests {
 
     @Test func limitsBeyondTheBody() async throws {
         let answer = try await OriginServer.withServer { request in
-            .file(Self.resource, for: request, cutAfter: .max, pausingFor: 1, pauseAfter: .max)
+            .file(Self.resource, for: request, cutAfter: .max, pausingAt: .max, for: .pause(milliseconds: 1))
         } _: { server in
             try await RawClient.fetch(fields: ["Range: bytes=5-"], port: server.port)
         }

@@ -13,15 +13,17 @@ struct QueueKillTests {
     private static let kills = 5
     /// How many requests are answered before a kill, and how many more at most while it comes.
     private static let (stage, surplus) = (count / (kills + 1), 40)
+    /// What is compared at the beginning of a continuation, in bytes.
+    private static let overlap: Int64 = 4096
     /// What the death of a process costs of one download, in bytes.
     private static let mostLost: Int64 = 1 << 20
 
-    /// Files of 1 to 30 KB, of 300 KB, and of 3 MB.
+    /// Files of 10 to 39 KB, of 300 KB, and of 3 MB. Half of each is longer than what is compared.
     private static func length(_ number: Int) -> Int64 {
         switch number % 100 {
         case 50: 3_000_000
         case let rest where rest % 10 == 0: 300_000
-        default: Int64(1000 + number * 7919 % 29_000)
+        default: Int64(10_000 + number * 7919 % 29_000)
         }
     }
 
@@ -33,33 +35,36 @@ struct QueueKillTests {
     func thousand() async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["files"])
-            let allowed = Atomic(Self.stage + Self.surplus)
+            // The answers to requests after this many stop in the middle.
+            let answered = Atomic(Self.stage)
             let handler: @Sendable (OriginRequest) -> Response = { request in
                 guard let number = Int(request.path.dropFirst()), number < Self.count else {
                     return .status("404 Not Found")
                 }
                 let resource = Resource(Self.content(number), etag: "\"\(number)\"")
-                let response = Response.file(resource, for: request, bytesPerSecond: 3_000_000)
-                // So that no process has all of its files before it is killed.
                 let place = request.number
-                return Response([.wait { place <= allowed.load(ordering: .relaxed) }] + response.steps)
+                return .file(
+                    resource, for: request, bytesPerSecond: 3_000_000,
+                    pausingAt: Self.length(number) / 2, for: .wait { place <= answered.load(ordering: .relaxed) })
             }
             // A small buffer, so that what is sent is about what was read.
             try await OriginServer.withServer(sendBufferSize: 65_536, handler: handler) { server in
                 var left: [Held] = []
                 for kill in 1...Self.kills {
                     let process = try start(count: kill == 1 ? Self.count : 0, folder, server)
-                    while server.requests.count < kill * Self.stage, process.isRunning {
-                        try await Task.sleep(for: .milliseconds(5))
+                    try await wait(for: "\(kill * Self.stage) requests", while: process) {
+                        server.requests.count >= kill * Self.stage
                     }
-                    // In the middle of something: the answers have begun.
+                    // Every second kill comes in the middle of the traffic, the others when all running downloads are
+                    // held back, and as much of each is recorded as came.
+                    if !kill.isMultiple(of: 2) { try await waitUntilRecorded(in: folder["store"], process) }
                     process.send(SIGKILL)
                     let ending = await process.wait()
                     let text = try output(folder)
                     #expect(ending == .killed(SIGKILL), "\(text)")
                     left.append(try await Self.held(in: folder["store"], after: server.requests.count))
-                    allowed.store(
-                        kill < Self.kills ? (kill + 1) * Self.stage + Self.surplus : .max, ordering: .relaxed)
+                    let next = (kill + 1) * Self.stage + (kill.isMultiple(of: 2) ? 0 : Self.surplus)
+                    answered.store(kill < Self.kills ? next : .max, ordering: .relaxed)
                 }
                 let last = try start(count: 0, folder, server)
                 let ending = await last.wait()
@@ -83,17 +88,31 @@ struct QueueKillTests {
         var bytes: [Int: Int64] = [:]
     }
 
+    /// Waits until a part of each running download is recorded.
+    private func waitUntilRecorded(in path: String, _ process: ChildProcess) async throws {
+        let store = try await DownloadStore.open(at: path)
+        try await wait(for: "a part of each running download is recorded", while: process) {
+            let parts = try await store.entries().filter { entry in
+                let length = entry.url.split(separator: "/").last.flatMap { Int($0) }.map(Self.length) ?? 0
+                return entry.receivedBytes >= length / 2 && entry.receivedBytes < length
+            }
+            return parts.count == Self.running
+        }
+        await store.close()
+    }
+
     /// Looks at what is recorded, and how much more was written to the files before the process died.
     private static func held(in path: String, after requests: Int) async throws -> Held {
         let store = try await DownloadStore.open(at: path)
         var held = Held(requests: requests)
         for entry in try await store.entries() {
             guard let number = entry.url.split(separator: "/").last.flatMap({ Int($0) }) else { continue }
-            held.bytes[number] = entry.receivedBytes
-            // Its file may have been delivered, and not its row removed.
             guard let file = entry.chunks.first?.path,
                 let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/\(file)")
             else { continue }
+            // A short file that was being delivered: its row would have gone with the delivery.
+            if length(number) < mostLost, (attributes[.referenceCount] as? NSNumber)?.intValue ?? 1 > 1 { continue }
+            held.bytes[number] = entry.receivedBytes
             let lost = ((attributes[.size] as? NSNumber)?.int64Value ?? 0) - entry.receivedBytes
             #expect(lost <= mostLost, "\(number)")
         }
@@ -105,9 +124,9 @@ struct QueueKillTests {
     private func check(_ server: OriginServer, _ left: [Held]) throws {
         var resumed = 0
         for held in left {
-            for (number, bytes) in held.bytes where bytes > 4096 && bytes < Self.length(number) {
+            for (number, bytes) in held.bytes where bytes > Self.overlap && bytes < Self.length(number) {
                 let next = try #require(server.requests.dropFirst(held.requests).first { $0.path == "/\(number)" })
-                #expect(next.byteRange?.first == bytes - 4096, "\(number)")
+                #expect(next.byteRange?.first == bytes - Self.overlap, "\(number)")
                 resumed += 1
             }
             let complete = held.bytes.filter { $0.value == Self.length($0.key) }.keys
@@ -116,6 +135,7 @@ struct QueueKillTests {
             }
             #expect(again.isEmpty)
         }
+        #expect(resumed >= (Self.kills + 1) / 2 * Self.running)
         print("resumed \(resumed) downloads of killed processes")
     }
 

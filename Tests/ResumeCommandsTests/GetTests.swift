@@ -153,7 +153,7 @@ struct GetTests {
     @Test func oneOriginRequestForTwoRuns() async throws {
         let rest = Gate()
         let handler: @Sendable (OriginRequest) -> Response = {
-            .file(Sample.resource, for: $0, waitingAt: rest, pauseAfter: 100_000)
+            .file(Sample.resource, for: $0, pausingAt: 100_000, for: .gate(rest))
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let first = Task { await home.run("get", server.url(), "--output", home["a.bin"]) }

@@ -20,7 +20,7 @@ struct CrowdTests {
             let program = Resumectl(folder: folder)
             let rest = Gate()
             try await OriginServer.withServer(
-                handler: { .file(Self.file, for: $0, waitingAt: rest, pauseAfter: 10_000_000) },
+                handler: { .file(Self.file, for: $0, pausingAt: 10_000_000, for: .gate(rest)) },
                 { server in
                     let processes = try (1...4).map { number in
                         try program.start(
