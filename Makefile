@@ -1,5 +1,5 @@
 # `make` without a target lists the targets.
-.PHONY: help setup setup-test build release check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build build-all release check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 export SWIFT
 # The Swift libraries are linked statically: the program runs on machines without Swift, and calls into them are cheaper.
@@ -49,19 +49,19 @@ check: setup
 	@Scripts/swift.sh build --build-tests
 	@Scripts/check.sh
 
-test: setup-test
+build-all: setup-test
 	@echo "== building the tests"
 	@Scripts/swift.sh build --build-tests
 	@echo "== building the examples"
 	@Scripts/build-examples.sh
+
+test: build-all
 	@echo "== running the tests"
 	@Scripts/without-leaks.sh Scripts/run-tests.sh
 
 IDLE ?= 5
 BUSY ?= 5
-stress: setup-test
-	Scripts/swift.sh build --build-tests
-	Scripts/build-examples.sh
+stress: build-all
 	Scripts/stress.sh $(IDLE) $(BUSY)
 
 coverage: setup-test
@@ -73,9 +73,7 @@ urlsession: setup-test
 	Scripts/swift.sh build --build-tests
 	TEST_URLSESSION=1 $(SWIFT) test --skip-build --no-parallel --filter '^ResumeDownloadTests\.'
 
-examples: setup-test
-	Scripts/swift.sh build --build-tests
-	Scripts/build-examples.sh
+examples: build-all
 	$(SWIFT) test --skip-build --filter '^ExampleTests\.'
 
 # A preloaded library conflicts with the sanitizer's, a sanitizer changes what memory tests measure, and the examples

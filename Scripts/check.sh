@@ -3,20 +3,16 @@
 # documentation. Leaves out tests that start programs or take long. Usage: check.sh
 set -uo pipefail
 cd "$(dirname "$0")/.."
+. Scripts/runner.sh
 bundles='(OriginServer|PartialStore|Readme|ResumeDownload|ResumeHTTP|ResumeSQLite|ResumeStore)Tests'
 # Suites that take long (random input, large logs, damaged databases, several connections) or start processes (kills,
 # locks, promotion).
 slow='(BrokenLock|DecisionRobustness|KillPoint|Leftover|LeakCheck|LogGrowth|ParserRobustness|Promotion|Rebuild|Segment|WALReset)Tests'
-export SWIFT_BACKTRACE=enable=no
 log=.build/check.log
-if [ "$(uname)" = Linux ]; then
-    runner=(.build/debug/resume-storePackageTests.xctest --testing-library swift-testing)
-else
-    runner=("${SWIFT:-swift}" test --skip-build)
-fi
+choose_runner .build
 echo "== running the quick tests; 'make test' runs all tests"
 "${runner[@]}" --filter "^$bundles\\." --skip "\\.$slow[/.]" >"$log" 2>&1
 status=$?
-sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -a -A 6 -E '✘|Fatal error|error:' | head -c 20000
-sed 's/\x1b\[[0-9;]*m//g' "$log" | grep -a 'Test run with' | tail -1
+failures "$log"
+closing_line "$log" || status=70
 exit $status

@@ -2,7 +2,8 @@
 # Measures which lines and regions of Sources the tests execute, and fails below the goal. Every process writes its own
 # profile, so that a killed child does not damage the profiles of others. Unexecuted lines are listed in
 # .build/coverage/unexecuted.txt, one range per line.
-# Usage: [ONLY='BUNDLE…'] coverage.sh [--report]   (--report: only reads the profiles of the last run again)
+# Usage: [ONLY='BUNDLE…'] coverage.sh [--report]
+#   ONLY: measures these bundles again, and keeps the profiles of the others; --report: only reads the profiles again
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$PWD/.build/coverage
@@ -21,21 +22,27 @@ cov=$(tool llvm-cov)
 if [ "${1:-}" != --report ]; then
     echo "building with coverage"
     Scripts/swift.sh build --build-tests --enable-code-coverage --scratch-path "$build"
-    rm -rf "$profiles"
+    [ -n "${ONLY:-}" ] || rm -rf "$profiles"
     mkdir -p "$profiles"
-    for folder in Tests/*Tests; do
-        bundle=$(basename "$folder")
-        case " ${ONLY:-$bundle} " in *" $bundle "*) ;; *) continue ;; esac
+    # Runs a bundle, and merges the profiles of its processes under a name.
+    measure() {
+        local bundle=$1 name=$2
+        shift 2
         # %p: one profile per process; %m: one per program, in case a process id is used again.
-        LLVM_PROFILE_FILE="$profiles/$bundle-%p-%m.profraw" \
-            BUILD="$build" ONLY="$bundle" Scripts/without-leaks.sh Scripts/run-tests.sh ||
+        LLVM_PROFILE_FILE="$profiles/$name-%p-%m.profraw" \
+            BUILD="$build" ONLY="$bundle" Scripts/without-leaks.sh Scripts/run-tests.sh "$@" ||
             { echo "error: $bundle failed; the lines that it executed still count" >&2; status=1; }
         # Some bundles start thousands of processes: their profiles are merged before the next bundle starts.
         # A process that was killed while writing leaves a damaged profile, which is skipped.
-        find "$profiles" -name "$bundle-*.profraw" >"$profiles/$bundle.list"
-        "$profdata" merge -sparse --failure-mode=all -f "$profiles/$bundle.list" -o "$profiles/$bundle.profdata" \
-            2>"$profiles/$bundle.warnings" || { cat "$profiles/$bundle.warnings" >&2; exit 1; }
-        find "$profiles" -name "$bundle-*.profraw" -delete
+        find "$profiles" -name "$name-*.profraw" >"$profiles/$name.list"
+        "$profdata" merge -sparse --failure-mode=all -f "$profiles/$name.list" -o "$profiles/$name.profdata" \
+            2>"$profiles/$name.warnings" || { cat "$profiles/$name.warnings" >&2; exit 1; }
+        find "$profiles" -name "$name-*.profraw" -delete
+    }
+    for bundle in ${ONLY:-$(basename -a Tests/*Tests)}; do
+        measure "$bundle" "$bundle"
+        # The engine's tests on URLSession, as `make urlsession` runs them.
+        [ "$bundle" != ResumeDownloadTests ] || TEST_URLSESSION=1 measure "$bundle" "$bundle+URLSession" --no-parallel
     done
 fi
 

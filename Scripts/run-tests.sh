@@ -8,15 +8,10 @@ build=${BUILD:-.build}
 lanes=${LANES:-2}
 logs=$build/test-logs
 mkdir -p "$logs"
-# A crash that a test provokes must not start Swift's backtrace helper.
-export SWIFT_BACKTRACE=enable=no
-
-runner=("$build/debug/resume-storePackageTests.xctest" --testing-library swift-testing)
-if [ "$(uname)" != Linux ]; then
-    # On Apple platforms, a program of the toolchain loads the bundle; only one can run at a time.
-    runner=("${SWIFT:-swift}" test --skip-build --scratch-path "$build")
-    lanes=1
-fi
+. Scripts/runner.sh
+choose_runner "$build"
+# On Apple platforms, only one runner can run at a time.
+[ "$(uname)" = Linux ] || lanes=1
 
 # The longest bundles first, so that only short ones are left at the end.
 bundles=()
@@ -27,7 +22,6 @@ for bundle in ResumectlTests HostileStoreTests RealOriginTests $(basename -a Tes
 done
 [ ${#bundles[@]} -gt 0 ] || { echo "no test bundle has one of these names: ${ONLY:-}" >&2; exit 64; }
 
-plain() { sed 's/\x1b\[[0-9;]*m//g' "$logs/$1.log"; }
 run() {
     local bundle=$1 arguments=(--filter "^$1\\.") begin=$SECONDS status closing
     shift
@@ -35,11 +29,9 @@ run() {
     trap "kill $! 2>/dev/null" TERM
     wait $!
     status=$?
-    closing=$(plain "$bundle" | grep -a 'Test run with' | tail -1)
-    # Status 0 without a summary line: the process ended before its tests did.
-    [ -n "$closing" ] || status=70
+    closing=$(closing_line "$logs/$bundle.log") || { status=70 closing="ended without a summary line"; }
     echo "$((SECONDS - begin)) $status" >"$logs/$bundle.result"
-    echo "$bundle: ${closing:-ended without a summary line}"
+    echo "$bundle: $closing"
 }
 
 trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
@@ -66,6 +58,6 @@ printf '%6d  total\n' $((SECONDS - begin))
 [ ${#failed[@]} -gt 0 ] || exit 0
 for bundle in "${failed[@]}"; do
     echo "== $bundle failed; its complete output is in $logs/$bundle.log"
-    plain "$bundle" | grep -a -A 6 -E '✘|Fatal error|error:' | head -c 20000
+    failures "$logs/$bundle.log"
 done
 exit 1
