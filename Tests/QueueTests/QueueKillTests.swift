@@ -18,7 +18,7 @@ struct QueueKillTests {
     /// What the death of a process costs of one download, in bytes.
     private static let mostLost: Int64 = 1 << 20
 
-    /// Files of 10 to 39 KB, of 300 KB, and of 3 MB. Half of each is longer than what is compared.
+    /// Files of 10 to 39 KB, of 300 KB, and of 3 MB: half of each is longer than what is compared.
     private static func length(_ number: Int) -> Int64 {
         switch number % 100 {
         case 50: 3_000_000
