@@ -189,26 +189,28 @@ struct FaultTests {
 
     #if os(Linux)
     @Test func cutWaitsForTheClient() async throws {
-        let cut = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = { _ in
-            Response([.body(Self.content, 0..<100_000), .drain, .gate(cut), .reset])
+        let (slow, other) = (Gate(), Gate())
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            Response([
+                .body(Self.content, 0..<100_000), .drain, .gate(request.path == "/slow" ? slow : other), .reset,
+            ])
         }
         try await OriginServer.withServer(handler: handler) { server in
             let client = try await RawClient.connect(to: server.port, reads: false)
-            try await client.send(RawClient.request())
+            try await client.send(RawClient.request("GET", "/slow"))
             #expect(try await eventually { server.bodyBytesSent == 100_000 })
             // Another connection is served from its start to its end meanwhile.
-            let other = try await RawClient.connect(to: server.port)
-            try await other.send(RawClient.request())
-            #expect(try await eventually { cut.arrivals == 1 })
-            #expect(other.now.bytes.count == 100_000)
-            #expect(client.now.bytes.isEmpty)
+            let second = try await RawClient.connect(to: server.port)
+            try await second.send(RawClient.request("GET", "/other"))
+            #expect(try await eventually { other.arrivals == 1 })
+            #expect(slow.arrivals == 0)
             try await client.read()
-            #expect(try await eventually { cut.arrivals == 2 })
-            cut.open()
-            let received = try await client.wait { $0.isEnded }
-            #expect(received.bytes == Self.content.bytes(in: 0..<100_000))
-            try await other.wait { $0.isEnded }
+            #expect(try await eventually { slow.arrivals == 1 })
+            for gate in [slow, other] { gate.open() }
+            for client in [client, second] {
+                let received = try await client.wait { $0.isEnded }
+                #expect(received.bytes == Self.content.bytes(in: 0..<100_000))
+            }
         }
     }
     #endif

@@ -27,8 +27,10 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Why a wait ended without what was waited for.
-    struct TimeOut: Error {}
+    /// What came when a wait ended without what was waited for.
+    struct NotReceived: Error {
+        var received: Received
+    }
 
     private let channel: any Channel
     private let received: Box
@@ -96,14 +98,14 @@ final class RawClient: Sendable {
     ///   - seconds: How long to wait at most.
     ///   - condition: Whether it is enough.
     /// - Returns: What came.
-    /// - Throws: ``TimeOut``.
+    /// - Throws: ``NotReceived``, at once where the connection has ended.
     @discardableResult
     func wait(seconds: Int = 180, until condition: (Received) -> Bool) async throws -> Received {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
             let now = received.values.withLock { $0 }
             if condition(now) { return now }
-            guard ContinuousClock.now < end else { throw TimeOut() }
+            guard !now.isEnded, ContinuousClock.now < end else { throw NotReceived(received: now) }
             try await Task.sleep(for: .milliseconds(2))
         }
     }
