@@ -141,19 +141,19 @@ struct FramingTests {
         }
     }
 
-    @Test("F23: a connection that the server closed between two answers costs a retry at most")
+    @Test("F23: a connection that the server closes instead of answering its second request costs one retry")
     func idleClosed() async throws {
-        // Each answer says that the connection stays, and then ends it.
         let handler: Origin.Handler = { request in
-            let length = request.number == 1 ? 60_000 : 100_000
-            return Response(
-                Response.part(from: 0, to: Int64(length), range: "bytes 0-\(length - 1)/100000").settingStatus("200 OK")
-                    .settingField("Content-Length", to: "100000").steps + [.close])
+            if request.number == 1 { return .status("302 Found", fields: [("Location", "/moved")]) }
+            return request.connection == 1 ? Response([.close]) : .file(.old, for: request)
         }
         try await Origin.with(handler) { origin in
-            _ = try await origin.get()
+            _ = try await origin.get { $0.limits.retries = 1 }
             #expect(try origin.hasDelivered(.old))
-            #expect(origin.server.requests.count <= 3)
+            let requests = origin.server.requests
+            #expect(requests.prefix(2).map(\.connection) == [1, 1])
+            // A transport may try again itself; the engine begins at the URL of the download.
+            #expect((3...4).contains(requests.count) && requests.last?.connection == 2)
         }
     }
 
