@@ -35,6 +35,7 @@ struct KilledGet {
             let get = ["get", "--key", "file", "--output", folder["out"], "--json", "--connections"]
             var random = SplitMix64(seed: seed)
             var kept = [0]
+            var (held, log) = ([Range<Int>](), try await nginx.log())
             for kill in 1...kills {
                 let events = folder["events\(kill)"]
                 let enough = kept[kill - 1] + Int.random(in: 1...2_000_000, using: &random)
@@ -51,8 +52,12 @@ struct KilledGet {
                 let told = try Self.told(events)
                 #expect(kept[kill] >= told - connections << 20, "run \(kill) of seed \(seed) told \(told): \(kept)")
                 #expect(kept[kill] >= kept[kill - 1], "run \(kill) of seed \(seed): \(kept)")
+                let before = log.count
+                log = try await nginx.log()
+                expectMissing(log.dropFirst(before).map(\.range), held: held, "run \(kill) of seed \(seed)")
+                held = try await recorded(program)
             }
-            let chunks = (try await program.entry()?["chunks"] as? [Any])?.count ?? 0
+            let before = log.count
             let last = try program.start(
                 get + ["\(lastConnections)", nginx.url("file")], output: folder["last"])
             let ending = await last.wait()
@@ -64,12 +69,38 @@ struct KilledGet {
             let same = try Files.bytes(folder["out"]) == content
             #expect(same)
             #expect(try await program.run("list").output.isEmpty)
-            let log = try await nginx.log()
+            log = try await nginx.log()
             await nginx.stop()
+            expectMissing(log.dropFirst(before).map(\.range), held: held, "the last run of seed \(seed)")
             // Without an assertion: what was on its way to a process when that was killed depends on the machine.
             let sent = Double(log.reduce(0) { $0 + $1.bytes }) / Double(size)
             print("killed twenty times: \(log.count) requests, sent \(sent) times the size")
-            return KilledGet(log: log, kept: kept, chunks: chunks)
+            return KilledGet(log: log, kept: kept, chunks: held.count)
+        }
+    }
+
+    /// Expects each request of a run to ask for missing bytes only, and on both sides for the few that are compared.
+    ///
+    /// - Parameters:
+    ///   - ranges: The values of `Range` in nginx's log.
+    ///   - held: What was recorded before the run.
+    ///   - run: Names the run.
+    private static func expectMissing(_ ranges: [String], held: [Range<Int>], _ run: String) {
+        #expect(!ranges.isEmpty, "\(run)")
+        for text in ranges {
+            let ends = text.dropFirst("\"bytes=".count).dropLast().split(separator: "-").compactMap { Int($0) }
+            let range = (ends.first ?? 0)..<(ends.count > 1 ? ends[1] + 1 : size)
+            let again = held.map { $0.clamped(to: range).count }
+            #expect(again.allSatisfy { $0 <= 2 * 4096 }, "\(run) asked for \(text) with \(held) held")
+        }
+    }
+
+    /// What the store has recorded.
+    private static func recorded(_ program: Resumectl) async throws -> [Range<Int>] {
+        let chunks = try await program.entry()?["chunks"] as? [[String: Any]] ?? []
+        return chunks.compactMap { chunk in
+            guard let offset = chunk["offset"] as? Int, let length = chunk["length"] as? Int else { return nil }
+            return offset..<offset + length
         }
     }
 
