@@ -130,7 +130,8 @@ private final class BodyFlow: Sendable {
         self.contentDigest = contentDigest
         pace = RatePace(request.rateLimiters)
         monitor = StallMonitor(
-            seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority)
+            seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
+            clock: request.clock)
         self.segment = segment
         self.request = request
     }

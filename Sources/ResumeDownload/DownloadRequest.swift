@@ -87,7 +87,7 @@ public struct DownloadRequest: Sendable {
     public var rateLimit: Int64?
     /// The most bytes that the whole may have; nil for no limit.
     public var maximumLength: Int64?
-    /// The clock by which several connections are compared; tests stop it.
+    /// The clock that finds stalls and compares several connections; tests stop it.
     package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// What limits the rate beside ``rateLimit``, shared with other downloads.
     var rateLimiters: [RateLimiter] = []

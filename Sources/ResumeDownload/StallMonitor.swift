@@ -11,8 +11,8 @@ final class StallMonitor: Sendable {
         var waited: Duration = .zero
         var waitingSince: ContinuousClock.Instant?
 
-        mutating func pause() {
-            if let since = waitingSince.take() { waited += ContinuousClock.now - since }
+        mutating func pause(at now: ContinuousClock.Instant) {
+            if let since = waitingSince.take() { waited += now - since }
         }
     }
 
@@ -21,8 +21,12 @@ final class StallMonitor: Sendable {
     private let seconds: Double
     private let minimumBytes: Int64
     private let authority: String
+    private let clock: @Sendable () -> ContinuousClock.Instant
 
-    init(seconds: Double, minimumBytes: Int64, authority: String) {
+    init(
+        seconds: Double, minimumBytes: Int64, authority: String, clock: @escaping @Sendable () -> ContinuousClock.Instant
+    ) {
+        self.clock = clock
         self.seconds = max(seconds, 0.1)
         window = .seconds(self.seconds)
         self.minimumBytes = max(minimumBytes, 1)
@@ -31,12 +35,12 @@ final class StallMonitor: Sendable {
 
     /// The network is waited for from now on.
     func resume() {
-        state.withLock { $0.waitingSince = .now }
+        state.withLock { $0.waitingSince = clock() }
     }
 
     /// The network is not waited for any more.
     func pause() {
-        state.withLock { $0.pause() }
+        state.withLock { $0.pause(at: clock()) }
     }
 
     /// Bytes that came in all.
@@ -45,7 +49,7 @@ final class StallMonitor: Sendable {
     /// Takes note of bytes that came; the network is not waited for any more.
     func pause(receiving count: Int) {
         state.withLock { state in
-            state.pause()
+            state.pause(at: clock())
             state.received += Int64(count)
         }
     }
@@ -67,7 +71,7 @@ final class StallMonitor: Sendable {
 
     private func isStalled() -> Bool {
         state.withLock { state in
-            let now = ContinuousClock.now
+            let now = clock()
             if state.received - state.windowBytes >= minimumBytes {
                 state.windowBytes = state.received
                 state.waited = .zero

@@ -141,6 +141,34 @@ struct FramingTests {
         }
     }
 
+    @Test("F20: a body that stops is given up at the stall timeout, and not before")
+    func stalled() async throws {
+        try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000, stall: true) }) { origin in
+            let (clock, hasEnded) = (StoppedClock(), Flag())
+            let download = Task {
+                defer { hasEnded.set() }
+                return await origin.failure { request in
+                    request.limits.retries = 0
+                    request.stallTimeout = 0.5
+                    request.clock = { clock.read() }
+                }
+            }
+            try await eventually { try await origin.store.totals().receivedBytes == 60_000 }
+            // While nothing comes, only the watch for stalls reads the clock.
+            for elapsed in [0, 499] {
+                clock.set(to: .milliseconds(elapsed))
+                let reads = clock.reads
+                try await eventually { clock.reads >= reads + 4 || hasEnded.isSet }
+                #expect(!hasEnded.isSet, "after \(elapsed) ms")
+            }
+            clock.set(to: .milliseconds(500))
+            let error = await download.value
+            #expect(error?.code == .unreachable)
+            #expect(error?.reason.code.rawValue == "stalled")
+            #expect(try await origin.store.totals().receivedBytes == 60_000)
+        }
+    }
+
     @Test("F23: a connection that the server closes instead of answering its second request costs one retry")
     func idleClosed() async throws {
         let handler: Origin.Handler = { request in

@@ -38,6 +38,23 @@ final class Maximum: Sendable {
     }
 }
 
+/// A clock that stands still until a test sets it, and counts how often it was read.
+final class StoppedClock: Sendable {
+    private let start = ContinuousClock.now
+    private let state = Mutex((elapsed: Duration.zero, reads: 0))
+
+    var reads: Int { state.withLock(\.reads) }
+
+    func set(to elapsed: Duration) { state.withLock { $0.elapsed = elapsed } }
+
+    func read() -> ContinuousClock.Instant {
+        state.withLock { state in
+            state.reads += 1
+            return start + state.elapsed
+        }
+    }
+}
+
 /// Waits until a condition holds; the time limit of the suite ends a wait for what never happens.
 func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
