@@ -24,7 +24,8 @@ final class StallMonitor: Sendable {
     private let clock: @Sendable () -> ContinuousClock.Instant
 
     init(
-        seconds: Double, minimumBytes: Int64, authority: String, clock: @escaping @Sendable () -> ContinuousClock.Instant
+        seconds: Double, minimumBytes: Int64, authority: String,
+        clock: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         self.clock = clock
         self.seconds = max(seconds, 0.1)
