@@ -53,15 +53,15 @@ package enum Loopback {
 
     /// Waits until a server listens.
     ///
-    /// - Returns: Whether it does; false if its process ended before, or two minutes were not enough.
+    /// - Returns: Whether it does; false if its process ended before, or did not get that far in ten minutes.
     /// - Throws: `CancellationError` if the task is cancelled.
     package static func waits(for process: ChildProcess, at port: Int) async throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while process.isRunning, ContinuousClock.now < deadline {
-            if canConnect(to: port) { return true }
-            try await Task.sleep(for: .milliseconds(10))
+        do {
+            try await wait(for: "a server at port \(port)", while: process) { canConnect(to: port) }
+            return true
+        } catch is Shell.Failure {
+            return false
         }
-        return false
     }
 
     private static func canConnect(to port: Int) -> Bool {
