@@ -30,6 +30,8 @@ extension DownloadStore {
             }
             // They wait for the next collection.
             return []
+        } catch let error as CancellationError {
+            throw error
         } catch {
             throw StoreError(wrapping: error)
         }
