@@ -149,6 +149,9 @@ public struct Connection: ~Copyable {
         return try statement.value.step() ? statement.value.row.integer(0) : nil
     }
 
+    /// The integer of a query that always has one, such as a count; 0 where a damaged database has none.
+    package borrowing func count(_ sql: String) throws(SQLiteError) -> Int64 { try integer(sql) ?? 0 }
+
     /// The text in the first column of the first row, for pragmas.
     public borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepared(sql)

@@ -87,7 +87,7 @@ extension DownloadStore {
                 total = total.addingSaturating(-freed)
             }
         }
-        var rest = candidates.filter { !isExpired($0) && !isGone($0) && $0.receivedBytes > 0 }[...]
+        var rest = ArraySlice(candidates.filter { !isExpired($0) && !isGone($0) && $0.receivedBytes > 0 })
         while total > size, !rest.isEmpty {
             var chosen: [Entry] = []
             var excess = total - size

@@ -87,7 +87,7 @@ extension DownloadStore {
         let damage = findings.filter { $0.kind == .database }
         let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
         let (readable, rows) = try await read { connection in
-            (Int64(try connection.entries().count), try connection.integer("SELECT count(*) FROM download") ?? 0)
+            (Int64(try connection.entries().count), try connection.count("SELECT count(*) FROM download"))
         }
         let unreadable = max(rows - readable, 0)
         return [

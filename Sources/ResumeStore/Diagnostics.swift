@@ -47,9 +47,9 @@ extension DownloadStore {
         let pragmas = try await read { connection in
             try expected.map { pragma in
                 let value = try connection.first("PRAGMA \(pragma.pragma)") { row in
-                    row.text(0) ?? row.integer(0).map { "\($0)" } ?? "none"
+                    row.text(0) ?? row.integer(0).map { "\($0)" }
                 }
-                return (name: pragma.pragma, value: value ?? "none", expected: pragma.value)
+                return (name: pragma.pragma, value: value.flatMap { $0 } ?? "none", expected: pragma.value)
             }
         }
         checks += pragmas.map {

@@ -155,8 +155,8 @@ enum Schema {
         // On one state of the database: another process may be about to migrate it.
         let (version, application, texts) = try connection.transaction(.deferred) {
             (
-                try connection.integer("PRAGMA user_version") ?? 0,
-                try connection.integer("PRAGMA application_id") ?? 0, try SchemaTexts(of: connection)
+                try connection.count("PRAGMA user_version"),
+                try connection.count("PRAGMA application_id"), try SchemaTexts(of: connection)
             )
         }
         if texts.isEmpty && version == 0 { return 0 }

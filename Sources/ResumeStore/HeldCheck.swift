@@ -29,9 +29,9 @@ final class HeldCheck: Sendable {
 extension Transfer {
     /// Lets nothing out that was held before and has not its checksums any more.
     func requireConfirmed() async throws {
-        guard try await !confirmHeld() else { return }
+        guard let damage = try await damageOfHeld() else { return }
         throw StoreError(
-            .heldBytesDiffer, damage?.text ?? "the stored bytes do not match their checksums",
+            .heldBytesDiffer, damage.text,
             advice: "The damaged bytes were removed. Run the download again to fetch them.")
     }
 
@@ -41,9 +41,14 @@ extension Transfer {
     /// its beginning, once.
     ///
     /// - Throws: ``StoreError``
-    public func confirmHeld() async throws -> Bool {
+    public func confirmHeld() async throws -> Bool { try await damageOfHeld() == nil }
+
+    /// Does what ``confirmHeld()`` does.
+    ///
+    /// - Returns: Why bytes were dropped; nil where none were.
+    private func damageOfHeld() async throws -> Reason? {
         try requireOpen()
-        guard let check = heldCheck else { return true }
+        guard let check = heldCheck else { return nil }
         let damaged: [Block]
         do {
             damaged = try await check.damaged
@@ -53,7 +58,7 @@ extension Transfer {
         heldCheck = nil
         guard let first = damaged.first else {
             readable.confirm(givesUp: false)
-            return true
+            return nil
         }
         try? await synchronizer.finish()
         try checkpoint()
@@ -74,6 +79,6 @@ extension Transfer {
         begin(with: isShared ? nil : blob)
         readable.confirm(givesUp: true)
         damage = .blockDamaged(first.range)
-        return false
+        return damage
     }
 }

@@ -46,11 +46,10 @@ final class Synchronizer: Sendable {
         init(_ entry: Entry, blob: OpenFile?, lastStart: Duration) {
             self.lastStart = lastStart
             subject = Subject(entry, blob: blob)
-            let parts = entry.chunks.map {
-                ($0.offset, Progress(recorded: $0.length, durable: Swift.min($0.durable, $0.length)))
+            parts = entry.chunks.reduce(into: [:]) {
+                $0[$1.offset] = Progress(recorded: $1.length, durable: min($1.durable, $1.length))
             }
-            self.parts = Dictionary(parts) { first, _ in first }
-            unsynced = self.parts.values.reduce(0) { $0.addingSaturating($1.recorded - $1.durable) }
+            unsynced = parts.values.reduce(0) { $0.addingSaturating($1.recorded - $1.durable) }
         }
     }
 
@@ -224,10 +223,9 @@ final class Synchronizer: Sendable {
     private func setDurable(_ recorded: [Int64: Int64], of subject: Subject) {
         update(subject) { state in
             for (offset, length) in recorded {
-                let gained = length - (state.parts[offset]?.durable ?? length)
-                guard gained > 0 else { continue }
+                guard let durable = state.parts[offset]?.durable, durable < length else { continue }
                 state.parts[offset]?.durable = length
-                state.unsynced -= gained
+                state.unsynced -= length - durable
             }
         }
     }

@@ -17,7 +17,7 @@ extension Transfer {
         // The process may end before these bytes are of use: until then they are held, as after each body.
         try checkpoint()
         let bytes = try blob.bytes(count: Int(held))
-        try leaveStore(isShared: lease?.isAwaited ?? false, to: "memory")
+        try leaveStore(isShared: lease?.isAwaited == true, to: "memory")
         return bytes
     }
 }

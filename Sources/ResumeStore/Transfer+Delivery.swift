@@ -50,7 +50,7 @@ extension Transfer {
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
         try await requireConfirmed()
-        let isShared = lease?.isAwaited ?? false
+        let isShared = lease?.isAwaited == true
         // One that replaces nothing must know after a crash that what has its name is its own delivery.
         if isBrief, !isShared, destination.replaces {
             try await synchronizer.finish()
@@ -103,7 +103,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     func leaveStore(isShared: Bool, to place: String, fulfilling row: Int64? = nil) throws {
         let (entry, length) = (entry, held)
-        let isStillShared = isShared && (lease?.isAwaited ?? false)
+        let isStillShared = isShared && lease?.isAwaited == true
         let blobs = try store.writeNow { connection in
             try connection.record(
                 Event(

@@ -73,7 +73,7 @@ extension DownloadStore {
 
     private func databaseFindings() async throws -> [Finding] {
         try await read { connection in
-            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) ?? "unreadable" }
+            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }.compactMap { $0 }
                 .filter { $0 != "ok" }
                 .map { Finding(kind: .database, key: nil, detail: $0, isRepaired: false) }
         }
@@ -136,8 +136,8 @@ extension DownloadStore {
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
         let sums: @Sendable (borrowing Connection) throws -> (Totals, Totals) = { connection in
-            let entries = try connection.integer("SELECT count(*) FROM download") ?? 0
-            let received = try connection.integer("SELECT CAST(total(received) AS INTEGER) FROM chunk") ?? 0
+            let entries = try connection.count("SELECT count(*) FROM download")
+            let received = try connection.count("SELECT CAST(total(received) AS INTEGER) FROM chunk")
             return (try connection.totals(), Totals(entries: entries, receivedBytes: received))
         }
         let (stored, actual) = try await read { connection in try sums(connection) }

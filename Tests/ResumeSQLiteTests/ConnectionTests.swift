@@ -54,8 +54,10 @@ struct ConnectionTests {
     @Test("A column of another type reads as nil, never converted")
     func strictColumns() async throws {
         try await Self.withConnection { connection in
-            let row = try connection.first("SELECT '12', 12, x'00'") { ($0.integer(0), $0.text(1), $0.text(2)) }
-            #expect(row?.0 == nil && row?.1 == nil && row?.2 == nil)
+            let row = try connection.first("SELECT '12', 12, x'00'") {
+                ($0.integer(0), $0.text(1), $0.text(2), $0.blob(0))
+            }
+            #expect(row?.0 == nil && row?.1 == nil && row?.2 == nil && row?.3 == nil)
         }
     }
 
@@ -152,5 +154,30 @@ struct ConnectionTests {
                 try await database.withConnection { try $0.integer("SELECT 1") }
             }
         }
+    }
+
+    @Test("A statement that returns rows is run to its end, and a query without a row gives nothing")
+    func rowsOfStatements() async throws {
+        try await Self.withConnection { connection in
+            try connection.execute("CREATE TABLE t (i INTEGER) STRICT")
+            let count = try connection.run("INSERT INTO t VALUES (1), (2), (3) RETURNING i")
+            #expect(count == 3)
+            #expect(try connection.count("SELECT count(*) FROM t") == 3)
+            #expect(try connection.count("SELECT NULL") == 0)
+            #expect(try connection.text("SELECT 'x' FROM t WHERE i = 9") == nil)
+        }
+    }
+
+    @Test(
+        "Each failure comes with advice",
+        arguments: [
+            (.busySnapshot, "slow process"), (.full, "Free some space"), (.corrupt, "doctor --rebuild"),
+            (.constraintUnique, "verify --repair"), (.cannotOpen, "may read and write"), (.readOnly, "read-only"),
+            (.ioError, "system log"), (.noMemory, "memory"), (.interrupt, "cancelled"), (.range, "report"),
+        ] as [(ResultCode, String)])
+    func advice(code: ResultCode, part: String) {
+        let error = SQLiteError(code: code, message: "it failed")
+        #expect(error.advice.contains(part))
+        #expect(error.description.contains("it failed (\(code.rawValue)). \(error.advice)"))
     }
 }

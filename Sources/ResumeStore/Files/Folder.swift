@@ -116,11 +116,9 @@ struct Folder: Sendable {
         return overflow ? Int64.max : Int64(clamping: bytes)
     }
 
-    /// The kind of the folder's file system: its name where that is known, else its number.
+    /// The name of the folder's file system, which is a local one; ``networkFileSystem`` names the others.
     var fileSystem: String {
-        let name = networkFileSystem
-        if let name { return name }
-        return unsafe resume_files_local_file_system(file.descriptor).map { unsafe String(cString: $0) } ?? "local"
+        unsafe resume_files_local_file_system(file.descriptor).map { unsafe String(cString: $0) } ?? "local"
     }
 
     /// The name of the folder's file system where it is one that is reached over a network.

@@ -12,13 +12,13 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     public var number: Int32
     /// The call's name.
     public var call: String
-    /// The file's name, where there is one.
+    /// The file's name.
     public var path: String
 
     /// What failed and why, in the system's words.
     public var description: String {
         let reason = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
-        return path.isEmpty ? "\(call) failed: \(reason)" : "\(call) failed for \(path): \(reason)"
+        return "\(call) failed for \(path): \(reason)"
     }
 
     /// `ENOSPC`, `EDQUOT` or `EFBIG`.
@@ -39,7 +39,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// - Throws: ``SystemError`` with what `errno` says.
     @discardableResult
     static func check<Number: FixedWidthInteger & SignedInteger>(
-        _ call: String, _ path: String = "", _ body: () -> Number
+        _ call: String, _ path: String, _ body: () -> Number
     ) throws(SystemError) -> Number {
         while true {
             let result = body()
