@@ -51,9 +51,11 @@ struct CollectorTests {
             #expect(try await Self.names(store) == ["pinned", "new"])
             // Named where it is the cause of too much being held.
             #expect(report.pinned.isEmpty)
+            try await Self.put("larger", 2000, into: store)
+            #expect(try await store.setPinned(true, key: "http://127.0.0.1/larger"))
             let rest = try await store.collect(maximumSize: 0)
-            #expect(rest.pinned == ["http://127.0.0.1/pinned"])
-            #expect(try await Self.names(store) == ["pinned"])
+            #expect(rest.pinned == ["http://127.0.0.1/larger", "http://127.0.0.1/pinned"])
+            #expect(try await Self.names(store).sorted() == ["larger", "pinned"])
         }
     }
 
@@ -176,6 +178,8 @@ struct CollectorTests {
         }
         try? await running.close()
         #expect(try await store.entry(key: "http://127.0.0.1/kept")?.receivedBytes == before)
+        let checks = try await store.diagnose().checks
+        #expect(checks.first { $0.name == "free_bytes" }?.problem == "the file system is almost full")
         let free = try store.freeSpace()
         let report = try await store.collect(maximumSize: 0)
         #expect(report.removed.count == 1)

@@ -185,4 +185,79 @@ struct DamageTests {
             try await transfer.close()
         }
     }
+
+    @Test("A damaged data file that has a second name by now is never written to: the download restarts")
+    func shared() async throws {
+        try await Self.withDamage(at: []) { store, folder in
+            let more = HonestServer(sampleBytes(10_000_000))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/more"))
+            try await more.fill(transfer, upTo: 9_000_000)
+            try await transfer.close()
+            let entry = try #require(try await store.entry(key: "http://127.0.0.1/more"))
+            let blob = folder["store/\(entry.chunks[0].path)"]
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: blob))
+            try file.write(contentsOf: [more.content[0] ^ 1])
+            try file.close()
+            let again = try await store.begin(try DownloadURL("http://127.0.0.1/more"))
+            #expect(await again.partial.length == 9_000_000)
+            try await Shell.run("ln", blob, folder["linked"])
+            let before = try Files.bytes(folder["linked"])
+            #expect(try await again.confirmHeld() == false)
+            #expect(await again.plan() == .whole(reason: nil))
+            #expect(try await more.fill(again))
+            let isRight = try await again.takeData(upTo: .max) == more.content
+            let isUntouched = try Files.bytes(folder["linked"]) == before
+            #expect(isRight && isUntouched)
+        }
+    }
+
+    @Test("Damage that is found after another process restarted the download changes nothing of that")
+    func superseded() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(10_000_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(9_000_000, of: server, in: store)
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder["store/blobs/\(name)"]))
+            try file.write(contentsOf: [server.content[0] ^ 1])
+            try file.close()
+            let transfer = try await TransferTests.begin(store)
+            try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
+            await #expect(throws: StoreError(.superseded, "")) { try await transfer.confirmHeld() }
+            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == 9_000_000)
+            await store.close()
+        }
+    }
+
+    @Test("A complete file that was delivered, and changed without a trace in its times, is fetched again")
+    func sharedComplete() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await Self.server.fill(transfer)
+            try await transfer.close()
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            let blob = folder["store/blobs/\(name)"]
+            // As a death between rename and row leaves it.
+            try TransferTests.sql(folder, "UPDATE download SET state = 'complete'; UPDATE chunk SET durable = received")
+            try await Shell.run("ln", blob, folder["delivered"])
+            try Self.flip([5_999_000], in: blob)
+            try await Shell.run("touch", "-d", "2001-01-01", blob)
+            let edited = try Files.bytes(folder["delivered"])
+            #expect(try await Self.finish(store, folder) == ["all"])
+            let isUntouched = try Files.bytes(folder["delivered"]) == edited
+            #expect(isUntouched)
+            await store.close()
+        }
+    }
+
+    @Test("Checksums with impossible values are not believed, and cost nothing")
+    func plantedBlocks() async throws {
+        try await Self.withDamage(at: []) { store, folder in
+            try TransferTests.sql(folder, "PRAGMA ignore_check_constraints = ON; UPDATE block SET crc32c = -1")
+            let found = try await store.verify()
+            #expect(found.allSatisfy { $0.kind == .database && $0.detail.contains("block") } && !found.isEmpty)
+            #expect(try await Self.finish(store, folder).count == 1)
+        }
+    }
 }

@@ -54,6 +54,17 @@ struct DestinationTests {
         }
     }
 
+    @Test("A link that leads nowhere may be replaced; a name that is too long is refused with the reason")
+    func names() async throws {
+        try await TemporaryFolder.with { folder in
+            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: "nowhere")
+            _ = try Destination(checking: folder["link"])
+            let long = folder[String(repeating: "x", count: 300)]
+            let error = #expect(throws: StoreError(.destination, "")) { try Destination(checking: long) }
+            #expect(error?.message.contains("File name too long") == true)
+        }
+    }
+
     /// Runs a test on a download of which everything is there.
     private static func withWhole(
         _ server: HonestServer, in folder: TemporaryFolder, _ body: (DownloadStore, Transfer) async throws -> Void

@@ -176,4 +176,83 @@ struct HostileTests {
             #expect(try await transfer.endBody(.whole))
         }
     }
+
+    @Test("A row that is marked complete without a length is found by verify, and repaired")
+    func completeWithoutLength() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            try TransferTests.sql(folder, "UPDATE download SET state = 'complete', complete_length = NULL")
+            let found = try await store.verify()
+            #expect(found.map(\.kind) == [.notComplete])
+            #expect(found.first?.detail.contains("200000 of unknown bytes") == true)
+            #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
+            #expect(try await store.verify().isEmpty)
+            await store.close()
+        }
+    }
+
+    @Test("A row whose ranges its key does not name is replaced when it is asked for; its resume data names the key")
+    func plantedSelection() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(5, of: server, in: store)
+            try TransferTests.sql(folder, "UPDATE download SET selection = 'bytes=0-9'")
+            let data = try #require(try await store.resumeData(for: TransferTests.url))
+            #expect(data.key == nil && data.selection?.description == "bytes=0-9")
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.plan() == .whole(reason: nil))
+            #expect(try await server.fill(transfer))
+            #expect(try await transfer.takeData(upTo: .max) == server.content)
+            await store.close()
+        }
+    }
+
+    @Test("A planted path is not removed beside a destination, and a planted request of a queue is left out")
+    func plantedPaths() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            try Files.write([1], to: folder[".x.resumectl"])
+            try TransferTests.sql(
+                folder, "UPDATE chunk SET path = 'blobs/../x'; UPDATE download SET destination = '\(folder["out"])'")
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.partial.length == 0)
+            try await transfer.close()
+            #expect(try Files.names(in: folder.path) == [".x.resumectl", "store"])
+
+            let queue = try await store.leaseQueue(named: "queue")
+            let requests = ["a", "b"].map { name in
+                QueuedRequest(
+                    key: name, url: TransferTests.url, destination: folder[name], state: .waiting, priority: 0,
+                    isForced: false, position: 0, terms: nil)
+            }
+            _ = try await store.record(requests, removing: [], in: queue)
+            try TransferTests.sql(
+                folder, "PRAGMA ignore_check_constraints = ON; UPDATE queued SET state = 'lost' WHERE key = 'a'")
+            #expect(try await store.queued(in: queue).map(\.key) == ["b"])
+            queue.release()
+            await store.close()
+        }
+    }
+
+    @Test("What is delivered is what was filled, also where the blob was renamed and another file has its name")
+    func renamedBlob() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer)
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try await Shell.run("mv", folder["store/blobs/\(name)"], folder["moved"])
+            let other = sampleBytes(300_000, seed: 2)
+            try Files.write(other, to: folder["store/blobs/\(name)"])
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            let isRight = try Files.bytes(folder["out"]) == server.content
+            #expect(isRight)
+            #expect(try Files.names(in: folder.path) == ["moved", "out", "store"])
+            await store.close()
+        }
+    }
 }

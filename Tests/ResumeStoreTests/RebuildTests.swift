@@ -353,4 +353,39 @@ struct RebuildTests {
             #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
         }
     }
+
+    @Test(
+        "A database that was emptied, and one without a readable schema, are rebuilt", arguments: ["empty", "schema"])
+    func unreadable(damage: String) async throws {
+        try await Self.withStore { folder in
+            let database = folder["store/store.sqlite"]
+            if damage == "empty" {
+                try await Shell.run("truncate", "-s", "0", database)
+                await #expect(throws: StoreError(.damaged, "")) {
+                    _ = try await DownloadStore.open(at: folder["store"])
+                }
+            } else {
+                try Self.overwrite(database, at: 100, with: [UInt8](repeating: 0xA5, count: 8))
+            }
+            let before = try Self.blobs(folder)
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(!report.wasWhole && report.asideFolder != nil)
+            #expect(try Self.blobs(folder) == before)
+            #expect(report.saved == (damage == "empty" ? [] : Self.names.map(Self.url)))
+            try await Self.finish(folder, expecting: report.saved)
+        }
+    }
+
+    @Test("A data file that was cut short is saved as far as its checksums reach")
+    func shortBlob() async throws {
+        try await Self.withStore { folder in
+            for name in try Files.names(in: folder["store/blobs"]) {
+                try await Shell.run("truncate", "-s", "\(Self.held - 1)", folder["store/blobs/\(name)"])
+            }
+            try Self.overwrite(folder["store/store.sqlite"], at: 0, with: [UInt8](repeating: 0, count: 16))
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(report.savedBytes == Int64(Self.names.count * Self.held / 2))
+            try await Self.finish(folder, expecting: Self.names.map(Self.url))
+        }
+    }
 }

@@ -140,8 +140,14 @@ struct ReviewTests {
         }
     }
 
-    @Test("An index that is damaged stops no rebuild: of two rows with one key the better one is saved")
-    func damagedIndex() async throws {
+    @Test(
+        "An index that is damaged stops no rebuild: of two rows with one key the better one is saved",
+        arguments: [
+            "INSERT INTO download (key, url, created_at, used_at, boot_id) SELECT key, url, 1, 1, 'x' FROM download",
+            copies + "; UPDATE chunk SET durable = 0, received = \(firstBlock) WHERE download = 1",
+            copies + "; UPDATE chunk SET durable = 0, received = \(firstBlock) WHERE download > 1",
+        ])
+    func damagedIndex(rows: String) async throws {
         try await Self.withParts("SELECT 1") { store, folder in
             await store.close()
             // The same key twice, as a lost entry of the index allows it.
@@ -156,7 +162,7 @@ struct ReviewTests {
             try TransferTests.sql(
                 folder,
                 """
-                INSERT INTO download (key, url, created_at, used_at, boot_id) SELECT key, url, 1, 1, 'x' FROM download;
+                \(rows);
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)
             let report = try await DownloadStore.rebuild(at: folder["store"])
@@ -166,6 +172,17 @@ struct ReviewTests {
             await again.close()
         }
     }
+
+    private static let firstBlock = "(SELECT length FROM block WHERE first_byte = 0 LIMIT 1)"
+
+    /// The row of the download a second time, with the same blob and checksums.
+    private static let copies = """
+        INSERT INTO download (id, key, url, etag, complete_length, generation, created_at, used_at, boot_id)
+        SELECT id + 1, key, url, etag, complete_length, generation, 1, 1, boot_id FROM download;
+        INSERT INTO chunk (download, first_byte, path, received, durable, generation)
+        SELECT download + 1, first_byte, path, received, durable, generation FROM chunk;
+        INSERT INTO block SELECT download + 1, first_byte, length, crc32c FROM block
+        """
 
     @Test("A database that is gone beside blobs is damage, not a new store")
     func databaseGone() async throws {

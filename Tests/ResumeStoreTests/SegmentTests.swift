@@ -37,12 +37,19 @@ struct SegmentTests {
     static func open(
         _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server, splitting running: Segment?
     ) async throws -> (segment: Segment, body: [UInt8])? {
+        guard let continuation = try await continuation(range, in: transfer, of: server) else { return nil }
+        guard let segment = try await transfer.open(continuation, splitting: running) else { return nil }
+        return (segment, Array(server.content[Int(continuation.bodyStart)..<Int(range.upperBound)]))
+    }
+
+    /// What follows from the answer to a request for a range.
+    static func continuation(
+        _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server
+    ) async throws -> Verdict.Continuation? {
         let stored = try #require(await transfer.partial.representation)
         let request = Plan.RangeRequest(
-            segment: range, held: await transfer.heldRanges, validator: stored.validator, policy: ResumePolicy())
-        guard let (continuation, body) = answer(to: request, of: server, stored: stored) else { return nil }
-        guard let segment = try await transfer.open(continuation, splitting: running) else { return nil }
-        return (segment, Array(server.content[body]))
+            segment: range, held: await transfer.heldRanges, validator: stored.validator, policy: await transfer.policy)
+        return answer(to: request, of: server, stored: stored)?.0
     }
 
     /// What follows from the answer to the request for a segment, and which bytes its body has; nil where it is not used.
@@ -466,6 +473,52 @@ struct SegmentTests {
                 try await SegmentTests.download(in: path, dyingAt: number, occurrence: occurrence)
             }
             try await Self.recover(folder, streams: streams)
+        }
+    }
+
+    @Test("Without an overlap a stream ends where the next one begins, and nothing is compared")
+    func withoutOverlap() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await store.begin(DownloadURL(Self.url), policy: ResumePolicy(overlap: 0))
+            try await Self.start(transfer)
+            let opened = try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
+            let (segment, body) = try #require(opened)
+            #expect(transfer.main.end == 4_000_000 && body.count == 4_000_000)
+            try Self.append(body, to: segment)
+            try Self.append(Self.server.content[..<4_000_100], to: transfer.main)
+            #expect(transfer.hasAllWanted)
+            #expect(try await transfer.endBody(.cut))
+            let isRight = try await transfer.takeData(upTo: .max) == Self.server.content
+            #expect(isRight)
+            await store.close()
+        }
+    }
+
+    @Test("A stream that would begin where another one stands already is not opened, and the other one goes on")
+    func nothingToSplit() async throws {
+        try await Self.withStarted { folder, transfer in
+            try Self.append(Self.server.content[..<1_000_000], to: transfer.main)
+            let opened = try await Self.open(1_000_000..<8_000_000, in: transfer, splitting: transfer.main)
+            #expect(opened == nil)
+            #expect(transfer.main.end == 8_000_000)
+            try Self.append(Self.server.content[1_000_000...], to: transfer.main)
+            #expect(try await transfer.endBody(.whole))
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+        }
+    }
+
+    @Test("No stream is opened without a data file, without an end")
+    func notOpened() async throws {
+        try await Self.withStarted { folder, transfer in
+            var endless = Representation(entityTag: EntityTag(rawValue: Self.server.etag))
+            endless.acceptsRanges = true
+            let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+            let whole = Verdict.Continuation(whole: endless, reason: reason)
+            #expect(try await transfer.open(whole, splitting: nil) == nil)
+            let continuation = try #require(try await Self.continuation(4_000_000..<8_000_000, in: transfer))
+            try await transfer.discard(reason: reason)
+            #expect(try await transfer.open(continuation, splitting: nil) == nil)
         }
     }
 }

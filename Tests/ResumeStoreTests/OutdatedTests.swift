@@ -1,0 +1,268 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Plans, views and rows that are out of date, and calls that come too early or too late.
+@Suite(.timeLimit(.minutes(5)))
+struct OutdatedTests {
+    private static let server = HonestServer(sampleBytes(300_000))
+    private static let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+
+    /// Runs a test on an open transfer that holds bytes of ``server``.
+    private static func withHeld(
+        _ count: Int, _ body: (DownloadStore, TemporaryFolder, Transfer) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await server.fill(transfer, upTo: count)
+            try await body(store, folder, transfer)
+            try? await transfer.close()
+            await store.close()
+        }
+    }
+
+    private static func blob(_ folder: TemporaryFolder) throws -> String {
+        folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
+    }
+
+    @Test("A response to a plan from before a rewind is refused: it would leave a gap")
+    func planBeforeRewind() async throws {
+        try await Self.withHeld(200_000) { _, folder, transfer in
+            let plan = await transfer.plan()
+            try await transfer.rewind(to: 50_000, reason: Self.reason)
+            let (head, _) = Self.server.answer(plan.fields)
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.receive(head, to: plan) }
+            #expect(await transfer.partial.length == 50_000)
+            try await Self.server.fill(transfer)
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+        }
+    }
+
+    @Test("Nothing is written for a plan from before everything was discarded")
+    func planBeforeDiscard() async throws {
+        try await Self.withHeld(200_000) { _, folder, transfer in
+            let plan = await transfer.plan()
+            try await transfer.discard(reason: Self.reason)
+            let (head, body) = Self.server.answer(plan.fields)
+            _ = try await transfer.receive(head, to: plan)
+            await #expect(throws: StoreError(.misuse, "")) {
+                try await transfer.write(Array(Self.server.content[body]))
+            }
+            #expect(await transfer.partial.length == 0)
+            #expect(try await Self.server.fill(transfer))
+        }
+    }
+
+    @Test("A rewind to the beginning drops everything, and the log says why")
+    func rewindToNothing() async throws {
+        try await Self.withHeld(200_000) { store, folder, transfer in
+            try await transfer.rewind(to: 0, reason: Self.reason)
+            #expect(await transfer.plan() == .whole(reason: nil))
+            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            let last = try #require(try await store.events(key: TransferTests.url).last)
+            #expect(last.kind == .restarted && last.bytes == 200_000 && last.reason.code == Self.reason.code)
+        }
+    }
+
+    @Test("Where a rewind cannot be recorded, the data file goes: nobody continues with wrong bytes")
+    func rewindWithoutStore() async throws {
+        try await Self.withHeld(200_000) { store, folder, transfer in
+            await store.close()
+            await #expect(throws: StoreError(.misuse, "")) {
+                try await transfer.rewind(to: 50_000, reason: Self.reason)
+            }
+            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            let again = try await DownloadStore.open(at: folder["store"])
+            let next = try await again.begin(try DownloadURL("http://127.0.0.1/other"))
+            try await next.close()
+            #expect(try await again.verify().map(\.kind) == [.blobMissing])
+            await again.close()
+        }
+    }
+
+    /// Calls that change what is held.
+    enum Change: CaseIterable {
+        case discard, rewind, start, open
+
+        func make(in transfer: Transfer) async throws {
+            switch self {
+            case .discard: try await transfer.discard(reason: reason)
+            case .rewind: try await transfer.rewind(to: 50_000, reason: reason)
+            case .start: try await HonestServer(sampleBytes(10), etag: "\"v2\"").fill(transfer)
+            case .open:
+                let continuation = try #require(
+                    try await SegmentTests.continuation(250_000..<300_000, in: transfer, of: server))
+                guard try await transfer.open(continuation, splitting: nil) == nil else { return }
+                throw StoreError(.superseded, "no stream was opened")
+            }
+        }
+    }
+
+    @Test("A transfer whose row another process has restarted changes nothing of it", arguments: Change.allCases)
+    func superseded(change: Change) async throws {
+        try await Self.withHeld(200_000) { store, folder, transfer in
+            try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
+            await #expect(throws: StoreError(.superseded, "")) { try await change.make(in: transfer) }
+            let entry = try #require(try await store.entry(key: TransferTests.url))
+            #expect(entry.receivedBytes == 200_000 && entry.representation?.entityTag?.rawValue == "\"v1\"")
+            #expect(Files.exists(folder["store/\(try #require(entry.chunks.first).path)"]))
+        }
+    }
+
+    @Test("A view from before a rewind reads nothing, and without a blob nothing is read")
+    func views() async throws {
+        try await Self.withHeld(200_000) { store, _, transfer in
+            let view = transfer.heldView
+            #expect(try transfer.readNow(0..<10, in: view.epoch) == Array(Self.server.content[..<10]))
+            try await transfer.rewind(to: 50_000, reason: Self.reason)
+            #expect(try transfer.readNow(0..<10, in: view.epoch) == nil)
+            #expect(transfer.heldBytes(in: view.epoch) == nil)
+            #expect(try await transfer.read(0..<10) == Array(Self.server.content[..<10]))
+            let empty = try await store.begin(try DownloadURL("http://127.0.0.1/empty"))
+            await #expect(throws: StoreError(.notHeld, "")) { try await empty.read(5..<5) }
+            try await empty.heldBytes.forEachBuffer(in: 0..<10) { _ in Issue.record("nothing is held") }
+            try await empty.close()
+        }
+    }
+
+    @Test("What was held before is compared with its checksums when it is first read, and then only once")
+    func readsOnce() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(10_000_000))
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(9_000_000, of: server, in: store)
+            let transfer = try await TransferTests.begin(store)
+            for _ in 0..<2 { #expect(try await transfer.read(100..<200) == Array(server.content[100..<200])) }
+            let blob = try FileHandle(forUpdating: URL(fileURLWithPath: try Self.blob(folder)))
+            try blob.write(contentsOf: [server.content[0] ^ 1])
+            try blob.close()
+            #expect(try await transfer.read(100..<200) == Array(server.content[100..<200]), "compared before")
+            try await transfer.close()
+            let second = try await TransferTests.begin(store)
+            await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await second.read(100..<200) }
+            try await second.close()
+            await store.close()
+        }
+    }
+
+    @Test("A data file that was cut short under a complete download is an I/O error, never a short delivery")
+    func cutShort() async throws {
+        try await Self.withHeld(300_000) { store, folder, transfer in
+            try await Shell.run("truncate", "-s", "100000", try Self.blob(folder))
+            await #expect(throws: StoreError(.io, "")) { try await transfer.takeData(upTo: .max) }
+            await #expect(throws: StoreError(.io, "")) {
+                try await transfer.deliver(to: Destination(checking: folder["out"]))
+            }
+            let bytes = await transfer.heldBytes
+            #expect(throws: StoreError(.io, "")) { try bytes.forEachBuffer(in: 0..<300_000) { _ in } }
+            #expect(try Files.names(in: folder.path) == ["store"])
+            try await transfer.close()
+            let again = try await TransferTests.begin(store)
+            #expect(await again.partial.length < 300_000)
+            #expect(try await Self.server.fill(again))
+            #expect(try await again.takeData(upTo: .max) == Self.server.content)
+        }
+    }
+
+    @Test("Data is taken only when it is complete and within the limit; until then it stays")
+    func limits() async throws {
+        try await Self.withHeld(200_000) { _, _, transfer in
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.takeData(upTo: .max) }
+            try await Self.server.fill(transfer)
+            await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.takeData(upTo: 299_999) }
+            #expect(!transfer.main.hasWholeBody && !transfer.hasAllWanted && !transfer.main.isAtSuccessor)
+            #expect(try await transfer.takeData(upTo: 300_000) == Self.server.content)
+        }
+    }
+
+    @Test("A transfer that is let go gives its lease back at once, and closing it changes nothing")
+    func letGo() async throws {
+        try await Self.withHeld(200_000) { store, _, transfer in
+            await transfer.letGo()
+            await transfer.letGo()
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.cut) }
+            #expect(await transfer.heldRanges.isEmpty)
+            let next = try await store.begin(try DownloadURL(TransferTests.url), waits: false)
+            try await transfer.close()
+            #expect(await next.partial.length == 200_000)
+            try await next.close()
+        }
+    }
+
+    @Test("A store that was closed says so, and so does what was begun in it")
+    func closedStore() async throws {
+        try await Self.withHeld(200_000) { store, _, transfer in
+            await store.close()
+            for call in [
+                { _ = try await store.resumeData(for: TransferTests.url) }, { _ = try await store.entries() },
+                { _ = try await store.purge { _ in true } }, { try await transfer.discard(reason: Self.reason) },
+            ] as [() async throws -> Void] {
+                let error = await #expect(throws: StoreError(.misuse, "")) { try await call() }
+                #expect(error?.message == "the store is closed")
+            }
+        }
+    }
+
+    @Test("A cancelled task gets a cancellation from each long call, not a failure of the store")
+    func cancelled() async throws {
+        try await Self.withHeld(200_000) { store, folder, transfer in
+            try await transfer.close()
+            try TransferTests.sql(
+                folder,
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+                INSERT INTO event (key, at, kind, reason, bytes) SELECT 'key', i, 'started', 'x: y', 0 FROM n;
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+                INSERT INTO download (key, url, created_at, used_at, boot_id)
+                SELECT 'key' || i, 'http://127.0.0.1/', i, i, 'x' FROM n;
+                """)
+            for call in [
+                { _ = try await store.entries() }, { _ = try await store.purge { _ in false } },
+                { _ = try await store.verify() },
+            ] as [@Sendable () async throws -> Void] {
+                await Self.expectCancellation(call)
+            }
+            _ = try TransferTests.sql(folder, "DELETE FROM download WHERE key LIKE 'key%'; DELETE FROM event")
+            await Self.expectCancellation { _ = try await store.verify(keys: [TransferTests.url]) }
+            #expect(try await store.verify(keys: [TransferTests.url]).isEmpty)
+        }
+    }
+
+    private static func expectCancellation(_ call: @escaping @Sendable () async throws -> Void) async {
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await call()
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test(
+        "A collection that waits for a lock can be cancelled, and leaves orphans to the next one")
+    func lockedBlobs() async throws {
+        try await Self.withHeld(200_000) { store, folder, transfer in
+            try await transfer.close()
+            try Files.write([1], to: folder["store/blobs/0123456789abcdef0123456789abcdef"])
+            let held = open(folder["store/blobs"], O_RDONLY | O_DIRECTORY)
+            #expect(flock(held, LOCK_SH) == 0)
+            await Self.expectCancellation { _ = try await store.collect() }
+            #expect(try await store.collect().orphans.isEmpty)
+            close(held)
+            #expect(try await store.collect().orphans == ["blobs/0123456789abcdef0123456789abcdef"])
+        }
+    }
+
+    @Test("A purge of a key that is not there removes nothing")
+    func absentKey() async throws {
+        try await Self.withHeld(200_000) { store, _, transfer in
+            try await transfer.close()
+            let report = try await store.purge(key: "http://127.0.0.1/absent")
+            #expect(report.removed.isEmpty && report.inUse.isEmpty)
+            #expect(try await store.purge(key: TransferTests.url).removed.map(\.bytes) == [200_000])
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// What resume data say, and what is read of them.
+@Suite(.timeLimit(.minutes(5)))
+struct ResumeDataFormTests {
+    @Test("A date as validator, and a length that is not known, are read, described and written again")
+    func date() throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let text = #"{"lastModified":"\#(date)","received":10,"url":"http://127.0.0.1/a","version":1}"#
+        let data = try ResumeData(Array(text.utf8))
+        #expect(data.validator == .lastModified(date) && data.entityTag == nil)
+        #expect(data.totalBytes == nil)
+        #expect(data.description == "10 of unknown bytes of http://127.0.0.1/a")
+        #expect(String(decoding: data.bytes, as: UTF8.self) == text)
+    }
+
+    @Test("Data of a newer release name its version; others are malformed")
+    func newer() {
+        let newer = #expect(throws: ResumeData.Problem.self) { try ResumeData(Array(#"{"version":7}"#.utf8)) }
+        #expect(newer == .newerVersion(7) && newer?.description.contains("newer version 7") == true)
+        let other = #expect(throws: ResumeData.Problem.self) { try ResumeData(Array("{}".utf8)) }
+        #expect(other == .malformed && other?.description.contains("start the download again") == true)
+    }
+
+    @Test("Of coded bytes there are resume data only for callers that store coded bytes")
+    func coded() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let url = try DownloadURL(TransferTests.url)
+            let policy = ResumePolicy(storesCoded: true)
+            let transfer = try await store.begin(url, policy: policy)
+            let plan = await transfer.plan()
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.eTag] = "\"v1\""
+            head.headerFields[.contentEncoding] = "gzip"
+            head.headerFields[.contentLength] = "20000"
+            _ = try await transfer.receive(head, to: plan)
+            try await transfer.write(sampleBytes(10_000))
+            _ = try await transfer.endBody(.cut)
+            #expect(await transfer.resumeData?.receivedBytes == 10_000)
+            try await transfer.close()
+            #expect(try await store.resumeData(for: TransferTests.url) == nil)
+            #expect(try await store.resumeData(for: TransferTests.url, policy: policy)?.receivedBytes == 10_000)
+            await store.close()
+        }
+    }
+}
