@@ -2,6 +2,7 @@ import HTTPTypes
 import OriginServer
 import ResumeHTTP
 import ResumeStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -130,6 +131,162 @@ struct FetchTests {
                 ($0 as? FetchError)?.reason.code.rawValue == "unstable"
             }
             #expect(visit.server.requests.count == 5, "three restarts are allowed")
+        }
+    }
+
+    /// An answer as a client hands it over: a head and all of its body.
+    struct Answer: Sendable {
+        var head = HTTPResponse(status: .ok)
+        var body: [UInt8] = []
+
+        /// The body as it comes: in one part.
+        var stream: AsyncStream<[UInt8]> {
+            AsyncStream {
+                $0.yield(body)
+                $0.finish()
+            }
+        }
+
+        init(_ status: HTTPResponse.Status = .ok, length: Int? = nil, range: String? = nil, body: [UInt8] = []) {
+            head.status = status
+            head.headerFields[.eTag] = "\"v1\""
+            head.headerFields[.contentLength] = length.map { "\($0)" }
+            head.headerFields[.contentRange] = range
+            self.body = body
+        }
+    }
+
+    /// Fetches from a client that gives one answer after the other, and fails where there is none.
+    static func fetch(
+        _ answers: [Answer?], in store: any PartialStore, selection: String? = nil, overlap: Int64 = 4096,
+        retries: Int = 0, failure: any Error = SmallClient.Failure.cut
+    ) async throws -> (bytes: [UInt8], requests: [HTTPFields]) {
+        let requests = Mutex<[HTTPFields]>([])
+        let bytes = try await store.fetch(
+            DownloadURL("http://127.0.0.1/file"), selection: selection.map { try RangeSelection(parsing: $0) },
+            policy: ResumePolicy(overlap: overlap), retries: .init(retries: retries, firstDelay: 0.01)
+        ) { fields in
+            let count = requests.withLock { requests in
+                requests.append(fields)
+                return requests.count
+            }
+            guard let answer = answers[min(count, answers.count) - 1] else { throw failure }
+            return (answer.head, answer.stream)
+        }
+        return (bytes, requests.withLock { $0 })
+    }
+
+    static let bytes = file.bytes
+
+    @Test(
+        "A client that fails is asked again as often as allowed, and then its own error is thrown",
+        arguments: Place.allCases)
+    func failingClient(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
+            let whole = Answer(length: 60_000, body: Self.bytes)
+            await #expect(throws: SmallClient.Failure.cut) { try await Self.fetch([nil, whole], in: visit.store) }
+            await #expect(throws: CancellationError.self) {
+                try await Self.fetch([nil, whole], in: visit.store, retries: 1, failure: CancellationError())
+            }
+            let (bytes, requests) = try await Self.fetch([nil, whole], in: visit.store, retries: 1)
+            #expect(bytes == Self.bytes && requests.count == 2)
+        }
+    }
+
+    @Test("A body that just ends too early is no whole, and is continued", arguments: Place.allCases)
+    func endsEarly(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
+            let short = Answer(length: 60_000, body: Array(Self.bytes[..<20_000]))
+            let error = await #expect(throws: FetchError.self) { try await Self.fetch([short], in: visit.store) }
+            #expect(error?.reason.code == Reason.endedEarly.code && error?.status == nil)
+            let rest = Answer(
+                .partialContent, length: 44_096, range: "bytes 15904-59999/60000", body: Array(Self.bytes[15_904...]))
+            let (bytes, requests) = try await Self.fetch([rest], in: visit.store)
+            #expect(bytes == Self.bytes)
+            #expect(requests.map { $0[.range] } == ["bytes=15904-"])
+        }
+    }
+
+    @Test("416 with the length that is held says that everything is there", arguments: Place.allCases)
+    func nothingMissing(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
+            // Without a length: nobody knows that these are all bytes.
+            let unknown = Answer(body: Self.bytes)
+            let transfer = try await visit.store.begin(
+                DownloadURL("http://127.0.0.1/file"), key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+            let plan = await transfer.plan(avoidsRange: nil)
+            _ = try await transfer.receive(unknown.head, to: plan)
+            try await transfer.write(Self.bytes)
+            #expect(try await transfer.endBody(.cut) == false)
+            try await transfer.close()
+            let end = Answer(.rangeNotSatisfiable, range: "bytes */60000")
+            let (bytes, requests) = try await Self.fetch([end], in: visit.store, overlap: 0)
+            #expect(bytes == Self.bytes)
+            #expect(requests.map { $0[.range] } == ["bytes=60000-"])
+        }
+    }
+
+    @Test("Ranges are fetched as ranges", arguments: Place.allCases)
+    func ranges(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
+            let part = Answer(
+                .partialContent, length: 100, range: "bytes 1000-1099/60000", body: Array(Self.bytes[1000..<1100]))
+            let (bytes, requests) = try await Self.fetch([part], in: visit.store, selection: "bytes=1000-1099")
+            #expect(bytes == Array(Self.bytes[1000..<1100]))
+            #expect(requests.map { $0[.range] } == ["bytes=1000-1099"])
+        }
+    }
+
+    @Test(
+        "A length beyond the limit is refused before a byte is read, and what is held stays", arguments: Place.allCases)
+    func announcedTooLong(_ place: Place) async throws {
+        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
+            await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 59_999) }
+            #expect(visit.server.requests.count == 1)
+            let bytes = try await visit.fetch(limit: 60_000)
+            #expect(bytes == Self.bytes)
+        }
+    }
+
+    @Test("Bytes that differ from what is held each time are given up as unstable", arguments: Place.allCases)
+    func differsEachTime(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
+            // Each time other bytes under the same strong entity tag, cut.
+            let answers = (0..<20).map { number in
+                let bytes = sampleBytes(60_000, seed: UInt64(number))
+                return number % 2 == 0
+                    ? Answer(length: 60_000, body: Array(bytes[..<20_000]))
+                    : Answer(
+                        .partialContent, length: 44_096, range: "bytes 15904-59999/60000", body: Array(bytes[15_904...])
+                    )
+            }
+            let error = await #expect(throws: FetchError.self) {
+                try await Self.fetch(answers, in: visit.store, retries: 50)
+            }
+            #expect(error?.reason.code.rawValue == "unstable")
+        }
+    }
+
+    @Test("A byte that flips on disk far from the end is fetched again by the fetch itself")
+    func flippedByteAlone() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = Resource(Content(length: 10_000_000, seed: 1), etag: "\"v1\"")
+            let handler: @Sendable (OriginRequest) -> Response = {
+                .file(file, for: $0, cutAfter: $0.number == 1 ? 9_000_000 : nil)
+            }
+            try await OriginServer.withServer(handler: handler) { server in
+                let store = try await DownloadStore.open(at: folder["store"])
+                let visit = Visit(server: server, store: store)
+                #expect(await visit.fetchCut())
+                let blob = folder["store/blobs/" + (try #require(try Files.names(in: folder["store/blobs"]).first))]
+                var bytes = try Files.bytes(blob)
+                bytes[100_000] ^= 1
+                try Files.write(bytes, to: blob)
+                let isRight = try await visit.fetch() == file.bytes
+                #expect(isRight)
+                #expect(server.requests.count == 3, "the cut one, the rest, and the damaged block")
+                await store.close()
+            }
         }
     }
 }

@@ -176,6 +176,11 @@ struct MemoryStoreTests {
         let cancelled = Task { try await store.begin(url) }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let waiting = Task { try await store.begin(url) }
+        while store.waiterCount(key: url.redacted) < 1 { try await Task.sleep(for: .milliseconds(2)) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        #expect(store.waiterCount(key: url.redacted) == 0)
         let next = Task { try await store.begin(url) }
         try await Self.server(100_000).fill(first, upTo: 40_000)
         await first.close()
@@ -237,5 +242,77 @@ struct MemoryStoreTests {
         #expect(try await transfer.endBody(.whole))
         #expect(try await transfer.takeData(upTo: 10) == Array(sampleBytes(100)[10..<20]))
         #expect(store.entries.map(\.bytes) == [50])
+    }
+
+    @Test("A warning that memory is short removes what nobody uses")
+    func removingAll() async throws {
+        let store = MemoryStore()
+        for name in ["a", "b"] { try await Self.leave(1000, as: name, in: store) }
+        let used = try await store.begin(try Self.url("c"))
+        try await Self.server(2000).fill(used, upTo: 1000)
+        store.removeAll()
+        #expect(Self.names(store) == ["c"])
+        #expect(await used.partial.length == 1000)
+    }
+
+    @Test("After many deliveries the order of use still holds")
+    func manyDeliveries() async throws {
+        let store = MemoryStore(.init(maximumEntries: 3))
+        try await Self.leave(10, as: "old", in: store)
+        for number in 0..<200 {
+            try await Self.leave(10, as: "\(number)", in: store)
+            let transfer = try await store.begin(try Self.url("\(number)"))
+            #expect(try await Self.server(20).fill(transfer))
+            #expect(try await transfer.takeData(upTo: 20) == Self.server(20).content)
+        }
+        for name in ["a", "b", "c"] { try await Self.leave(10, as: name, in: store) }
+        #expect(Self.names(store) == ["a", "b", "c"])
+    }
+
+    @Test("A key of the caller's own that reads like that of other ranges holds nothing for them")
+    func ambiguousKey() async throws {
+        let store = MemoryStore()
+        let whole = try await store.begin(try Self.url("a"), key: "mine#bytes=0-9")
+        try await Self.server(100).fill(whole, upTo: 50)
+        await whole.close()
+        let ranges = try await store.begin(
+            try Self.url("a"), key: "mine", selection: try RangeSelection(parsing: "bytes=0-9"))
+        #expect(ranges.key == "mine#bytes=0-9")
+        #expect(await ranges.partial.isEmpty)
+    }
+
+    @Test("Data is taken only within the limit; a rewind to the beginning drops all; nothing cannot be moved to disk")
+    func limits() async throws {
+        let store = MemoryStore()
+        let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+        let transfer = try await store.begin(try Self.url("a"))
+        #expect(try await Self.server(1000).fill(transfer))
+        await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.takeData(upTo: 999) }
+        #expect(await transfer.isComplete)
+        try await transfer.rewind(to: 0, reason: reason)
+        #expect(await transfer.plan() == .whole(reason: nil))
+        #expect(store.size == 0)
+        try await TemporaryFolder.with { folder in
+            let disk = try await DownloadStore.open(at: folder["store"])
+            await #expect(throws: StoreError(.noEntry, "")) { try await transfer.promote(to: disk) }
+            _ = try await transfer.receive(Self.head(10), to: .whole(reason: nil))
+            await #expect(throws: StoreError(.noEntry, "")) { try await transfer.promote(to: disk) }
+            #expect(try await disk.entries().isEmpty)
+            await disk.close()
+        }
+        try await transfer.write(sampleBytes(10))
+        #expect(try await transfer.endBody(.whole))
+    }
+
+    @Test("Nothing is written for a plan from before everything was discarded")
+    func planBeforeDiscard() async throws {
+        let transfer = try await MemoryStore().begin(try Self.url("a"))
+        try await Self.server(20_000).fill(transfer, upTo: 10_000)
+        let plan = await transfer.plan()
+        try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: "Test."))
+        let (head, _) = Self.server(20_000).answer(plan.fields)
+        _ = try await transfer.receive(head, to: plan)
+        await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
+        #expect(try await Self.server(20_000).fill(transfer))
     }
 }

@@ -2,6 +2,7 @@ import FaultInjection
 import Foundation
 import HTTPTypes
 import ResumeHTTP
+import ResumeSQLite
 import ResumeStore
 import TestSupport
 import Testing
@@ -96,6 +97,67 @@ struct PromotionTests {
                 calls.first { $0.name == "pwrite" && $0.path.hasSuffix("-wal") && $0.start > first.start })
             #expect(written.end < commit.start && sync.end < commit.start)
             #expect(folderSync.end < commit.start)
+        }
+    }
+
+    @Test("What was rewound stays behind")
+    func rewound() async throws {
+        try await TemporaryFolder.with { folder in
+            let memory = try await Self.memory()
+            let disk = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await memory.begin(try DownloadURL(Self.url))
+            try await transfer.rewind(to: 400_000, reason: Reason(code: .init(rawValue: "test"), text: "Test."))
+            let moved = try await transfer.promote(to: disk)
+            #expect(await moved.partial.length == 400_000)
+            #expect(try await disk.verify().isEmpty)
+            #expect(try await Self.new.fill(moved))
+            #expect(try await moved.takeData(upTo: .max) == Self.new.content)
+            await disk.close()
+        }
+    }
+
+    @Test("Where another process restarts the row meanwhile, that one stays, and so does what is in memory")
+    func superseded() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder["store"]
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let memory = try await PromotionTests.memory()
+            let disk = try await DownloadStore.open(at: path)
+            try await PromotionTests.leaveOld(700_000, in: disk)
+            let sql = "UPDATE download SET generation = 7; UPDATE chunk SET generation = 7"
+            KillPoint.arm(.promotionSynced) { PromotionTests.change(path, sql) }
+            await #expect(throws: StoreError(.superseded, "")) {
+                try await memory.promote(PromotionTests.url, to: disk)
+            }
+            #expect(memory.entries.map(\.bytes) == [1_500_000])
+            #expect(try await disk.entry(key: PromotionTests.url)?.receivedBytes == 700_000)
+        }
+    }
+
+    /// What a process does whose locks do not work.
+    static func change(_ path: String, _ sql: String) {
+        let connection = try? Connection.open(path: "\(path)/store.sqlite")
+        if let connection { try? connection.execute(sql) }
+    }
+
+    @Test(
+        "Where the disk is full nothing of it is left there, and the older partial stays",
+        .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"))
+    func fullDisk() async throws {
+        try await TemporaryFolder.with { folder in
+            let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            let program = bundle.deletingLastPathComponent().appendingPathComponent("promoter").path
+            // The first blob is that of the older partial.
+            let environment = try await FaultShim.environment(
+                roots: [folder["store"]], rules: "pwrite@/blobs/:error=ENOSPC:8+")
+            let outcome = try await Shell.outcome(
+                program, [folder["store"], "700000", "1500000"], environment: environment)
+            #expect(outcome.status == 1 && outcome.output.contains("No space left"), "\(outcome)")
+            let store = try await DownloadStore.open(at: folder["store"])
+            #expect(try await store.entries().map(\.receivedBytes) == [700_000])
+            #expect(try await store.verify().isEmpty)
+            await store.close()
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import ResumeHTTP
 import ResumeStore
@@ -9,7 +10,16 @@ import TestSupport
 /// A process of its own, whose calls to the file system are traced.
 @main
 struct Promoter {
-    static func main() async throws {
+    static func main() async {
+        do {
+            try await run()
+        } catch {
+            print(error)
+            exit(1)
+        }
+    }
+
+    private static func run() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 4, let old = Int(arguments[2]), let new = Int(arguments[3]) else { return }
         let url = try DownloadURL("http://127.0.0.1/file")
