@@ -5,6 +5,7 @@
 // Calls go to the kernel by syscall(2), not to the C library's functions: nothing has to be looked up, so a call from
 // any constructor works. For 64-bit Linux, where struct flock and struct statfs are the kernel's own.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,14 +20,15 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-enum action { NONE, COUNT, KILL, KILL_AFTER, ERROR, SHORT, DELAY, HOLD, SUCCEED, NETWORK };
+enum action { NONE, COUNT, KILL, KILL_AFTER, ERROR, SHORT, DELAY, HOLD, SUCCEED, NETWORK, FULL };
 static const char *const action_names[] = {"",      "count", "kill",    "killafter", "error",
-                                           "short", "delay", "hold",    "succeed",   "network"};
+                                           "short", "delay", "hold",    "succeed",   "network", "full"};
 
 // Calls of the names in `calls` on paths with `part`, from the first to the last matching one.
 struct rule {
@@ -84,7 +86,7 @@ static void read_rule(char *text) {
     snprintf(rule->calls, sizeof rule->calls, ",%s,", names);
     snprintf(rule->part, sizeof rule->part, "%s", part ? part : "");
     action = strsep(&value, "=");
-    for (int index = COUNT; index <= NETWORK; index++)
+    for (int index = COUNT; index <= FULL; index++)
         if (!strcmp(action, action_names[index])) rule->action = (enum action)index;
     if (rule->action == NONE) refuse("unknown action", action);
     if (rule->action == ERROR) {
@@ -347,7 +349,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
     struct call call;
     int saved = errno;
     struct stat status;
-    int is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    int is_regular = syscall(SYS_fstat, file, &status) == 0 && S_ISREG(status.st_mode);
     errno = saved;
     if (!is_regular || !WATCH_FILE("write", 1, file)) return syscall(SYS_write, file, bytes, count);
     call.length = (long long)count;
@@ -443,6 +445,22 @@ int mkdirat(int folder, const char *name, mode_t mode) {
 }
 int mkdir(const char *name, mode_t mode) { return mkdirat(AT_FDCWD, name, mode); }
 
+// MARK: What is there
+
+int fstat(int file, struct stat *status) {
+    struct call call;
+    if (!WATCH_FILE("stat", 0, file)) return (int)syscall(SYS_fstat, file, status);
+    return (int)DO(&call, 0, syscall(SYS_fstat, file, status));
+}
+TWIN(int, fstat, fstat64, (int, struct stat64 *));
+
+int fstatat(int folder, const char *name, struct stat *status, int flags) {
+    struct call call;
+    if (!WATCH_NAME("stat", 0, folder, name)) return (int)syscall(SYS_newfstatat, folder, name, status, flags);
+    return (int)DO(&call, 0, syscall(SYS_newfstatat, folder, name, status, flags));
+}
+TWIN(int, fstatat, fstatat64, (int, const char *, struct stat64 *, int));
+
 // MARK: Locks
 
 int flock(int file, int operation) {
@@ -488,3 +506,17 @@ int statfs(const char *path, struct statfs *status) {
     if (!WATCH_NAME("fstatfs", 0, AT_FDCWD, path)) return (int)syscall(SYS_statfs, path, status);
     return say_network(&call, status, DO(&call, 0, syscall(SYS_statfs, path, status)));
 }
+
+// The kernel has no call of this name.
+static int ask_for_space(int file, struct statvfs *status) {
+    int (*real)(int, struct statvfs *) = (int (*)(int, struct statvfs *))dlsym(RTLD_NEXT, "fstatvfs");
+    return real(file, status);
+}
+int fstatvfs(int file, struct statvfs *status) {
+    struct call call;
+    if (!WATCH_FILE("fstatvfs", 0, file)) return ask_for_space(file, status);
+    long result = DO(&call, 0, ask_for_space(file, status));
+    if (call.action == FULL && result == 0) status->f_bavail = status->f_bfree = 0;
+    return (int)result;
+}
+TWIN(int, fstatvfs, fstatvfs64, (int, struct statvfs64 *));

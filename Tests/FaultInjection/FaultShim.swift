@@ -9,11 +9,13 @@ internal import TestSupport
 /// - calls: names with commas between them, such as `pwrite,fdatasync`. `*` is each that changes something: `open` with
 ///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`, `mkdir`,
 ///   `copy_file_range`, `ficlone`, `fchmod`. By name alone: `pread`, `flock`, `ofdlock` and `posixlock` (by `fcntl`),
-///   `fstatfs`. A name stands for its variants as well (`openat64` is `open`).
+///   `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name stands for its variants as well
+///   (`openat64` is `open`).
 /// - part: what the path, or the other path of `rename` and `link`, must contain.
 /// - action: `kill` (SIGKILL before the call), `killafter`, `error=ENOSPC` and so on, `short` (half of the bytes),
 ///   `delay=MICROSECONDS` (up to that time), `hold=FILE` (until there is such a file; `FILE.reached` says that a call
-///   waits), `succeed` (nothing is done), `network` (`fstatfs` says NFS), `count`.
+///   waits), `succeed` (nothing is done), `network` (`fstatfs` says NFS), `full` (`fstatvfs` says
+///   that nothing is free), `count`.
 /// - when: `7` for the seventh matching call alone, `7+` from there on; left out for all.
 ///
 /// It works on each program that comes to the C library dynamically, which `resumectl` and SQLite do. What a child of

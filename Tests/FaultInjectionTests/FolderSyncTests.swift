@@ -7,20 +7,21 @@ import Testing
 /// A folder that cannot be synced while several downloads are delivered into it.
 @Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct FolderSyncTests {
-    @Test("A failure is told to all whose names it may be about, and their bytes stay in the store")
-    func failure() async throws {
+    @Test(
+        "A failure is told to all whose names it may be about, and their bytes stay in the store", arguments: [1, 2])
+    func failure(number: Int) async throws {
         let file = Resource(Content(length: 50_000, seed: 1), etag: "\"v1\"")
         try await TemporaryFolder.with { folder in
             try FileManager.default.createDirectory(atPath: folder["out"], withIntermediateDirectories: true)
             try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
                 // The system reports such an error once; the next sync of the folder succeeds.
                 let shim = try await FaultShim.environment(
-                    roots: [folder.path], rules: "fsync@/out:hold=\(folder["gate"]):1;fsync@/out:error=EIO:1")
+                    roots: [folder.path], rules: "fsync@/out:hold=\(folder["gate"]):1;fsync@/out:error=EIO:\(number)")
                 let environment = Resumectl(folder: folder).environment.merging(["no_proxy": "127.0.0.1"]) { $1 }
                 let urls = (0..<6).map { "\(server.baseURL)/\($0)" }
                 let get = ["get", "--retries", "0", "--max-concurrent", "6", "--directory", folder["out"]] + urls
                 async let run = Shell.outcome(Resumectl.path, get, environment: environment.merging(shim) { $1 })
-                // The first sync fails when all of them have their names, so that the others wait for it.
+                // The first sync, or the one that the others share, fails when all of them have their names, so that the others wait for it.
                 let names = { (try? Files.names(in: folder["out"]).count { !$0.hasPrefix(".") }) ?? 0 }
                 while names() < 6 { try await Task.sleep(for: .milliseconds(5)) }
                 try Files.write([], to: folder["gate"])
