@@ -9,7 +9,7 @@ import Testing
 struct StoreFaultTests {
     /// A command whose system calls fail.
     struct Fault: Sendable, CustomTestStringConvertible {
-        /// The command without its options; `get` gets the URL and an output.
+        /// The command without its options; `get` gets the URL and an output, and `URL` stands for the URL.
         var command: [String]
         /// How many bytes are held before.
         var held: Int64 = 0
@@ -44,6 +44,9 @@ struct StoreFaultTests {
             says: "cannot create its write-ahead log"),
         Fault(command: ["list"], held: 100, rules: "pwrite@store.sqlite-shm:error=ENOSPC:1;fstatvfs:full", status: 0),
         Fault(command: ["list"], held: 100, rules: "pwrite@store.sqlite-shm:error=ENOSPC", status: 74, says: "failed"),
+        // Whether an entry is in use is no reason not to show it.
+        Fault(command: ["list"], held: 100, rules: "ofdlock@/leases:error=EIO", status: 0, says: "/file"),
+        Fault(command: ["show", "URL"], held: 100, rules: "ofdlock@/leases:error=EIO", status: 0, says: "/file"),
     ]
 
     private static let downloadingFaults = [
@@ -64,6 +67,7 @@ struct StoreFaultTests {
         Fault(command: ["get"], rules: "open@/out/.:error=ENOTSUP:2", status: 0),
         Fault(command: ["get"], rules: "open@/out/.:error=EACCES:2", status: 73, says: "Permission denied"),
         Fault(command: ["get"], rules: "link:error=EIO", status: 73, says: "link failed"),
+        Fault(command: ["get"], rules: "stat@/blobs/:error=EIO:2", status: 74, says: "fstat failed"),
         Fault(command: ["get"], rules: "stat@.resumectl:error=EIO:1", status: 73, says: "stat failed"),
         Fault(command: ["get"], rules: copies, status: 0),
         Fault(command: ["get"], rules: copies + ";pwrite@.resumectl:error=ENOSPC", status: 74, says: "No space left"),
@@ -83,6 +87,7 @@ struct StoreFaultTests {
             command: ["gc", "--max-size", "0"], held: 1_000_000, rules: "pwrite@store.sqlite-wal:error=ENOSPC:1",
             status: 0),
         Fault(command: ["gc", "--max-size", "0"], held: 1_000_000, rules: "flock@/blobs:error=EIO", status: 74),
+        Fault(command: ["gc"], held: 100, rules: "flock@/store/lock:error=EIO:1", status: 74, says: "flock failed"),
         Fault(
             command: ["gc", "--max-size", "0"], held: 1_000_000, rules: "unlink@/blobs/:error=EIO", status: 74,
             says: "unlink failed"),
@@ -130,23 +135,24 @@ struct StoreFaultTests {
                 roots: [folder.path, "/proc/self/status"], rules: rules, bootID: bootID)
             let get = ["--json", "--retries", "0", "--output", output, "\(server.baseURL)/\(name)"]
             return try await Shell.outcome(
-                Resumectl.path, command + (command[0] == "get" ? get : []),
+                Resumectl.path,
+                command.map { $0 == "URL" ? "\(server.baseURL)/file" : $0 } + (command[0] == "get" ? get : []),
                 environment: Resumectl(folder: folder).environment.merging(shim) { $1 })
         }
 
         static func with(
-            _ file: Resource, cutAfter held: Int64, _ body: (Bench) async throws -> Void
+            _ file: Resource, cutAfter held: Int64, in parent: String? = nil, _ body: (Bench) async throws -> Void
         ) async throws {
-            try await TemporaryFolder.with { folder in
-                try await Shell.run("mkdir", folder["out"])
-                try await OriginServer.withServer(handler: {
-                    let isCut = held > 0 && $0.number == 1
-                    return .file($0.path == "/small" ? small : file, for: $0, cutAfter: isCut ? held : nil)
-                }) { server in
-                    let bench = Bench(folder: folder, server: server)
-                    if held > 0 { #expect(try await bench.run(["get"]).status == 75) }
-                    try await body(bench)
-                }
+            let folder = try TemporaryFolder(in: parent)
+            defer { folder.remove() }
+            try await Shell.run("mkdir", folder["out"])
+            try await OriginServer.withServer(handler: {
+                let isCut = held > 0 && $0.number == 1
+                return .file($0.path == "/small" ? small : file, for: $0, cutAfter: isCut ? held : nil)
+            }) { server in
+                let bench = Bench(folder: folder, server: server)
+                if held > 0 { #expect(try await bench.run(["get"]).status == 75) }
+                try await body(bench)
             }
         }
 
@@ -202,9 +208,13 @@ struct StoreFaultTests {
         let file = Resource(Content(length: 17_000_000, seed: 1), etag: "\"v1\"")
         try await Bench.with(file, cutAfter: 16_000_000) { bench in
             // The first reads are those of the last bytes, on resuming.
-            let failed = try await bench.run(["get"], rules: "pread@/blobs/:error=EIO:40+")
-            #expect(failed.status == 74 && failed.errors.contains("read failed"), "\(failed.errors)")
-            #expect(try Files.names(in: bench.folder["out"]).isEmpty)
+            try Files.write(file.content.bytes(in: file.content.all), to: bench.folder["whole"])
+            let digest = try await Shell.run("sha256sum", bench.folder["whole"]).prefix(64)
+            for (command, number) in [(["get"], 40), (["get", "--sha256", String(digest)], 60)] {
+                let failed = try await bench.run(command, rules: "pread@/blobs/:error=EIO:\(number)+")
+                #expect(failed.status == 74 && failed.errors.contains("read failed"), "\(failed.errors)")
+                #expect(try Files.names(in: bench.folder["out"]).isEmpty)
+            }
             try await bench.expectRecovery(of: file)
         }
     }
@@ -236,6 +246,50 @@ struct StoreFaultTests {
             #expect(failed.status == 74 && failed.errors.contains("fdatasync failed"), "\(failed.errors)")
             #expect(try Files.names(in: bench.folder["store/blobs"]).isEmpty)
             try await bench.expectRecovery(of: Self.file)
+        }
+    }
+
+    @Test(
+        "Where a file system can share blocks a copy does, and it is cut to what counts",
+        .enabled(if: Shell.isRoot && Shell.has("mkfs.xfs") && Shell.has("mount"), "needs root and XFS"))
+    func sharedBlocks() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("truncate", "-s", "320M", folder["image"])
+            try await Shell.run("mkfs.xfs", "-q", folder["image"])
+            try await Shell.run("mkdir", folder["disk"])
+            try await Shell.run("mount", "-o", "loop", folder["image"], folder["disk"])
+            do {
+                try await Bench.with(Self.file, cutAfter: 1_000_000, in: folder["disk"]) { bench in
+                    let blob = try #require(try Files.names(in: bench.folder["store/blobs"]).first)
+                    try await Shell.run("truncate", "-s", "3M", bench.folder["store/blobs/\(blob)"])
+                    // Any other copy fails.
+                    let delivered = try await bench.run(
+                        ["get"], rules: "copy_file_range,pwrite@.resumectl:error=EIO")
+                    #expect(delivered.status == 0, "\(delivered.errors)")
+                    let isRight = try Files.bytes(bench.output) == Self.file.content.bytes(in: Self.file.content.all)
+                    #expect(isRight)
+                    try await bench.expectRecovery(of: Self.file)
+                }
+            } catch {
+                try await Shell.run("umount", "--lazy", folder["disk"])
+                throw error
+            }
+            try await Shell.run("umount", folder["disk"])
+        }
+    }
+
+    @Test("A relative name in a working folder that was removed is refused before anything is fetched")
+    func removedFolder() async throws {
+        try await Bench.with(Self.file, cutAfter: 0) { bench in
+            let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$@\""
+            let outcome = try await Shell.outcome(
+                "sh",
+                ["-c", "cd '\(bench.folder.path)' && \(script)", "sh", Resumectl.path]
+                    + ["get", "--output", "file", "\(bench.server.baseURL)/file"],
+                environment: Resumectl(folder: bench.folder).environment)
+            #expect(outcome.status == 73, "\(outcome.errors)")
+            #expect(outcome.errors.contains("the working folder no longer exists. Use an absolute path"))
+            #expect(bench.server.requests.isEmpty)
         }
     }
 

@@ -147,9 +147,12 @@ struct FetchTests {
             }
         }
 
-        init(_ status: HTTPResponse.Status = .ok, length: Int? = nil, range: String? = nil, body: [UInt8] = []) {
+        init(
+            _ status: HTTPResponse.Status = .ok, length: Int? = nil, range: String? = nil, etag: String = "\"v1\"",
+            body: [UInt8] = []
+        ) {
             head.status = status
-            head.headerFields[.eTag] = "\"v1\""
+            head.headerFields[.eTag] = etag
             head.headerFields[.contentLength] = length.map { "\($0)" }
             head.headerFields[.contentRange] = range
             self.body = body
@@ -262,6 +265,21 @@ struct FetchTests {
             }
             let error = await #expect(throws: FetchError.self) {
                 try await Self.fetch(answers, in: visit.store, retries: 50)
+            }
+            #expect(error?.reason.code.rawValue == "unstable")
+        }
+    }
+
+    @Test("A server whose ranges are always of another version is given up as unstable", arguments: Place.allCases)
+    func otherRanges(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
+            let whole = Answer(length: 60_000, body: Array(Self.bytes[..<20_000]))
+            let other = Answer(
+                .partialContent, length: 44_096, range: "bytes 15904-59999/60000", etag: "\"v2\"",
+                body: Array(Self.bytes[15_904...]))
+            let error = await #expect(throws: FetchError.self) {
+                try await Self.fetch(
+                    Array(repeating: [whole, other], count: 20).flatMap { $0 }, in: visit.store, retries: 50)
             }
             #expect(error?.reason.code.rawValue == "unstable")
         }
