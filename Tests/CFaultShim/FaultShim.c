@@ -43,6 +43,7 @@ struct rule {
 struct call {
     const char *name;
     int changes; // whether `*` means it
+    int is_look; // in the trace only where a rule meant it
     char path[PATH_MAX], to[PATH_MAX];
     long long offset, length; // -1 where there is none
     enum action action;
@@ -181,6 +182,7 @@ static int is_watched(
     int saved = errno;
     call->name = what;
     call->changes = changes;
+    call->is_look = !strcmp(what, "stat") || !strcmp(what, "fstatvfs");
     call->to[0] = 0;
     call->offset = call->length = -1;
     if (name)
@@ -272,7 +274,7 @@ static void after(struct call *call, long result) {
         snprintf(text, sizeof text, "%ld", result);
     }
     if (call->action == KILL_AFTER) die(call, text);
-    write_line(call, ++ticks, text);
+    if (!call->is_look || call->action != NONE) write_line(call, ++ticks, text);
     errno = saved;
 }
 

@@ -10,7 +10,7 @@ internal import TestSupport
 ///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`, `mkdir`,
 ///   `copy_file_range`, `ficlone`, `fchmod`. By name alone: `pread`, `flock`, `ofdlock` and `posixlock` (by `fcntl`),
 ///   `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name stands for its variants as well
-///   (`openat64` is `open`).
+///   (`openat64` is `open`). `stat` and `fstatvfs` are in the trace only where a rule means them.
 /// - part: what the path, or the other path of `rename` and `link`, must contain.
 /// - action: `kill` (SIGKILL before the call), `killafter`, `error=ENOSPC` and so on, `short` (half of the bytes),
 ///   `delay=MICROSECONDS` (up to that time), `hold=FILE` (until there is such a file; `FILE.reached` says that a call
