@@ -165,7 +165,8 @@ let package = Package(
         .testTarget(
             name: "PartialStoreTests",
             dependencies: [
-                "FaultInjection", "OriginServer", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport", "promoter",
+                "FaultInjection", "OriginServer", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport",
+                "promoter",
                 httpTypes,
             ],
             swiftSettings: testSettings),

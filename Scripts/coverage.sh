@@ -24,6 +24,8 @@ if [ "${1:-}" != --report ]; then
     Scripts/swift.sh build --build-tests --enable-code-coverage --scratch-path "$build"
     [ -n "${ONLY:-}" ] || rm -rf "$profiles"
     mkdir -p "$profiles"
+    # Some tests run programs as another user.
+    chmod 1777 "$profiles"
     # Runs a bundle, and merges the profiles of its processes under a name.
     measure() {
         local bundle=$1 name=$2
