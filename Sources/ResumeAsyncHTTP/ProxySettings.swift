@@ -101,7 +101,7 @@ public struct ProxySettings: Sendable, Hashable {
         guard let proxy = url.scheme == "https" ? https : http else { return nil }
         let host = url.plainHost
         let isExcepted = exceptions.contains { exception in
-            var name = exception[...]
+            var name = Substring(exception)
             if name == "*" { return true }
             if name.hasPrefix("[") { name = name.dropFirst().prefix { $0 != "]" } }
             if name.hasSuffix(":\(url.port)") { name = name.dropLast(":\(url.port)".count) }

@@ -122,7 +122,7 @@ extension GetCommand {
         _ requests: [DownloadRequest], with downloader: Downloader, _ reporter: GetReporter
     ) async throws {
         let failures = await withTaskGroup(of: ExitStatus?.self) { group in
-            var waiting = requests[...]
+            var waiting = ArraySlice(requests)
             var failures: [ExitStatus] = []
             for _ in 0..<maxConcurrent {
                 guard let request = waiting.popFirst() else { break }

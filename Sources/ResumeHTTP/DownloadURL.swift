@@ -110,7 +110,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
     static func percentDecoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
+        var rest = ArraySlice(text.utf8)
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)

@@ -21,7 +21,7 @@ public struct EntityTag: Sendable, Hashable {
     /// - Returns: nil where it is not an entity tag by the grammar, or longer than ``maximumLength``.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maximumLength else { return nil }
-        var opaque = Array(bytes)[...]
+        var opaque = ArraySlice(bytes)
         isWeak = opaque.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")])
         if isWeak { opaque = opaque.dropFirst(2) }
         let quote = UInt8(ascii: "\"")
@@ -76,14 +76,10 @@ enum SingletonField: Equatable {
     case conflicting
 
     init(_ name: HTTPField.Name?, in fields: HTTPFields) {
-        guard let name else {
-            self = .absent
-            return
+        let lines = name.map { name in
+            fields[fields: name].map { field in unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) } }
         }
-        let lines = fields[fields: name].map { field in
-            unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) }
-        }
-        guard let first = lines.first else {
+        guard let lines, let first = lines.first else {
             self = .absent
             return
         }

@@ -21,6 +21,9 @@ package struct SegmentPlan: Sendable {
             self.position = position
             self.end = end
         }
+
+        /// How many bytes it has still to bring.
+        fileprivate var rest: Int64 { max(end - position, 0) }
     }
 
     /// How things stand.
@@ -105,11 +108,11 @@ package struct SegmentPlan: Sendable {
         // What has been asked for lies within the ranges of those who run. One after the other: each new stream takes all
         // that is left of another one, which then meets it, and is divided itself next.
         guard free > 0, state.asked.isEmpty, actions.isEmpty,
-            let largest = state.running.max(by: { open($0, state) < open($1, state) })
+            let largest = state.running.max(by: { $0.rest < $1.rest })
         else {
             return actions
         }
-        return split(largest, among: free, state).map { [$0] } ?? []
+        return split(largest, among: free).map { [$0] } ?? []
     }
 
     /// Whether so few bytes are held before a gap that they would be all that connects what comes on both sides of them.
@@ -137,21 +140,9 @@ package struct SegmentPlan: Sendable {
         return gaps
     }
 
-    /// How much of a stream is left that is not asked for elsewhere.
-    private func open(_ stream: Stream, _ state: State) -> Int64 {
-        // One that has come up to what was asked for brings that itself: the answer will be of no use.
-        if state.asked.contains(where: { $0.contains(stream.position) }) { return 0 }
-        return max(end(of: stream, state) - stream.position, 0)
-    }
-
-    private func end(of stream: Stream, _ state: State) -> Int64 {
-        let starts = state.asked.map(\.lowerBound).filter { $0 > stream.position }
-        return min(stream.end, starts.min() ?? .max)
-    }
-
     /// The rest of a stream but for the first of so many equal pieces.
-    private func split(_ stream: Stream, among count: Int, _ state: State) -> Action? {
-        let rest = open(stream, state)
+    private func split(_ stream: Stream, among count: Int) -> Action? {
+        let rest = stream.rest
         let pieces = Int(min(Int64(count) + 1, rest / Self.leastLength))
         guard pieces > 1, pace.rate(of: stream.id).map({ Double(rest) / $0 >= Self.leastTime }) ?? true else {
             return nil
@@ -161,7 +152,7 @@ package struct SegmentPlan: Sendable {
         let isNew = (stream.position - stream.start) < rest / Int64(2 * pieces)
         let base = isNew ? stream.start : stream.position
         let size = (rest + stream.position - base) / Int64(pieces)
-        return .open(base + size..<end(of: stream, state), splitting: stream.id)
+        return .open(base + size..<stream.end, splitting: stream.id)
     }
 }
 

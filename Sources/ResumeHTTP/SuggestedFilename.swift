@@ -37,7 +37,7 @@ struct SuggestedFilename: Sendable, Hashable {
 
     /// The parameters behind the disposition's type, their names in lower case.
     private static func parameters(of value: String) -> [(name: String, value: String)] {
-        var rest = value[...].drop { $0 != ";" }
+        var rest = value.drop { $0 != ";" }
         var parameters: [(name: String, value: String)] = []
         while rest.popFirst() != nil {
             let name = rest.prefix { $0 != "=" && $0 != ";" }

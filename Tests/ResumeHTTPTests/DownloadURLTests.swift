@@ -94,6 +94,7 @@ struct DownloadURLTests {
             ("http://u:p@h/", "u:p"), ("http://u:@h/", "u:"), ("http://:p@h/", ":p"),
             ("http://u:a%40b%3A%C3%A9@h/", "u:a@b:\u{E9}"),
             ("http://h/", nil), ("http://@h/", nil), ("http://h/@u:p", nil), ("http://u:%zz@h/", "u:%zz"),
+            ("http://u:%FF@h/", "u:%FF"),
         ] as [(String, String?)])
     func credentials(text: String, expected: String?) throws {
         let url = try DownloadURL(text)

@@ -76,6 +76,7 @@ struct HTTPDateTests {
             "Sun, 06 Nov 1994 08:49:37 GMT\r\nX: 1",
             "Sun, 06 Nov 1994 08:49:37 GMT; length=1", "Sun, 99999999999999999999 Nov 1994 08:49:37 GMT",
             "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  6 08:49:37", "Sunday, Nov 06 1994 08:49:37 GMT",
+            "Sunday, 06-Nov 08:49:37 GMT", "Sunday, 6-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
         ])
     func malformed(text: String) {
         #expect(HTTPDate(text) == nil)

@@ -23,6 +23,8 @@ struct RangeSelectionTests {
         #expect(throws: RangeSelection.Problem.self) { _ = try RangeSelection(parsing: "bytes=5-1") }
         #expect(throws: HTTPDigest.Problem(digits: 64)) { _ = try HTTPDigest(.sha256, parsing: "oops") }
         #expect(try RangeSelection(parsing: "5-9").description == "bytes=5-9")
+        let digits = String(repeating: "0A", count: 32)
+        #expect(try HTTPDigest(.sha256, parsing: digits).hexadecimal == digits.lowercased())
     }
 
     @Test("A thousand ranges and no more")
@@ -130,11 +132,70 @@ struct RangeSelectionTests {
             (206, ["ETag: \"a\"", "Content-Range: bytes 60000-99999/250000"], "ask for whole: range-gap"),
             (206, ["ETag: \"a\"", "Content-Range: bytes 46004-50099/250000"], "ask for whole: range-without-progress"),
             (200, ["ETag: \"a\"", "Content-Length: 250000"], "append 0..<99900 at 50000: prefix-kept"),
+            (200, ["ETag: \"a\"", "Transfer-Encoding: chunked"], "append 0..<99900 at 50000: prefix-kept"),
             (200, ["ETag: \"b\"", "Content-Length: 250000"], "ask for whole: entity-tag-changed"),
             (416, ["Content-Range: bytes */50"], "ask for whole: range-not-satisfiable"),
             (412, [], "ask for whole: precondition-failed"),
         ] as [(Int, [String], String)])
     func laterAnswers(status: Int, lines: [String], expected: String) {
         #expect(Self.judge("100-99999", 50_000, status, lines) == expected)
+    }
+
+    /// Judges an answer where the partial data has no validator and the caller allows that.
+    private static func unvalidated(_ text: String, _ length: Int64, _ lines: [String]) -> (plan: Plan, verdict: Verdict)
+    {
+        var held = held(text, length)
+        held.representation?.entityTag = nil
+        let policy = ResumePolicy(allowsUnvalidated: true)
+        let plan = Plan(for: held, policy: policy)
+        return (plan, Verdict(for: response(200, lines), to: plan, held: held, policy: policy))
+    }
+
+    @Test("Without a validator a range is continued only where enough of it is there to be compared")
+    func unvalidatedOverlap() {
+        let enough = Self.unvalidated("100-199999", 100_000, ["Content-Length: 250000"])
+        #expect(enough.plan.fields[.range] == "bytes=34564-199999")
+        // The whole has what is wanted as well, but is fetched from its beginning: the range costs less.
+        #expect(enough.verdict.summary == "ask for whole: no-validator")
+        guard case .first(_, let reason?) = Self.unvalidated("100-199999", 1000, []).plan else {
+            Issue.record("continued")
+            return
+        }
+        #expect(reason.code.rawValue == "too-little-held")
+    }
+
+    @Test("Where what is held does not fit the ranges they begin anew")
+    func misfit() {
+        func reason(_ text: String, _ length: Int64, complete: Int64?) -> String? {
+            var held = Self.held(text, length)
+            held.representation?.completeLength = complete
+            guard case .first(_, let reason) = Plan(for: held) else { return nil }
+            return reason?.code.rawValue
+        }
+        // A suffix lies nowhere before the length is known, a range that is behind the end nowhere at all.
+        #expect(reason("-500", 100, complete: nil) == "complete-length-unknown")
+        #expect(reason("9000-9999", 100, complete: 5000) == "range-beyond-end")
+        #expect(reason("0-99", 200, complete: 5000) == "more-held-than-wanted")
+    }
+
+    @Test("D06: a portal's page in place of the rest of a range leaves what is held")
+    func portal() {
+        var held = Self.held("100-99999", 50_000)
+        held.representation?.contentType = "application/zip"
+        let page = response(200, ["Content-Type: text/html", "Content-Length: 500"])
+        #expect(Verdict(for: page, to: Plan(for: held), held: held).summary == "retry later: portal-suspected")
+    }
+
+    @Test("Several ranges of a file without a validator need a digest of the whole")
+    func severalUnvalidated() {
+        let held = HeldPartial(representation: nil, length: 0, selection: RangeSelection("0-9,20-29"))
+        for hasDigest in [false, true] {
+            let policy = ResumePolicy(allowsUnvalidated: true, hasDigest: hasDigest)
+            let verdict = Verdict(
+                for: response(200, ["Content-Length: 250000"]), to: Plan(for: held, policy: policy), held: held,
+                policy: policy)
+            #expect(
+                verdict.summary == (hasDigest ? "start 0+0..<10: first-request" : "refuse: ranges-need-validator"))
+        }
     }
 }

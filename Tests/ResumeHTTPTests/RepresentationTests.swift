@@ -136,6 +136,8 @@ struct RepresentationTests {
         #expect(made.contentType == "Text/HTML; charset=utf-8")
         #expect(made.reprDigest == "sha-256=:AAAA:")
         #expect(made.date == Fixture.sent)
+        let long = "sha-256=:\(String(repeating: "A", count: 1024)):"
+        #expect(representation("Repr-Digest: \(long)").reprDigest == nil, "longer than any digest")
         #expect(representation() == Representation())
     }
 

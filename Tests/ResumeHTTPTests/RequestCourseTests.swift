@@ -35,6 +35,15 @@ struct RequestCourseTests {
         #expect(!isSecondAllowed)
     }
 
+    @Test("A server that fails at ranges after the last start was used up is given up as unstable")
+    func failedRangesWithoutStarts() {
+        var course = RequestCourse(Self.limits)
+        let isAllowed = course.began(anew: true)
+        #expect(isAllowed)
+        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(seconds: 1))
+        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .unstable)
+    }
+
     @Test("One start is allowed, whatever it is for")
     func starts() {
         let reason = Reason.rangeFailsRepeatedly

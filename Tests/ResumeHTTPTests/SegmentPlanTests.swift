@@ -114,6 +114,27 @@ struct SegmentPlanTests {
         }
     }
 
+    @Test(
+        "With how many connections it is as fast is tried out only where a minute or more is left",
+        arguments: [(Int64(5_000_000), true), (20_000_000, false), (0, false)])
+    func trial(progress: Int64, isTried: Bool) {
+        var plan = SegmentPlan(length: 200_000_000, connections: 2)
+        let starts = [Int64(0), 100_000_000]
+        let state = { (progress: Int64, now: Double) in
+            Self.state(
+                starts.enumerated().map { ($0, $1 + progress..<$1 + 100_000_000) },
+                held: starts.map { $0..<$0 + progress }.filter { !$0.isEmpty }, now: now)
+        }
+        #expect(plan.actions(state(0, 0)).isEmpty)
+        #expect(plan.actions(state(progress, 5)) == (isTried ? [.close(1)] : []))
+    }
+
+    @Test("A range of a damaged row, longer than any file, is no reason to trap")
+    func damaged() {
+        var plan = SegmentPlan(length: 50_000_000, connections: 2)
+        #expect(plan.actions(Self.state([], held: [.min..<(.max)])).isEmpty)
+    }
+
     /// A long download over connections that have a rate each, and one that they share.
     private static func connections(each: Int64, shared: Int64) -> Int {
         var plan = SegmentPlan(length: 4 << 30, connections: 4)

@@ -85,6 +85,51 @@ struct SegmentVerdictTests {
         }
     }
 
+    @Test("A part with a digest of its own is not used: found wrong at its end, more than that part would have to go")
+    func digestOfPart() {
+        let digest = "Content-Digest: sha-256=:\(String(repeating: "A", count: 43))=:"
+        guard case .noMore(let reason) = Self.judge(206, ["ETag: \"a\"", Self.part, digest]) else {
+            Issue.record("used")
+            return
+        }
+        #expect(reason.code.rawValue == "segment-digest")
+    }
+
+    @Test("A part that the server ends too soon is not used, nor one of a request without an end")
+    func cutShort() {
+        var open = Self.request(100_000..<150_000)
+        open.end = nil
+        #expect(Plan.range(open).fields[.range] == "bytes=100000-")
+        let cases = [
+            (Self.request(100_000..<150_000), "Content-Range: bytes 100000-149998/250000"),
+            (open, "Content-Range: bytes 100000-249999/250000"),
+        ]
+        for (request, range) in cases {
+            let verdict = SegmentVerdict(
+                for: response(206, ["ETag: \"a\"", range]), to: request, stored: Self.stored, policy: Self.policy)
+            guard case .noMore(let reason) = verdict else {
+                Issue.record("\(verdict)")
+                continue
+            }
+            #expect(reason.code.rawValue == "segment-cut-short")
+        }
+        var last = Self.request(.max - 1..<(.max))
+        last.tail = 1
+        #expect(Plan.range(last).fields[.range]?.hasSuffix("-\(Int64.max - 1)") == true, "no sum overflows")
+    }
+
+    @Test("The whole in place of a part ends all where nothing proves that it is the same file")
+    func wholeWithoutValidator() {
+        let verdict = SegmentVerdict(
+            for: response(200, ["Content-Length: 250000"]), to: Self.request(100_000..<150_000),
+            stored: Representation(completeLength: 250_000), policy: Self.policy)
+        guard case .stop(let reason) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(reason.code.rawValue == "no-validator")
+    }
+
     @Test(
         "What may be another representation ends all",
         arguments: [

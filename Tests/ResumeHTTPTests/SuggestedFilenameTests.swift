@@ -20,6 +20,7 @@ struct SuggestedFilenameTests {
             (#"attachment; filename="plain.txt"; filename*=KOI8-R''%c1.txt"#, "plain.txt"),
             (#"attachment; filename="a;b.txt""#, "a;b.txt"),
             (#"attachment; filename="no end.txt"#, "no end.txt"),
+            (#"attachment; filename="plain.txt"; filename*=UTF-8''a%2"#, "plain.txt"),
             (#"attachment; filename=good.txt; filename*=UTF-8''.."#, "good.txt"),
             // The first of two.
             (#"attachment; filename=a.txt; filename=b.txt"#, "a.txt"),
@@ -51,7 +52,7 @@ struct SuggestedFilenameTests {
         "Where nothing is left there is none",
         arguments: [
             "", ";", ";;;", "attachment", "attachment; filename", "attachment; filename=", "attachment; filename=\"\"",
-            "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=. . .",
+            "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=\"a\\", "attachment; filename=. . .",
             "attachment; filename*=UTF-8''%00", "attachment; filename*=UTF-8''%1b%5b2J", "attachment; filename*=''",
             "attachment; filename=\"a\u{202E}txt.exe\"", "filename=a.txt",
             "attachment; filename=\(String(repeating: "a", count: 256))", "attachment; filename=--",

@@ -154,4 +154,22 @@ struct VerdictWholeTests {
             for: response(200, ["ETag: \"a\"", "Content-Length: 250000"]), to: plan, held: Fixture.tagged)
         #expect(same.summary == Self.kept)
     }
+
+    @Test("Promise 10: a download that was continued without a validator begins anew for the lack of it")
+    func unvalidated() {
+        let held = Fixture.held { $0.entityTag = EntityTag(rawValue: "W/\"a\"") }
+        let policy = ResumePolicy(allowsUnvalidated: true)
+        let plan = Plan(for: held, policy: policy)
+        #expect(plan.fields[.range] == "bytes=34464-")
+        let whole = response(200, ["ETag: W/\"b\"", "Content-Length: 250000"])
+        let verdict = Verdict(for: whole, to: plan, held: held, policy: policy)
+        #expect(verdict.summary == "start over: weak-entity-tag")
+    }
+
+    @Test("A reason within a longer sentence has no full stop")
+    func clause() {
+        for text in ["the file is gone.", "the file is gone"] {
+            #expect(Reason(code: .init(rawValue: "gone"), text: text).clause == "the file is gone")
+        }
+    }
 }
