@@ -93,6 +93,7 @@ struct DownloadQueueTests {
                 let late = Task { [queue = bench.queue] in try await queue.download(try bench.request("c")) }
                 #expect((await failure(of: late) as? QueueError)?.code == .closed)
                 await #expect(throws: QueueError.self) { try await bench.queue.add([try bench.request("c")]) }
+                #expect(await failure(of: late) as? QueueError == (await failure(of: a) as? QueueError))
                 let restored = await again.queue.restored
                 #expect(restored.map(\.url) == [bench.key("a"), bench.key("b")])
             }

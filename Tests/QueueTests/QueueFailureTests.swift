@@ -1,7 +1,9 @@
 import Dispatch
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
+import ResumeSQLite
 import ResumeStore
 import TestSupport
 import Testing
@@ -214,6 +216,118 @@ struct QueueFailureTests {
             let urls = await queue.restored.compactMap { $0.request?.url.redacted }
             #expect(Set(urls) == [bench.key("a"), bench.key("b")])
             await queue.close()
+        }
+    }
+
+    @Test("Downloads that cannot be recorded are an error, and none of them is taken")
+    func notAdded() async throws {
+        try await QueueBench.with { bench in
+            // No second row, as if the disk were full.
+            try bench.execute("CREATE UNIQUE INDEX refuse ON queued (queue)")
+            await #expect(throws: StoreError.self) {
+                try await bench.queue.add([try bench.request("a"), try bench.request("b")])
+            }
+            let items = await bench.queue.report().items
+            #expect(items.isEmpty)
+            #expect(bench.asked.isEmpty)
+            try bench.execute("DROP INDEX refuse")
+        }
+    }
+
+    @Test(
+        "A download that is paused or cancelled before its row is recorded sends no request", arguments: [false, true])
+    func stoppedWhileRecorded(isCancelled: Bool) async throws {
+        try await QueueBench.with { bench in
+            let (queue, key) = (bench.queue, bench.key("a"))
+            let other = try Connection.open(path: bench.folder["store/store.sqlite"])
+            try other.execute("BEGIN IMMEDIATE")
+            let request = try bench.request("a")
+            let adding = Task { try await queue.add([request]) }
+            try await bench.eventually("a is known") { await bench.item("a") != nil }
+            try await bench.eventually("a is being recorded") { await queue.isRecording }
+            if isCancelled { await queue.cancel(key) } else { await queue.pause(key) }
+            try other.execute("COMMIT")
+            try await adding.value
+            await queue.waitUntilIdle()
+            try await queue.add([])
+            #expect(try bench.states() == (isCancelled ? [] : ["a paused"]))
+            #expect(bench.asked.isEmpty)
+            await queue.resume(key)
+            await queue.waitUntilIdle()
+            #expect(Files.exists(request.destination) == !isCancelled)
+        }
+    }
+
+    @Test("What an earlier process left without its request is not failed by another destination's failure")
+    func failureBesideRestored() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            let requests = try ["1", "2"].map { file in
+                var request = try bench.request("a", to: file)
+                request.fields[.authorization] = "Bearer caller"
+                return request
+            }
+            try await bench.queue.add(requests)
+            bench.origin["a"] = .missing
+            try await bench.reopened { bench in
+                let path = requests[0].destination
+                let count = try await bench.queue.resumeRestored { $0.destination == path ? requests[0] : nil }
+                #expect(count == 1)
+                await bench.queue.waitUntilIdle()
+                let left = await bench.queue.restored.map(\.destination)
+                #expect(left == [requests[1].destination])
+            }
+        }
+    }
+
+    @Test("A queue that is closed while the program supplies requests takes none of them")
+    func closedWhileSupplied() async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add([try bench.request("a")])
+            try await bench.reopened { bench in
+                let error = await #expect(throws: QueueError.self) {
+                    try await bench.queue.resumeRestored { download in
+                        await bench.queue.close()
+                        return download.request
+                    }
+                }
+                #expect(error?.code == .closed)
+            }
+            #expect(try bench.rows().count == 1)
+            #expect(bench.asked.isEmpty)
+        }
+    }
+
+    @Test("A task that is cancelled already does not wait for the end")
+    func idleAfterCancel() async throws {
+        try await QueueBench.with { bench in
+            let a = try await bench.stall("a")
+            try await bench.ends { [queue = bench.queue] in
+                withUnsafeCurrentTask { $0?.cancel() }
+                await queue.waitUntilIdle()
+            }
+            #expect(await bench.item("a")?.state == .downloading)
+            a.cancel()
+        }
+    }
+
+    @Test("Of a download without a length the report has the bytes; an empty one is whole")
+    func reportWithoutLength() async throws {
+        try await QueueBench.with { bench in
+            bench.server.setHandler { _ in
+                let content = MediaOrigin.content("/a")
+                let head = Step.head(status: "200 OK", fields: [("Transfer-Encoding", "chunked"), ("ETag", "\"a\"")])
+                return Response([head, .chunked(content, 0..<MediaOrigin.half, chunkSize: 65_536), .hold])
+            }
+            let a = try await bench.ask("a")
+            try await bench.received("a", MediaOrigin.half)
+            var item = try #require(await bench.item("a"))
+            #expect(item.totalBytes == nil && item.fraction == nil)
+            #expect(item.description == "\(bench.key("a")) (\(MediaOrigin.half) bytes) downloading unforced")
+            item.totalBytes = 0
+            #expect(item.fraction == 1)
+            a.cancel()
         }
     }
 }

@@ -65,6 +65,29 @@ struct QueueRowsTests {
         }
     }
 
+    @Test(
+        "Terms that make no request wait for the program",
+        arguments: [
+            "'$.selection', 'bytes=9-1'", "'$.selection', 'bytes=5-9'", "'$.condition', 'none'",
+            "'$.digest', json('{\"md5\":\"00\"}')", "'$.digest', json('{\"sha-256\":\"00\"}')",
+            "'$.digest', json('{}')",
+        ])
+    func unreadable(change: String) async throws {
+        try await QueueBench.with { bench in
+            await bench.queue.pauseAll()
+            try await bench.queue.add([try bench.request("a"), try bench.request("b")])
+            await bench.queue.close()
+            try bench.execute("UPDATE queued SET terms = json_set(terms, \(change)) WHERE key LIKE '%/a'")
+            let queue = try await DownloadQueue.open(bench.downloader)
+            let restored = await queue.restored
+            #expect(Set(restored.filter { $0.request == nil }.map(\.url)) == [bench.key("a")])
+            try await queue.resumeRestored()
+            await queue.waitUntilIdle()
+            #expect(bench.asked == ["b"])
+            await queue.close()
+        }
+    }
+
     @Test("The collector and a purge leave what is queued in the queue; it begins anew")
     func purged() async throws {
         try await QueueBench.with { bench in

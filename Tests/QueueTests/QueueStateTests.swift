@@ -243,6 +243,33 @@ struct QueueStateTests {
         #expect(state.items["paused"]?.wish == .paused)
     }
 
+    @Test("What was forced in an earlier process runs alone, unless it was paused", arguments: [false, true])
+    func restoringForced(isPaused: Bool) throws {
+        var state = QueueState(maximumRunning: 2)
+        state.restore(.init("old", to: "/old"), rank: 9, isPaused: false, isReady: true)
+        state.restore(.init("forced", to: "/f", isForced: true), rank: 1, isPaused: isPaused, isReady: true)
+        let actions = state.supply([("old", "/old"), ("forced", "/f"), ("gone", "/gone")])
+        #expect(started(actions) == (isPaused ? ["old"] : ["forced"]))
+        #expect(state.items["gone"] == nil, "it was cancelled since it was listed")
+        if !isPaused { #expect(started(try end("forced", &state)) == ["old"]) }
+    }
+
+    @Test("The end of a run, or of a drop, that is over changes nothing")
+    func outdated() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/a", caller: 1)])
+        let run = try #require(state.items["a"]?.run)
+        for key in ["a", "gone"] {
+            #expect(state.ended(key, run: run.number + 1, .delivered).isEmpty)
+            #expect(state.dropped(key).isEmpty)
+            #expect(!state.isActive(key, run: run.number + 1))
+        }
+        #expect(state.isActive("a", run: run.number))
+        #expect(!state.isActive("gone", run: run.number))
+        #expect(state.running == ["a"])
+        #expect(state.ended("a", run: run.number, .delivered) == [.answer([1], .outcome)])
+    }
+
     @Test("Closing answers everybody, stops everything and keeps what is to be done")
     func closing() throws {
         var state = QueueState(maximumRunning: 1)

@@ -32,8 +32,7 @@ extension DownloadQueue {
     func take(_ requests: [(DownloadRequest, QueueState.Addition)]) {
         step { $0.add(requests.map(\.1)) }
         for (request, addition) in requests {
-            guard let delivery = number(of: addition) else { continue }
-            give(request, to: delivery, of: addition.key)
+            if let delivery = number(of: addition) { give(request, to: delivery, of: addition.key) }
             // Who comes while it runs already: what is delivered must stay for him.
             if live[addition.key]?.task != nil { announceLater(for: addition.key) }
         }
@@ -41,8 +40,9 @@ extension DownloadQueue {
 
     /// The number of the delivery that a request is for.
     func number(of addition: QueueState.Addition) -> Int? {
-        guard let item = state.items[addition.key] else { return nil }
-        return item.index(of: addition.destination).map { item.deliveries[$0].number }
+        state.items[addition.key].flatMap { item in
+            item.index(of: addition.destination).map { item.deliveries[$0].number }
+        }
     }
 
     /// Gives a delivery its request; a digest and a limit that it has stay where the new one has none.

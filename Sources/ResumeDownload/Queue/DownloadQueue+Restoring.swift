@@ -60,7 +60,7 @@ extension DownloadQueue {
 
     private var waitingForRequest: [(delivery: Int, download: RestoredDownload)] {
         left.filter { delivery, download in
-            state.items[download.key]?.deliveries.contains { $0.number == delivery && $0.isRestored } ?? false
+            state.items[download.key]?.deliveries.contains { $0.number == delivery && $0.isRestored } == true
         }
     }
 

@@ -219,8 +219,9 @@ public actor DownloadQueue {
         }
         waiters[caller] = Waiter(key: addition.key, continuation: continuation)
         take([(request, addition)])
-        guard let delivery = number(of: addition) else { return }
-        live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
+        if let delivery = number(of: addition) {
+            live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
+        }
     }
 
     private func leave(_ caller: QueueState.Caller) { step { $0.leave(caller) } }

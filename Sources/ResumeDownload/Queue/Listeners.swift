@@ -14,7 +14,7 @@ final class Listeners: Sendable {
 
     private struct State {
         var listeners: [QueueState.Caller: (delivery: Int, listener: Listener)] = [:]
-        var progress = Progress()
+        var progress: Progress
     }
 
     private let state: Mutex<State>

@@ -130,7 +130,7 @@ extension QueueState {
 
     /// Whether a run is to go on.
     package func isActive(_ key: Key, run number: Int) -> Bool {
-        guard let run = items[key]?.run else { return false }
-        return run.number == number && !run.isStopping
+        let run = items[key]?.run
+        return run?.number == number && run?.isStopping == false
     }
 }

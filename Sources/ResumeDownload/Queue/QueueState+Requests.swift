@@ -28,10 +28,10 @@ extension QueueState {
     }
 
     private mutating func add(_ new: Addition) {
-        if items[new.key] == nil {
-            insert(Item(key: new.key, priority: new.priority, rank: newRank(), wish: .waiting))
+        if let item = items[new.key] {
+            revive(item, new)
         } else {
-            revive(new)
+            insert(Item(key: new.key, priority: new.priority, rank: newRank(), wish: .waiting))
         }
         let index = items[new.key]?.index(of: new.destination)
         var delivery =
@@ -49,8 +49,7 @@ extension QueueState {
     }
 
     /// What a further request does to an item that is there.
-    private mutating func revive(_ new: Addition) {
-        guard let item = items[new.key] else { return }
+    private mutating func revive(_ item: Item, _ new: Addition) {
         // What was given up is nobody's wish any more.
         let wasGivenUp = item.wish == .cancelled || item.wish == .dropped && item.deliveries.isEmpty
         // In a stack the newest wish comes first; who stands in a row stays there.

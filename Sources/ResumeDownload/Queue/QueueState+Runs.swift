@@ -45,7 +45,7 @@ extension QueueState {
         update(key) { $0.run = nil }
         var actions: [Action] = []
         switch ending {
-        case .delivered: actions += delivered(key, run.delivery)
+        case .delivered: actions += delivered(item, run.delivery)
         // What fails while it is stopped fails for that.
         case .failed(let isOfDestination, let spared) where !run.isStopping:
             actions += failed(key, run, isOutdated: !isOfDestination && spared.contains(run.delivery)) {
@@ -62,8 +62,8 @@ extension QueueState {
     }
 
     /// Only the delivery that the run was for: one that was asked for meanwhile may ask for something else.
-    private mutating func delivered(_ key: Key, _ number: Int) -> [Action] {
-        guard let item = items[key] else { return [] }
+    private mutating func delivered(_ item: Item, _ number: Int) -> [Action] {
+        let key = item.key
         let callers = item.deliveries.first { $0.number == number }?.callers ?? []
         let rank = item.wish == .waiting ? topRank() : item.rank
         update(key) {
