@@ -177,8 +177,8 @@ let package = Package(
             name: "ResumeDownloadTests",
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
-                "Scenarios", "TestSupport", httpTypes, inMemoryLogging, inMemoryTracing, logging,
-                metricsTestKit, metrics, tracing,
+                "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging, inMemoryTracing, logging,
+                metricsTestKit, metrics, nioCore, nioHTTP1, nioSSL, tracing,
             ],
             swiftSettings: testSettings),
         .target(

@@ -99,6 +99,8 @@ public final class AsyncHTTPTransport: Transport {
     public func shutdown() async throws {
         let (live, clients) = state.withLock { state in
             state.isShutDown = true
+            // A second call has none to close: async-http-client does not take one.
+            defer { state.clients = [:] }
             return (Array(state.live.values), Array(state.clients.values))
         }
         for receiver in live { receiver.cancel(with: Self.isShutDown) }
@@ -173,8 +175,7 @@ public final class AsyncHTTPTransport: Transport {
         var fields = HTTPHeaders()
         var address = url.absoluteString
         if case .forward(let proxy) = route {
-            let host = proxy.host.contains(":") ? "[\(proxy.host)]" : proxy.host
-            address = "http://\(host):\(proxy.port)\(url.requestTarget)"
+            address = "http://\(proxy.authority)\(url.requestTarget)"
             fields.add(name: "Host", value: url.authority)
         }
         for field in request.headerFields { fields.add(name: field.name.rawName, value: field.value) }
@@ -194,8 +195,7 @@ extension HTTPResponse {
         let isCode = (100...999).contains(code)
         self.init(status: .init(code: isCode ? code : 999, reasonPhrase: head.status.reasonPhrase.filter(\.isASCII)))
         for (name, value) in head.headers {
-            guard let name = HTTPField.Name(name) else { continue }
-            headerFields.append(HTTPField(name: name, value: value))
+            if let name = HTTPField.Name(name) { headerFields.append(HTTPField(name: name, value: value)) }
         }
     }
 }

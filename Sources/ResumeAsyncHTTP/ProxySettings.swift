@@ -26,6 +26,9 @@ public struct ProxyServer: Sendable, Hashable {
         self.port = port
         self.credentials = credentials
     }
+
+    /// Host and port as in a URL: an IPv6 address has brackets.
+    var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
 /// Which proxy a request goes through, by the variables that curl and wget read as well.

@@ -28,7 +28,7 @@ enum Route: Hashable {
     func peer(for authority: String) -> String {
         switch self {
         case .direct: authority
-        case .tunnel(let proxy), .forward(let proxy): "\(authority) via the proxy \(proxy.host):\(proxy.port)"
+        case .tunnel(let proxy), .forward(let proxy): "\(authority) via the proxy \(proxy.authority)"
         }
     }
 }

@@ -85,7 +85,8 @@ extension TransportError {
 
     private init(wrapping error: HTTPClientError, to authority: String) {
         switch error {
-        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
+        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout,
+            .socksHandshakeTimeout:
             self.init(.notConnected, "timed out while connecting to \(authority)")
         case .proxyAuthenticationRequired:
             self.init(

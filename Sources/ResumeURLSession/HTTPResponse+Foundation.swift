@@ -10,10 +10,9 @@ extension HTTPResponse {
         let isCode = (100...999).contains(response.statusCode)
         self.init(status: .init(code: isCode ? response.statusCode : 999))
         for (name, value) in response.allHeaderFields {
-            guard let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String else {
-                continue
+            if let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String {
+                headerFields.append(HTTPField(name: name, value: value))
             }
-            headerFields.append(HTTPField(name: name, value: value))
         }
     }
 }

@@ -51,4 +51,40 @@ struct LetGoTests {
             #endif
         }
     }
+
+    private static let kinds: [TransportKind] = [.asyncHTTP, .urlSession]
+
+    @Test("A request without a URL is an error, and is not sent", arguments: kinds)
+    func noURL(kind: TransportKind) async throws {
+        try await TransportKind.$current.withValue(kind) {
+            try await TransportKind.withTransport { transport in
+                let whole = HTTPRequest(
+                    method: .get, scheme: "http", authority: "127.0.0.1:1", path: "/",
+                    headerFields: [.acceptEncoding: "identity"])
+                for property in [\HTTPRequest.scheme, \.authority, \.path] {
+                    var request = whole
+                    request[keyPath: property] = nil
+                    let error = await #expect(throws: TransportError.self) { _ = try await transport.send(request) }
+                    #expect(error?.message == "the request has no valid URL")
+                }
+            }
+        }
+    }
+
+    @Test("After its end a transport takes no request, what it was at fails, and ending it again does nothing")
+    func shutDown() async throws {
+        try await OriginServer.withServer(handler: { _ in
+            Response([.head(status: "200 OK", fields: [("Content-Length", "10")]), .raw([1]), .hold])
+        }) { server in
+            let transport = AsyncHTTPTransport(.init(connectTimeout: Engine.patience, threads: 1))
+            let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
+            let body = try await transport.send(request).body
+            try await transport.shutdown()
+            await #expect(throws: TransportError(.invalidRequest, "")) { _ = try await body.read { _ in true } }
+            try await transport.shutdown()
+            let error = await #expect(throws: TransportError.self) { _ = try await transport.send(request) }
+            #expect(error?.message == "the transport has been shut down")
+            #expect(server.requests.count == 1)
+        }
+    }
 }

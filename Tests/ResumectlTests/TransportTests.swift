@@ -56,6 +56,10 @@ struct TransportTests {
                 "get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["no"])
             #expect(untrusted.status == 1)
             #expect(untrusted.errors.contains("not trusted"))
+            let plain = try await peers.program.run(
+                "get", peers.nginx.url("file.bin").replacing("http:", with: "https:"), "-o", peers.folder["no"])
+            #expect(plain.status == 1)
+            #expect(plain.errors.contains("does not use TLS"), "\(plain.errors)")
         }
     }
 
@@ -149,19 +153,35 @@ struct TransportTests {
     @Test("HTTP/2: a status that is none does not end the program", arguments: ["42", "-5", "1000", "101", "2x0"])
     func statusOfHTTP2(status: String) async throws {
         try await Self.with { peers in
-            let port = try Loopback.freePort()
-            let server = try Shell.start(
-                "python3", ["-c", Self.secondVersion, peers.nginx.certificate, "\(port)", status],
-                output: peers.folder["python"])
-            try #require(try await Loopback.waits(for: server, at: port))
-            let outcome = try await peers.program.run(
-                "get", "https://127.0.0.1:\(port)/f", "-o", peers.folder["out"], "--cacert", peers.nginx.certificate,
-                "--retries", "0", "--http2")
-            server.send(SIGTERM)
-            await server.wait()
+            let outcome = try await Self.http2(status, 1, peers)
             #expect(outcome.status == 75)
             #expect(outcome.errors.contains("invalid HTTP"), "\(outcome.errors)")
         }
+    }
+
+    @Test("HTTP/2: interim responses are passed over, but for those without an end", arguments: [100, 101])
+    func interimOfHTTP2(count: Int) async throws {
+        try await Self.with { peers in
+            let outcome = try await Self.http2("103", count, peers)
+            #expect(outcome.status == (count == 100 ? 0 : 75), "\(outcome.errors)")
+            #expect(outcome.errors.contains("more than 100 interim responses") == (count > 100))
+            #expect(Files.exists(peers.folder["out"]) == (count == 100))
+        }
+    }
+
+    /// Gets a file in HTTP/2 whose answer begins with a status so many times.
+    private static func http2(_ status: String, _ count: Int, _ peers: Peers) async throws -> Shell.Outcome {
+        let port = try Loopback.freePort()
+        let server = try Shell.start(
+            "python3", ["-c", secondVersion, peers.nginx.certificate, "\(port)", status, "\(count)"],
+            output: peers.folder["python"])
+        try #require(try await Loopback.waits(for: server, at: port))
+        let outcome = try await peers.program.run(
+            "get", "https://127.0.0.1:\(port)/f", "-o", peers.folder["out"], "--cacert", peers.nginx.certificate,
+            "--retries", "0", "--http2")
+        server.send(SIGTERM)
+        await server.wait()
+        return outcome
     }
 
     /// Answers the first request of each connection in HTTP/2 with a status of the test's own, 200, and a body.
@@ -189,7 +209,8 @@ struct TransportTests {
                         stream.write(frame(4, 1, 0))
                     if head[3] == 1:
                         number = int.from_bytes(head[5:], "big")
-                        stream.write(frame(1, 4, number, status(sys.argv[3])))
+                        for _ in range(int(sys.argv[4])):
+                            stream.write(frame(1, 4, number, status(sys.argv[3])))
                         stream.write(frame(1, 4, number, status("200")))
                         stream.write(frame(0, 1, number, b"hello"))
             except (OSError, IndexError):
@@ -233,5 +254,67 @@ struct TransportTests {
             except OSError:
                 pass
             connection.close()
+        """
+
+    @Test("SOCKS 5: the proxy resolves the name; one that refuses is told, with the host", arguments: [0, 5])
+    func socks(reply: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
+            try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
+                let port = try Loopback.freePort()
+                let proxy = try Shell.start(
+                    "python3", ["-c", Self.socks, "\(port)", "\(server.port)", "\(reply)"], output: folder["python"])
+                try #require(try await Loopback.waits(for: proxy, at: port))
+                let program = Resumectl(folder: folder)
+                let outcome = try await Shell.outcome(
+                    Resumectl.path, ["get", "http://origin.invalid/f", "-o", folder["out"], "--retries", "0"],
+                    environment: program.environment.merging([
+                        "all_proxy": "socks5://127.0.0.1:\(port)", "no_proxy": "",
+                    ]) { $1 })
+                proxy.send(SIGTERM)
+                await proxy.wait()
+                #expect(outcome.status == (reply == 0 ? 0 : 75), "\(outcome.errors)")
+                #expect(outcome.errors.contains("origin.invalid via the proxy 127.0.0.1:\(port)") == (reply > 0))
+                let log = String(decoding: try Files.bytes(folder["python"]), as: UTF8.self)
+                #expect(log.contains("origin.invalid"))
+                #expect(server.requests.map { $0.field("Host") } == (reply == 0 ? ["origin.invalid"] : []))
+            }
+        }
+    }
+
+    /// A SOCKS proxy that prints the name it is asked for, and connects to a port of this machine.
+    private static let socks = """
+        import socket, sys, threading
+        def pump(source, sink):
+            try:
+                while data := source.recv(65536):
+                    sink.sendall(data)
+            except OSError:
+                pass
+            finally:
+                sink.close()
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+        while True:
+            client, _ = listener.accept()
+            stream = client.makefile("rwb", buffering=0)
+            head = stream.read(2)
+            if not head:
+                continue
+            stream.read(head[1])
+            stream.write(bytes([5, 0]))
+            request = stream.read(4)
+            if request[3] == 3:
+                print(stream.read(stream.read(1)[0]).decode(), flush=True)
+            else:
+                print(stream.read(4 if request[3] == 1 else 16).hex(), flush=True)
+            stream.read(2)
+            reply = int(sys.argv[3])
+            stream.write(bytes([5, reply, 0, 1, 127, 0, 0, 1, 0, 0]))
+            if reply:
+                client.close()
+                continue
+            origin = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+            threading.Thread(target=pump, args=(client, origin), daemon=True).start()
+            threading.Thread(target=pump, args=(origin, client), daemon=True).start()
         """
 }

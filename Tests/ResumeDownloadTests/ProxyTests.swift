@@ -1,0 +1,79 @@
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// Proxies that refuse, that do not answer, and that are not there; `ResumectlTests` have real ones.
+@Suite(.timeLimit(.minutes(5)))
+struct ProxyTests {
+    /// Asks for a file of a host through a proxy, by `https` unless told otherwise.
+    private static func failure(
+        _ proxy: ProxyServer, url: String = "https://origin.invalid/file", timeout: Double = Engine.patience
+    ) async throws -> DownloadError? {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let proxies = ProxySettings(http: proxy, https: proxy)
+            let error = await #expect(throws: DownloadError.self) {
+                try await Engine.get(
+                    url, to: folder["out"], store: store,
+                    transport: .init(connectTimeout: timeout, threads: 1, proxies: proxies)
+                ) { $0.limits.retries = 0 }
+            }
+            await store.close()
+            return error
+        }
+    }
+
+    /// The same with a proxy that answers as a test says.
+    private static func failure(
+        _ answer: Response, timeout: Double = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void
+    ) async throws {
+        try await OriginServer.withServer(handler: { _ in answer }) { server in
+            let proxy = ProxyServer(.http, host: "127.0.0.1", port: server.port, credentials: "user:secret")
+            try check(try await failure(proxy, timeout: timeout), server)
+        }
+    }
+
+    @Test(
+        "A proxy that refuses a tunnel is told with what to do, and not asked again",
+        arguments: [
+            ("407 Proxy Authentication Required", "the proxy requires credentials (407); add them to its URL"),
+            ("403 Forbidden", "the proxy refused the request"), ("502 Bad Gateway", "the proxy refused the request"),
+        ])
+    func refused(status: String, text: String) async throws {
+        try await Self.failure(.status(status)) { error, server in
+            #expect(error?.code == .refused)
+            #expect(error?.reason.code.rawValue == "proxy-refused")
+            #expect(error?.reason.text.contains("could not connect to origin.invalid") == true)
+            #expect(error?.reason.text.contains(text) == true, "\(error?.reason.text ?? "")")
+            #expect(error?.reason.text.contains("secret") == false)
+            #expect(server.requests.map(\.method) == ["CONNECT"])
+            #expect(server.requests.map(\.target) == ["origin.invalid:443"])
+            #expect(server.requests.first?.field("Proxy-Authorization") == "Basic dXNlcjpzZWNyZXQ=")
+        }
+    }
+
+    private static let established = Step.raw(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
+
+    @Test("A proxy, or a host behind it, that does not answer is given up in time", arguments: [false, true])
+    func silent(isEstablished: Bool) async throws {
+        try await Self.failure(Response((isEstablished ? [Self.established] : []) + [.hold]), timeout: 0.2) {
+            error, _ in
+            #expect(error?.code == .unreachable)
+            #expect(error?.reason.code.rawValue == "not-connected")
+            #expect(error?.reason.text.contains("timed out while connecting to origin.invalid") == true)
+        }
+    }
+
+    @Test("A proxy that is not there is named, with the brackets of its address", arguments: ["http", "https"])
+    func absent(scheme: String) async throws {
+        let proxy = ProxyServer(.http, host: "::1", port: 1)
+        let error = try await Self.failure(proxy, url: "\(scheme)://origin.invalid/file")
+        #expect(error?.reason.code.rawValue == "not-connected")
+        #expect(error?.reason.text.contains("origin.invalid via the proxy [::1]:1") == true, "\(error as Any)")
+    }
+}

@@ -1,0 +1,173 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import ResumeDownload
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ResumeAsyncHTTP
+@testable import ResumeURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What the errors of HTTP clients are called, and what of them is tried again.
+@Suite(.timeLimit(.minutes(5)))
+struct TransportErrorTests {
+    /// An error of a client, and what a caller gets for it.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let error: any Error
+        let code: TransportError.Code
+        let text: String
+
+        init(_ error: any Error, _ code: TransportError.Code, _ text: String) {
+            (self.error, self.code, self.text) = (error, code, text)
+        }
+
+        var testDescription: String { "\(error)" }
+    }
+
+    private static let timedOut = "timed out while connecting to h:1"
+    private static let cut = "the connection to h:1 closed before the response was complete"
+
+    @Test(
+        "I15: async-http-client's errors have a code, the host, and words",
+        arguments: [
+            Case(HTTPClientError.connectTimeout, .notConnected, timedOut),
+            Case(HTTPClientError.tlsHandshakeTimeout, .notConnected, timedOut),
+            Case(HTTPClientError.getConnectionFromPoolTimeout, .notConnected, timedOut),
+            Case(HTTPClientError.httpProxyHandshakeTimeout, .notConnected, timedOut),
+            Case(HTTPClientError.socksHandshakeTimeout, .notConnected, timedOut),
+            Case(
+                HTTPClientError.proxyAuthenticationRequired, .proxyRefused,
+                "could not connect to h:1: the proxy requires credentials (407); add them to its URL"),
+            Case(
+                HTTPClientError.invalidProxyResponse, .proxyRefused,
+                "could not connect to h:1: the proxy refused the request"),
+            Case(HTTPClientError.remoteConnectionClosed, .connectionClosed, cut),
+            Case(HTTPClientError.readTimeout, .connectionClosed, cut),
+            Case(
+                HTTPClientError.bodyLengthMismatch, .other,
+                "the request to h:1 failed: HTTPClientError.bodyLengthMismatch"),
+            Case(HTTPParserError.invalidEOFState, .connectionClosed, cut),
+            Case(
+                HTTPParserError.headerOverflow, .invalidResponse,
+                "the response header from h:1 exceeds 256 fields, 80 KiB in a field, or 2 MiB in total"),
+            Case(HTTPParserError.invalidChunkSize, .invalidResponse, "invalid HTTP response from h:1: "),
+            Case(
+                NIOSSLError.uncleanShutdown, .tls, "the TLS connection to h:1 failed: uncleanShutdown"),
+            Case(BoringSSLError.zeroReturn, .tls, "the TLS connection to h:1 failed: "),
+            Case(NIOSSLExtraError.failedToValidateHostname, .tls, "the TLS connection to h:1 failed: "),
+            Case(
+                IOError(errnoCode: ECONNREFUSED, reason: "connect"), .notConnected,
+                "could not connect to h:1: Connection refused"),
+            Case(
+                IOError(errnoCode: ECONNRESET, reason: "read"), .connectionClosed,
+                "the connection to h:1 failed: Connection reset by peer"),
+            Case(ChannelError.ioOnClosedChannel, .connectionClosed, "the connection to h:1 closed: "),
+            Case(CancellationError(), .other, "the request to h:1 failed: CancellationError"),
+            Case(TransportError(.stalled, "nothing came"), .stalled, "nothing came"),
+        ])
+    func asyncHTTP(example: Case) {
+        let error = TransportError(wrapping: example.error, to: "h:1")
+        #expect(error.code == example.code)
+        #expect(error.message.hasPrefix(example.text), "\(error.message)")
+    }
+
+    private static func urlError(_ code: URLError.Code, _ text: String = "libcurl's words.") -> URLError {
+        URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+    }
+
+    @Test(
+        "I15: URLSession's errors have a code, the host, and the words without the URL",
+        arguments: [
+            Case(urlError(.secureConnectionFailed), .tls, "the TLS connection to h:1 failed: libcurl's words"),
+            Case(urlError(.serverCertificateUntrusted), .tls, "the TLS connection to h:1 failed: libcurl's words"),
+            Case(
+                urlError(.unknown, "SSL certificate problem"), .tls, "the TLS connection to h:1 failed: SSL certificate"
+            ),
+            Case(urlError(.cannotFindHost), .nameNotResolved, "could not resolve the host of h:1"),
+            Case(urlError(.timedOut), .notConnected, "could not connect to h:1: libcurl's words"),
+            Case(urlError(.networkConnectionLost), .connectionClosed, cut),
+            Case(
+                urlError(.cannotParseResponse), .invalidResponse,
+                "invalid HTTP response from h:1: libcurl's words"),
+            Case(
+                urlError(.unsupportedURL, "Received HTTP/0.9 when not allowed"), .invalidResponse,
+                "invalid HTTP response from h:1: Received HTTP/0.9"),
+            Case(
+                urlError(.unsupportedURL, "Unsupported protocol"), .invalidRequest,
+                "cannot send the request to h:1: Unsupported protocol"),
+            Case(urlError(.unknown), .other, "the request to h:1 failed: libcurl's words"),
+            Case(CancellationError(), .other, "the request to h:1 failed: "),
+        ])
+    func urlSession(example: Case) {
+        let error = TransportError(wrapping: example.error, from: "h:1", afterHead: false)
+        #expect(error.code == example.code)
+        #expect(error.message.hasPrefix(example.text) && !error.message.hasSuffix("."), "\(error.message)")
+        // After the head, all but a failure of TLS is a body that was cut.
+        let late = TransportError(wrapping: example.error, from: "h:1", afterHead: true)
+        let isCode = example.code == .tls && (example.error as? URLError)?.code != .unknown
+        #expect(late.code == (isCode ? .tls : .connectionClosed))
+    }
+
+    // MARK: What URLSession may tell a body
+
+    private static func answer(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
+        let url = try #require(URL(string: "http://h:1/"))
+        return try #require(
+            HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
+    }
+
+    @Test("F18: interim responses that nobody asked for, or without an end, end the request", arguments: [101, 103])
+    func interim(status: Int) async throws {
+        let body = SessionBody(authority: "h:1", isHead: false) { _ in }
+        for _ in 0..<(status == 101 ? 1 : 101) { body.receive(try Self.answer(status)) }
+        let error = await #expect(throws: TransportError.self) { _ = try await body.head() }
+        #expect(error?.message == "invalid HTTP response from h:1: unexpected interim responses (1xx)")
+    }
+
+    @Test("A few interim responses are passed over; fields whose names are not allowed are left out")
+    func head() async throws {
+        let body = SessionBody(authority: "h:1", isHead: false) { _ in }
+        for _ in 0..<100 { body.receive(try Self.answer(103)) }
+        body.receive(try Self.answer(200, ["ETag": "\"a\"", "not a name": "x"]))
+        let head = try await body.head()
+        #expect(head.status.code == 200)
+        #expect(head.headerFields == [.eTag: "\"a\""])
+    }
+
+    @Test("An end without a response, or with none of HTTP, is a connection that closed")
+    func noResponse() async throws {
+        let url = try #require(URL(string: "http://h:1/"))
+        let other = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
+        for response in [nil, other] {
+            let isOver = Flag()
+            let body = SessionBody(authority: "h:1", isHead: false) { _ in isOver.set() }
+            body.receive(Data())
+            body.complete(response, nil)
+            let error = await #expect(throws: TransportError.self) { _ = try await body.head() }
+            #expect(error?.message == "the connection to h:1 closed without a response")
+            #expect(isOver.isSet)
+        }
+    }
+
+    @Test("A request that is cancelled before it starts is not sent")
+    func cancelledBefore() async throws {
+        let (isOver, isMade) = (Flag(), Flag())
+        let body = SessionBody(authority: "h:1", isHead: false) { _ in isOver.set() }
+        body.cancel(with: CancellationError())
+        body.start {
+            isMade.set()
+            return URLSession.shared.dataTask(with: URLRequest(url: URL(fileURLWithPath: "/")))
+        }
+        try await eventually { isOver.isSet }
+        #expect(!isMade.isSet)
+        await #expect(throws: CancellationError.self) { _ = try await body.head() }
+    }
+}
