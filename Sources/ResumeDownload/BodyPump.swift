@@ -47,9 +47,9 @@ struct BodyPump {
                     try await segment.catchUp()
                     if segment.hasAllWanted {
                         // What is left may be nothing but the body's end, which its digest waits for.
-                        wanted = wanted ?? flow.received
-                        let surplus = flow.received - (wanted ?? 0)
-                        guard contentDigest != nil, surplus < Self.mostSurplus else {
+                        let end = wanted ?? flow.received
+                        wanted = end
+                        guard contentDigest != nil, flow.received - end < Self.mostSurplus else {
                             return body.cancel(with: CancellationError())
                         }
                     }

@@ -21,9 +21,7 @@ extension Reason {
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "too-large"),
-            text: length > limit
-                ? "the download has \(length) bytes, which exceeds the limit of \(limit) bytes"
-                : "the download exceeds the limit of \(limit) bytes")
+            text: "the download has \(length) bytes, which exceeds the limit of \(limit) bytes")
     }
 
     static func notPermitted(_ url: DownloadURL) -> Reason {

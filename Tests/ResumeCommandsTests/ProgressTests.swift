@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeCommands
 import ResumeDownload
+import ResumeHTTP
 import Testing
 
 /// The bar on a terminal, and how much is said.
@@ -152,6 +153,33 @@ struct ProgressTests {
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"])
             #expect(outcome.status == .success)
             #expect(outcome.errors.contains("length not verified"))
+        }
+    }
+
+    /// What begins anew has nothing yet; what only waits changes nothing.
+    @Test func barAfterARestart() {
+        var bar = ProgressBar()
+        let start = ContinuousClock.now
+        var lines: [String] = []
+        let events: [DownloadEvent] = [
+            .resumed(offset: 512, totalBytes: 1024), .restarted(reason: .restartRequested, totalBytes: 2048), .waiting,
+            .progress(receivedBytes: 1024, totalBytes: 2048),
+        ]
+        for (index, event) in events.enumerated() {
+            lines.append(bar.take(event, of: "file", width: 100, now: start + .seconds(index)) ?? "none")
+        }
+        let shares = lines.map { $0.prefix(4) }
+        #expect(shares == [" 50%", "  0%", "  0%", " 50%"], "\(lines)")
+        #expect(lines[0].contains("reused") && !lines[1].contains("reused"), "\(lines)")
+    }
+
+    @Test func verboseWithoutALength() async throws {
+        var resource = Sample.resource
+        resource.framing = .chunked(size: 30_000)
+        let chunked = resource
+        try await OriginServer.withServer(handler: { .file(chunked, for: $0) }) { server in
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--verbose")
+            #expect(outcome.errors.contains("started, length unknown\n"), "\(outcome.errors)")
         }
     }
 }

@@ -41,6 +41,13 @@ struct StoreReportTests {
         #expect(await home.run("log", url).output.contains("purged"))
     }
 
+    @Test func logOfWhatIsNoURL() async throws {
+        try await home.leavePartial()
+        let outcome = await home.run("log", "no such key")
+        #expect(outcome.status == .success)
+        #expect(outcome.errors == "no events are recorded\n")
+    }
+
     @Test func stats() async throws {
         try await home.leavePartial("a.bin", held: 100_000)
         try await home.leavePartial("b.bin", held: 200_000)

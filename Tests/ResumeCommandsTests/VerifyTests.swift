@@ -229,4 +229,27 @@ struct DamagedStoreTests {
         #expect(try home.names() == ["elsewhere", "file", "link"])
         #expect(try home.names(in: "elsewhere").isEmpty)
     }
+
+    /// What a rebuild saved and lost, for people and for programs.
+    @Test(arguments: [false, true])
+    func rebuilt(isLost: Bool) async throws {
+        let urls = [try await home.leavePartial("a.bin"), try await home.leavePartial("b.bin")]
+        try home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
+        if isLost {
+            for name in try home.names(in: "store/blobs") { try home.remove("store/blobs/\(name)") }
+        }
+        let text = await home.run("doctor", "--rebuild")
+        #expect(text.status == .success)
+        for url in urls { #expect(text.output.contains("\(isLost ? "lost" : "recovered"): \(url)"), "\(text.output)") }
+        #expect(text.output.contains(isLost ? "no entry could be recovered" : "2 entries recovered"), "\(text.output)")
+        if isLost { return }
+        let whole = try await home.run("doctor", "--rebuild", "--json").object
+        #expect(whole.keys == ["aside", "asideBlobs", "lost", "saved", "savedBytes", "wasWhole"])
+        #expect(whole["wasWhole"]?.bool == true)
+        try home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
+        let report = try await home.run("doctor", "--rebuild", "--json").object
+        #expect(report["wasWhole"]?.bool == false)
+        #expect(report["saved"]?.array?.compactMap(\.string).sorted() == urls.sorted())
+        #expect(report["lost"]?.array?.isEmpty == true)
+    }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -184,6 +185,38 @@ struct ApplePausingAndResumingTests {
                 #expect(task.state == .completed)
             }
             #expect(try await desk.idleEntry()?.receivedBytes == Desk.held)
+        }
+    }
+
+    /// A transport that ends no request before a flag is set, also where it is cancelled.
+    private struct Deaf: Transport {
+        let isAsked = Flag()
+        let mayEnd = Flag()
+
+        func send(_ request: HTTPRequest) async throws -> TransportResponse {
+            isAsked.set()
+            while !mayEnd.isSet { try? await Task.sleep(for: .milliseconds(5)) }
+            throw TransportError(.other, "it has ended")
+        }
+    }
+
+    @Test("A task that is cancelled is canceling until its run has ended, and cannot be resumed then")
+    func canceling() async throws {
+        try await Origin.with({ _ in .status("500 Not Asked") }) { origin in
+            let transport = Deaf()
+            let task = Downloader(store: origin.store, transport: transport).task(
+                DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"]))
+            task.resume()
+            try await eventually { transport.isAsked.isSet }
+            #expect(task.state == .running)
+            task.cancel()
+            #expect(task.state == .canceling)
+            task.resume()
+            #expect(task.state == .canceling)
+            transport.mayEnd.set()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(task.state == .completed)
+            #expect(origin.server.requests.isEmpty)
         }
     }
 }

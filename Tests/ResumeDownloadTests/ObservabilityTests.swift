@@ -64,6 +64,32 @@ struct ObservabilityTests {
         }
     }
 
+    @Test("The log has blocks that the disk did not keep, resume data that is outdated, and lengths nobody knows")
+    func logOfLoss() async throws {
+        var large = Resource(Content(length: 12_000_000, seed: 9), etag: "\"large\"")
+        large.framing = .chunked(size: 100_000)
+        let served = large
+        try await Origin.with({ .file(served, for: $0) }) { origin in
+            let watch = Watch()
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            try await HonestServer(served.bytes, etag: served.etag ?? "").fill(transfer, upTo: 10_000_000)
+            let data = try #require(await transfer.resumeData)
+            try await transfer.close()
+            try Film.flip(1_000, in: origin.folder["store/blobs"])
+            try await watch.get(origin)
+            #expect(watch.lines.contains("info: damaged block-damaged"))
+            let (store, path, logger) = (origin.store, origin.folder["out"], watch.logger)
+            try await TransportKind.withTransport { transport in
+                let downloader = Downloader(store: store, transport: transport, logger: logger)
+                _ = try await downloader.download(DownloadRequest(resuming: data, to: path))
+            }
+            #expect(watch.lines.contains("info: resume data outdated partial-gone"))
+            let started = watch.handler.entries.last { $0.message == "started" }
+            #expect(started?.metadata["total"] == "unknown")
+            #expect(try origin.hasDelivered(served))
+        }
+    }
+
     @Test("Bytes fetched and reused, restarts by reason, and the size of the store are counted")
     func metrics() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in

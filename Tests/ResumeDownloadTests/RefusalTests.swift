@@ -239,4 +239,30 @@ struct RefusalTests {
             #expect(origin.server.requests.last?.field("Range") == "bytes=55904-")
         }
     }
+
+    @Test("A server that fails at ranges, where no start is left, is unstable; what is held stays")
+    func failedRangesWithoutStarts() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in .status("500 Internal Server Error") }
+            let errors = [
+                await origin.failure { $0.limits.restarts = 0 }, await origin.failure { $0.limits.restarts = 0 },
+                await origin.failure { $0.limits.retries = 0 },
+            ]
+            #expect(errors[0]?.code == .unstable && errors[0]?.isResumable == true)
+            #expect(errors[0] == errors[1] && errors[0] != errors[2], "errors are equal by code and status")
+            let entries = try await origin.store.entries()
+            #expect(entries.map(\.receivedBytes) == [60_000])
+        }
+    }
+
+    @Test("A refusal of a range is told as that, also where the length is limited and not known")
+    func refusedRange() async throws {
+        try await Origin.with({ _ in .status("404 Not Found") }) { origin in
+            let error = await origin.failure { request in
+                request.selection = RangeSelection("5-")
+                request.maximumLength = 10
+            }
+            #expect(error?.code == .refused && error?.status == 404)
+        }
+    }
 }

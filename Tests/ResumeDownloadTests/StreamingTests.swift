@@ -104,7 +104,11 @@ struct StreamingTests {
     func sameAgain() async throws {
         var rangeless = Film.file
         rangeless.ignoresRange = true
-        for resource in [Resource(Film.file.content), rangeless, Resource(Film.file.content, etag: "W/\"weak\"")] {
+        var unknown = Resource(Film.file.content)
+        unknown.framing = .chunked(size: 10_000)
+        for resource in [
+            Resource(Film.file.content), rangeless, Resource(Film.file.content, etag: "W/\"weak\""), unknown,
+        ] {
             let hasRead = Flag()
             try await Desk.with(Film.serving(resource, cutAfter: 2_000_000, then: resource, after: hasRead)) { desk in
                 let stream = desk.downloader.stream(try desk.request(Film.patient))

@@ -20,7 +20,8 @@ struct TracedTransport: Transport {
     func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let span = startSpan(request.method.rawValue, ofKind: .client)
         span.attributes["http.request.method"] = request.method.rawValue
-        let url = try? DownloadURL("\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")")
+        let url = try? DownloadURL(
+            [request.scheme, "://", request.authority, request.path].compactMap(\.self).joined())
         if let url { span.describe(url) }
         var request = request
         if url?.origin == origin {
