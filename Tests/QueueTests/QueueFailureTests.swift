@@ -258,7 +258,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("What an earlier process left without its request is not failed by another destination's failure")
+    @Test("What an earlier process left without its request stays where another destination fails")
     func failureBesideRestored() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
