@@ -38,6 +38,22 @@ struct PlantedPathTests {
         }
     }
 
+    @Test("A journal that names another file, which SQLite would remove, is refused; the file stays")
+    func superJournal() async throws {
+        try await Victim.each(["named"], .refused) { victim, _ in
+            let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+            func word(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(number >> ($0 * 8) & 0xFF) } }
+            // No records, a nonce, the pages of the database, the sizes of a sector and of a page.
+            let pages = try Files.bytes(victim.database).count / 4096
+            var journal = magic + [0, 0, 0, 0].flatMap(word).prefix(4) + word(1) + word(pages) + word(512) + word(4096)
+            journal += [UInt8](repeating: 0, count: 512 - journal.count)
+            let name = Array(victim.outsideFile.utf8)
+            journal += word(0x4000_0000 / 4096 + 1) + name + word(name.count)
+            journal += word(name.reduce(0) { $0 + Int($1) }) + magic
+            try Files.write(journal, to: "\(victim.database)-journal")
+        }
+    }
+
     @Test("A destination in a row is nowhere written to, nor is anything of that name removed")
     func destination() async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct WrongKindTests {
     private static let kinds = [
-        "fifo", "link to a file", "link to a folder", "dangling link", "device", "folder", "socket",
+        "fifo", "link to a file", "link to a folder", "dangling link", "device", "folder", "socket", "second name",
     ]
 
     /// Puts something of a kind in place of a path.
@@ -21,6 +21,7 @@ struct WrongKindTests {
         // Only root makes devices; where there is none the store's folder is to be refused all the same.
         case "device": try await Shell.run("mknod", path, "c", "1", "5")
         case "folder": try await Shell.run("mkdir", path)
+        case "second name": try await Shell.run("ln", victim.outsideFile, path)
         default: try bind(path)
         }
     }

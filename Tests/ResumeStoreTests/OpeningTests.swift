@@ -104,6 +104,22 @@ struct OpeningTests {
         }
     }
 
+    @Test("A symbolic link above the store's folder is followed, one in its place is not")
+    func links() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["real"])
+            try await Shell.run("ln", "-s", folder["real"], folder["link"])
+            let store = try await DownloadStore.open(at: folder["link/store"])
+            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            await store.close()
+            let same = try await DownloadStore.open(at: folder["real/store"])
+            #expect(try await same.entries().map(\.receivedBytes) == [200_000])
+            await same.close()
+            try await Shell.run("ln", "-s", folder["real/store"], folder["other"])
+            await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["other"]) }
+        }
+    }
+
     @Test("Another program's database is refused and left as it is")
     func foreign() async throws {
         try await TemporaryFolder.with { folder in

@@ -39,6 +39,8 @@ struct StoreFolder: Sendable {
     }
 
     let path: String
+    /// The same without symbolic links above the folder, which SQLite does not follow.
+    private let pathWithoutLinks: String
     let root: Folder
     let blobs: Folder
 
@@ -67,6 +69,7 @@ struct StoreFolder: Sendable {
             }
         }
         self.path = path
+        pathWithoutLinks = Self.withoutLinks(path)
         if creating { try Self.refuseForeign(root) }
         if let kind = root.networkFileSystem {
             throw StoreError(
@@ -91,6 +94,13 @@ struct StoreFolder: Sendable {
         }
     }
 
+    /// The path of a folder that exists, with each symbolic link replaced by what it leads to.
+    private static func withoutLinks(_ path: String) -> String {
+        guard let found = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
+    }
+
     /// Makes the folder with its parents, all of them private.
     private static func createFolders(_ path: String) throws(SystemError) {
         do {
@@ -107,26 +117,30 @@ struct StoreFolder: Sendable {
     var databasePath: String { path(of: Self.databaseName) }
 
     /// Where SQLite finds a file of the folder.
-    func path(of name: String) -> String { "\(path)/\(name)" }
+    func path(of name: String) -> String { "\(pathWithoutLinks)/\(name)" }
 
     /// Makes sure that the database is a regular file, and makes an empty one where there is none.
     ///
     /// - Returns: Whether it was made.
     func prepareDatabaseFile(creating: Bool) throws -> Bool {
-        // The reserve serves nothing but a full disk: a wrong one is left alone.
-        for name in Self.fileNames where name != Self.reserveName {
-            guard let status = try root.status(of: name) else { continue }
-            guard status.kind == .regular else {
-                throw StoreError(
-                    .notAStore, "\(path)/\(name) is not a regular file",
-                    advice: "Move it away, or choose another folder for the store.")
-            }
-        }
+        // First, since a rebuild gives the database a second name.
         guard try root.status(of: Self.rebuiltName) == nil else {
             throw StoreError(
                 .damaged, "a rebuild of the store at \(path) was interrupted",
                 advice: "Nothing was deleted. Run 'resumectl doctor --rebuild' again to finish it.")
         }
+        // The reserve serves nothing but a full disk: a wrong one is left alone.
+        for name in Self.fileNames where name != Self.reserveName {
+            guard let status = try root.status(of: name) else { continue }
+            // What is written to a second name of some file would change that file.
+            guard status.isOwn else {
+                let what = status.kind == .regular ? "has a second name (a hard link)" : "is not a regular file"
+                throw StoreError(
+                    .notAStore, "\(path)/\(name) \(what)",
+                    advice: "Move it away, or choose another folder for the store.")
+            }
+        }
+        try refuseSuperJournal()
         guard try root.status(of: Self.databaseName) == nil else { return false }
         guard try !hasBlobs() else {
             throw StoreError(
@@ -142,6 +156,26 @@ struct StoreFolder: Sendable {
             if error.number == EEXIST { return false }
             throw error
         }
+    }
+
+    /// Refuses a rollback journal that names a super-journal.
+    ///
+    /// To play it back, SQLite removes the file of that name, wherever it is. No store ever has one, since each transaction
+    /// is of one database. A journal that has one ends in the name, its length, a checksum and eight fixed bytes
+    /// (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
+    private func refuseSuperJournal() throws {
+        let name = "\(Self.databaseName)-journal"
+        let ending: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+        guard let size = try root.status(of: name)?.size, size >= ending.count else { return }
+        var bytes = [UInt8](repeating: 0, count: ending.count)
+        let journal = try OpenFile(name, in: root.file, flags: O_RDONLY)
+        let offset = size - Int64(ending.count)
+        _ = try unsafe bytes.withUnsafeMutableBytes { try unsafe journal.read(into: $0, at: offset) }
+        guard bytes == ending else { return }
+        throw StoreError(
+            .notAStore,
+            "\(path)/\(name) is not a journal of this store: it names another file, which SQLite would remove",
+            advice: "Move it away, and find out who put it there.")
     }
 
     /// Whether there is a blob: then a database that is empty or gone was lost.
