@@ -50,6 +50,7 @@ public struct ResumeCtl: ParsableCommand {
                 return .success
             }
             do {
+                try OpenFileLimit.requireEnough()
                 try await command.run(context)
                 return .success
             } catch {

@@ -13,6 +13,7 @@ import Glibc
 import ResumeCommands
 
 Signals.hold()
+OpenFileLimit.raise()
 let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
 let status = await Signals.cancelling {
     await ResumeCtl.run(Array(CommandLine.arguments.dropFirst()), in: context)

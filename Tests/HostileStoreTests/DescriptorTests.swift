@@ -34,5 +34,22 @@ struct DescriptorTests {
             }
         }
     }
+
+    @Test(
+        "With fewer files than a download needs, each command says so; a soft limit is raised",
+        arguments: [("-n 10", 74), ("-n 18", 74), ("-n 63", 74), ("-S -n 10", 0), ("-n 64", 0)])
+    func limit(ulimit: String, status: Int32) async throws {
+        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
+            try await Victim.with { victim in
+                for command in [["list"], ["get", server.baseURL + "/a", "--key", "a", "-o", victim.folder["out"]]] {
+                    let outcome = try await Shell.outcome(
+                        "bash", ["-c", "ulimit \(ulimit) && exec \"$0\" \"$@\"", Resumectl.path] + command,
+                        environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
+                    #expect(outcome.status == status, "\(command): \(outcome.errors)")
+                    #expect(outcome.errors.contains("ulimit -n") == (status != 0), "\(outcome.errors)")
+                }
+            }
+        }
+    }
 }
 #endif
