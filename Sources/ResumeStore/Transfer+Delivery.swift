@@ -139,6 +139,10 @@ private struct Staging: Sendable {
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return folder }
+        // A pipe, a socket or a device may have got this name since the beginning.
+        if destination.replaces, try folder.status(of: destination.name)?.kind == .other {
+            throw SystemError(number: EEXIST, call: "replace", path: "\(destination.path), which is not a regular file")
+        }
         if copies {
             try blob.copy(to: staging, in: folder, length: length)
         } else {

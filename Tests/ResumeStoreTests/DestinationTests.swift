@@ -107,6 +107,25 @@ struct DestinationTests {
         }
     }
 
+    @Test(
+        "A FIFO that gets the name during the download is not replaced, and the download stays",
+        arguments: [false, true])
+    func pipe(isBrief: Bool) async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(isBrief ? 1000 : 1_500_000), etag: "\"v1\"")
+            try await Self.withWhole(server, in: folder) { store, transfer in
+                let destination = try Destination(checking: folder["out"])
+                try await Shell.run("mkfifo", folder["out"])
+                await #expect(throws: StoreError(.destination, "")) { try await transfer.deliver(to: destination) }
+                #expect(try await Shell.outcome("test", ["-p", folder["out"]]).status == 0)
+                #expect(try await store.entries().count == 1)
+                try FileManager.default.removeItem(atPath: folder["out"])
+                try await transfer.deliver(to: destination)
+                #expect(try Files.bytes(folder["out"]) == server.content)
+            }
+        }
+    }
+
     @Test("The very bytes under that name are a delivery that a crash cut short", arguments: folders)
     func deliveredBefore(parent: String) async throws {
         try await TemporaryFolder.with { folder in
