@@ -22,7 +22,7 @@ extension DownloadStore {
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
             let folder = folder
-            let (id, fresh): (Int64, Fresh?) = try await write { connection in
+            let (id, fresh): (Int64, Fresh?) = try await writeEntry { connection in
                 let (id, isNew) = try connection.claim(
                     key: key, url: shown, selection: selection, destination: destination?.path,
                     now: WallClock.milliseconds)
@@ -61,6 +61,19 @@ extension DownloadStore {
         throw StoreError(
             .damaged, "the entry \(Printable.escaped(key)) disappears each time it is opened",
             advice: "Run 'resumectl verify' to check the database.")
+    }
+
+    /// Does what ``write(durability:_:)`` does, for a body that may add an entry.
+    func writeEntry<Result: Sendable>(
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await write(body)
+        } catch let error as StoreError where error.code == .noSpace {
+            // SQLite says the same of a full disk and of numbers that are used up.
+            guard try await write({ try $0.restoreNumbers() }) else { throw error }
+            return try await write(body)
+        }
     }
 
     /// How often an entry may be gone when its lease is had: more often than others can deliver or remove it meanwhile.

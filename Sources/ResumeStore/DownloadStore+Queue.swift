@@ -120,7 +120,7 @@ extension DownloadStore {
         for url: DownloadURL, key: String?, selection: RangeSelection?
     ) async throws -> WaitingSign {
         let name = Self.key(of: url, named: key, selection: selection)
-        let id = try await write { connection in
+        let id = try await writeEntry { connection in
             try connection.claim(
                 key: name, url: url.redacted, selection: selection, destination: nil, now: WallClock.milliseconds
             ).id

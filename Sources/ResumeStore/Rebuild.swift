@@ -93,7 +93,7 @@ struct Rebuild {
         // One that was left in the middle has taken the log away already.
         guard try folder.root.status(of: StoreFolder.rebuiltName) == nil else { return false }
         do {
-            guard let connection = try opened() else { return false }
+            guard try hasKnownFormat(), let connection = try opened() else { return false }
             guard try Schema.verifiedVersion(connection, at: folder.path) > 0 else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
         } catch let error as StoreError where error.code == .newerStore {
@@ -107,6 +107,15 @@ struct Rebuild {
         } catch let error as SQLiteError where Self.isDamage(error) {
             return false
         }
+    }
+
+    /// Whether the header asks for a journal or a log, as SQLite knows them; one that asks for more can only be read.
+    private func hasKnownFormat() throws -> Bool {
+        guard try folder.root.status(of: StoreFolder.databaseName) != nil else { return true }
+        var versions: [UInt8] = [1, 1]
+        let file = try OpenFile(StoreFolder.databaseName, in: folder.root.file, flags: O_RDONLY)
+        _ = try unsafe versions.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 18) }
+        return versions.allSatisfy { $0 <= 2 }
     }
 
     /// A new database beside the old one, on disk before it takes its place.

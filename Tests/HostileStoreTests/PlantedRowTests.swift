@@ -129,6 +129,31 @@ struct PlantedRowTests {
         }
     }
 
+    @Test("An event whose number is the lowest there is, and numbers of entries at their end: all goes on")
+    func numbers() async throws {
+        let last = "9223372036854775807"
+        let plants = [
+            "DELETE FROM event; INSERT INTO event (id, key, at, kind, reason) VALUES (-\(last) - 1, 'a', 0, 'started', 'x')",
+            "UPDATE sqlite_sequence SET seq = \(last)",
+            "INSERT INTO download (id, key, url, created_at, used_at, boot_id) VALUES (\(last), 'c', 'http://h/c', 0, 0, '')",
+        ]
+        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
+            for statements in plants {
+                try await Victim.with { victim in
+                    try await victim.sql(statements)
+                    for key in ["a", "new", "newer"] {
+                        let outcome = try await victim.run(
+                            ["get", "\(server.baseURL)/\(key)", "--key", key, "-o", victim.folder[key], "--quiet"])
+                        #expect(outcome.status == 0, "\(statements): \(key): \(outcome.errors)")
+                    }
+                    // The totals do not count what was planted.
+                    _ = try await victim.run(["verify", "--repair"])
+                    #expect(try await victim.run(["verify"]).status == 0, "\(statements)")
+                }
+            }
+        }
+    }
+
     @Test(
         "T18: a number of any size, and what is no number, in each column of numbers",
         arguments: numberColumns)

@@ -122,7 +122,7 @@ extension Connection {
             "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", .text(event.key),
             .integer(event.at), .text(event.kind.rawValue),
             .text("\(event.reason.code.rawValue): \(event.reason.text)"), .integer(event.bytes))
-        try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID - Self.eventLimit))
+        try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID.addingSaturating(-Self.eventLimit)))
     }
 
     /// The events of a key, or of all, oldest first.
