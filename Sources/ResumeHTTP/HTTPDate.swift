@@ -5,6 +5,13 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     /// Seconds since the epoch, without leap seconds.
     public let secondsSinceEpoch: Int64
 
+    /// Whether two texts are the same date, in whatever form; what is no date is compared as text.
+    static func isSame(_ first: String, _ second: String) -> Bool {
+        guard first != second else { return true }
+        guard let first = HTTPDate(first), let second = HTTPDate(second) else { return false }
+        return first == second
+    }
+
     /// Makes a date from seconds since the epoch.
     public init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = secondsSinceEpoch

@@ -145,6 +145,9 @@ extension Reason {
 
     static let dateChanged = Reason(
         "last-modified-changed", "the file changed on the server: its Last-Modified date is different")
+    static let dateContradictsTag = Reason(
+        "validators-disagree",
+        "the server sent the same ETag with another Last-Modified date, so the ETag does not identify the file's bytes")
     static let noProgress = Reason("range-without-progress", "the server sent only bytes that were already stored")
 
     /// The overlap, or the prefix of a whole answer, was not the same bytes as what is held.

@@ -94,6 +94,22 @@ public struct Representation: Sendable, Hashable {
         return areDates ? .dateTooFresh : .dateUnusable
     }
 
+    /// Why an answer belongs to another representation although it carries the same validator; nil where nothing says so.
+    ///
+    /// Some servers keep an entity tag when the file changes. What only one of the two has is no contradiction: a 206
+    /// may leave fields out (RFC 9110, 15.3.7).
+    func contradiction(in answer: Representation) -> Reason? {
+        guard answer.contentCoding == contentCoding else {
+            return .codingChanged(from: contentCoding, to: answer.contentCoding)
+        }
+        if HTTPDigest.contradict(reprDigest, answer.reprDigest) { return .digestChanged }
+        if let mediaType, let new = answer.mediaType, new != mediaType { return .contentTypeChanged }
+        if let lastModified, let new = answer.lastModified, !HTTPDate.isSame(lastModified, new) {
+            return .dateContradictsTag
+        }
+        return nil
+    }
+
     /// The media type without its parameters, in lower case.
     var mediaType: String? {
         contentType?.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

@@ -54,7 +54,7 @@ package enum SegmentVerdict: Sendable, Hashable {
             let fresh = Representation(startedBy: response)
             self =
                 Verdict.isSame(fresh, as: stored)
-                ? .noMore(.wholeForSegment) : .stop(.representationChanged(stored.validator, fresh.validator))
+                ? .noMore(.wholeForSegment) : .stop(Verdict.change(from: stored, to: fresh))
         case 412, 416:
             self = .stop(Verdict.reason(response))
         default:

@@ -59,12 +59,7 @@ extension Verdict {
         } else if answer.lastModified != stored.lastModified {
             return .dateChanged
         }
-        guard answer.contentCoding == stored.contentCoding else {
-            return .codingChanged(from: stored.contentCoding, to: answer.contentCoding)
-        }
-        if HTTPDigest.contradict(stored.reprDigest, answer.reprDigest) { return .digestChanged }
-        if let old = stored.mediaType, let new = answer.mediaType, old != new { return .contentTypeChanged }
-        return nil
+        return stored.contradiction(in: answer)
     }
 
     /// What a 206 or 416 offers to be compared with the validator that was asked for.

@@ -30,7 +30,7 @@ extension Verdict {
         }
         guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset }) ?? true else {
             // Cheaper to ask for the range again than to take it out of the whole.
-            return .askForWhole(reason: .representationChanged(stored.validator, fresh.validator))
+            return .askForWhole(reason: change(from: stored, to: fresh))
         }
         return .append(
             Continuation(

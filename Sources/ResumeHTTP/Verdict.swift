@@ -167,13 +167,19 @@ public enum Verdict: Sendable, Hashable {
             return .startOver(fresh, reason: reason)
         }
         if let weakness = stored.weakness { return .startOver(fresh, reason: weakness) }
-        return .startOver(fresh, reason: .representationChanged(stored.validator, fresh.validator))
+        return .startOver(fresh, reason: change(from: stored, to: fresh))
+    }
+
+    /// Why a whole answer has other bytes than those that are held.
+    static func change(from stored: Representation, to fresh: Representation) -> Reason {
+        let contradiction = fresh.validator == stored.validator ? stored.contradiction(in: fresh) : nil
+        return contradiction ?? .representationChanged(stored.validator, fresh.validator)
     }
 
     /// Whether a whole answer has the bytes that are held, as far as its fields can tell.
     static func isSame(_ fresh: Representation, as stored: Representation) -> Bool {
         guard let validator = stored.validator, case .entityTag = validator, fresh.validator == validator,
-            fresh.contentCoding == stored.contentCoding
+            stored.contradiction(in: fresh) == nil
         else { return false }
         guard let old = stored.completeLength, let new = fresh.completeLength else { return true }
         return old == new

@@ -99,7 +99,12 @@ extension WireCase {
 
     /// What the answer to a range is worth.
     private static let answers = [
-        WireCase("B05") { _ in .part(from: 55_904, [("Last-Modified", later)]) },
+        WireCase("B05", first: [("Last-Modified", day)], .restarts, truth: .new) { _ in
+            .part(of: .new, from: 55_904, etag: "\"a\"", [("Last-Modified", later)])
+        },
+        WireCase("B05: a date that the first answer did not have") { _ in
+            .part(from: 55_904, [("Last-Modified", later)])
+        },
         WireCase("B08, M03", first: dated, asks: day, .restarts, truth: .new) { _ in
             .part(of: .new, from: 55_904, etag: "", [("Last-Modified", later)])
         },

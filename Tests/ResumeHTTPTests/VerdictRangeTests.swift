@@ -18,7 +18,7 @@ struct VerdictRangeTests {
             Answer("B03: without the tag", [range], "validator-missing"),
             Answer("B03: a date is no substitute", [range, "Last-Modified: \(Fixture.modified)"], "validator-missing"),
             Answer("B04: with the tag made weak", ["ETag: W/\"a\"", range], "validator-missing"),
-            Answer("B05: the tag governs", [tag, range, "Last-Modified: \(Fixture.sent)"], resumed),
+            Answer("B05: a date that only the answer has", [tag, range, "Last-Modified: \(Fixture.sent)"], resumed),
             Answer("B06, G10", [tag, "Content-Range: bytes 95904-249998/249999"], "length-changed"),
             Answer("B06: longer", [tag, "Content-Range: bytes 95904-249999/250001"], "length-changed"),
             Answer("B11", [tag, "ETag: \"b\"", range], "validator-missing"),
@@ -34,6 +34,31 @@ struct VerdictRangeTests {
         ])
     func tagged(answer: Answer) {
         expect(Fixture.judge(206, answer.lines), answer)
+    }
+
+    /// What says that the same entity tag is of another state; and what does not.
+    static let contradictions = [
+        Answer("another date", ["Last-Modified: \(Fixture.sent)"], "validators-disagree"),
+        Answer("another type", ["Content-Type: text/html"], "content-type-changed"),
+        Answer("the same date", ["Last-Modified: \(Fixture.modified)"], "resumed"),
+        Answer("in another form", ["Last-Modified: Sunday, 06-Nov-94 08:49:37 GMT"], "resumed"),
+        Answer("neither", [], "resumed"),
+    ]
+    private static let full = Fixture.held {
+        $0.lastModified = Fixture.modified
+        $0.contentType = "application/octet-stream"
+    }
+
+    @Test(
+        "B05: an entity tag that other fields contradict proves nothing; what a 206 leaves out is no contradiction",
+        arguments: contradictions)
+    func contradicted(answer: Answer) {
+        let part = Fixture.judge(206, [Self.tag, Self.range] + answer.lines, held: Self.full)
+        #expect(part.reasonCode == answer.expected)
+        if case .askForWhole = part {} else { #expect(answer.expected == "resumed") }
+        let whole = Fixture.judge(200, [Self.tag, "Content-Length: 250000"] + answer.lines, held: Self.full)
+        #expect(whole.reasonCode == (answer.expected == "resumed" ? "prefix-kept" : answer.expected))
+        if case .startOver = whole {} else { #expect(answer.expected == "resumed") }
     }
 
     @Test(
