@@ -134,7 +134,7 @@ public struct DownloadRequest: Sendable {
 
 extension DownloadRequest: CustomStringConvertible {
     /// URL and destination; neither fields nor user info nor signature, which may be secrets.
-    public var description: String { "\(url.redacted) to \(Printable.escaped(destination))" }
+    public var description: String { "\(url) to \(Printable.escaped(destination))" }
 }
 
 /// What a server refused for want of credentials, or of a URL that is still valid.

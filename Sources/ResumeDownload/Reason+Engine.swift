@@ -25,7 +25,7 @@ extension Reason {
     }
 
     static func notPermitted(_ url: DownloadURL) -> Reason {
-        Reason(code: .init(rawValue: "not-permitted"), text: "requests to \(url.redacted) are not permitted")
+        Reason(code: .init(rawValue: "not-permitted"), text: "requests to \(url) are not permitted")
     }
 
     static func forbidden(_ refusal: Reason) -> Reason {

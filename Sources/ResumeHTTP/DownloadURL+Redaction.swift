@@ -1,58 +1,141 @@
 extension DownloadURL {
-    /// The URL as it may be stored and shown: without user info, fragment and whatever signs or authorises it.
+    /// The URL as it may be stored: without user info, fragment, and the parameters that sign or authorise it.
     ///
-    /// It is also the default key of a download, so that a signed URL that is made anew names the same one. A
-    /// parameter that is taken for a signature by mistake costs a restart, never a wrong byte: the validator
-    /// decides whether bytes are used.
-    public var redacted: String {
-        let parts = requestTarget.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return absoluteString }
-        let parameters = parts[1].split(separator: "&", omittingEmptySubsequences: false)
-        let names = Set(parameters.map(Self.parameterName))
-        let kept = parameters.filter { !Self.isSecret(Self.parameterName($0), among: names) }
-        return origin + parts[0] + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+    /// It is also the default key of a download, so that a signed URL with a new signature identifies the same one. A
+    /// parameter is a secret if a word of its name says so (`api_key`, `X-Plex-Token`), if it belongs to a known
+    /// signature, or if its value is a JSON Web Token. One that is taken for a secret by mistake costs a restart, never
+    /// a wrong byte: the validator decides whether bytes are used.
+    public var redacted: String { origin + Self.redacted(requestTarget, abbreviates: false) }
+
+    /// A caller's key as it may be stored: if it is a URL that contains a secret, that URL without it.
+    package static func redactedKey(_ key: String) -> String {
+        guard let url = try? DownloadURL(key), url.userInfo != nil || url.redacted != url.absoluteString else {
+            return key
+        }
+        return url.redacted
     }
 
-    private static func parameterName(_ parameter: Substring) -> String {
-        let name = String(parameter.prefix { $0 != "=" })
-        return (DownloadURL.percentDecoded(name) ?? name).lowercased()
+    /// A key as it may be shown to people: long random strings in a URL, which may be secrets, are abbreviated.
+    package static func shownKey(_ key: String) -> String {
+        // What follows is the selection, or text of the caller's.
+        let target = key.prefix { $0 != "#" }
+        guard let url = try? DownloadURL(String(target)) else { return key }
+        let isPlain = url.userInfo == nil && url.description == url.absoluteString
+        return (isPlain ? String(target) : url.description)
+            + ParameterList(key[target.endIndex...], separatedBy: "#&;")
+            .text(without: Signature(of: []), abbreviates: true)
     }
 
-    /// Parameters that are secret wherever they stand.
-    private static let secrets: Set<String> = [
-        "signature", "sig", "token", "access_token", "auth_token", "auth", "api_key", "apikey", "key-pair-id",
-        "password", "passwd", "secret", "client_secret", "awsaccesskeyid", "ossaccesskeyid", "googleaccessid",
-        "security-token", "jwt", "session", "sessionid", "private_token", "authorization", "api-key", "x-api-key",
-        "access_key", "job_token", "pwd", "hmac", "hdnts", "id_token", "refresh_token",
-        "x-oss-signature", "x-oss-signature-version", "x-oss-credential", "x-oss-date", "x-oss-expires",
-        "x-oss-security-token", "x-oss-additional-headers",
-    ]
+    /// Whether a text that is no URL contains what would be a secret in one: a password, or a parameter.
+    package static func holdsSecret(_ text: String) -> Bool {
+        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        // Images are named so: `repository:tag@sha256:…`.
+        let hasPassword = parts.count == 2 && parts[0].contains(":") && !parts[1].hasPrefix("sha256:")
+        return hasPassword || ParameterList(text[...], separatedBy: "?&;#").holdsSecret
+    }
 
-    /// Parameters that belong to a signature only where its main one is there too.
-    private static let companions: [(main: String, others: Set<String>)] = [
-        ("awsaccesskeyid", ["expires"]),
-        ("ossaccesskeyid", ["expires"]),
-        ("googleaccessid", ["expires"]),
-        ("key-pair-id", ["expires", "policy"]),
-        (
-            "sig",
-            [
-                "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv",
-                "si", "saoid", "suoid", "scid",
-            ]
-        ),
-    ]
+    /// Whether a text is a token by its form, or random enough to be one.
+    package static func isSecretValue(_ text: String) -> Bool {
+        let value = SecretParameter("=" + Substring(text), after: nil)
+        return value.isSecret || value.isRandom
+    }
 
-    private static func isSecret(_ name: String, among names: Set<String>) -> Bool {
-        secrets.contains(name) || name.hasPrefix("x-amz-") || name.hasPrefix("x-goog-")
-            || companions.contains { names.contains($0.main) && $0.others.contains(name) }
+    private static func redacted(_ target: String, abbreviates: Bool) -> String {
+        let path = target.prefix { $0 != "?" }
+        let inPath = ParameterList(path, separatedBy: "/;", isPath: true)
+        let query = target[path.endIndex...].dropFirst()
+        let inQuery = ParameterList(query, separatedBy: "&;")
+        let signature = Signature(of: inPath.parameters + inQuery.parameters)
+        let text = inPath.text(without: signature, abbreviates: abbreviates)
+        guard path.endIndex < target.endIndex else { return text }
+        let kept = inQuery.text(without: signature, abbreviates: abbreviates)
+        return kept.isEmpty && !query.isEmpty ? text : "\(text)?\(kept)"
     }
 }
 
 extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The URL as it may be shown: without user info and signature.
-    public var description: String { redacted }
+    /// The URL as it may be shown: ``redacted``, with long random strings abbreviated, which may be secrets.
+    public var description: String { origin + Self.redacted(requestTarget, abbreviates: true) }
 
     /// The same.
-    public var debugDescription: String { redacted }
+    public var debugDescription: String { description }
+}
+
+/// The parameters of a query or a path, with what separates them.
+private struct ParameterList {
+    /// Those that can be removed.
+    var parameters: [SecretParameter] { all.filter(isParameter) }
+    private let all: [SecretParameter]
+    private let isPath: Bool
+
+    init(_ text: Substring, separatedBy separators: String, isPath: Bool = false) {
+        all = SecretParameter.parameters(of: text, separatedBy: Array(separators.utf8))
+        self.isPath = isPath
+    }
+
+    var holdsSecret: Bool { all.contains { $0.hasValue && $0.isSecret } }
+
+    /// In a path, only what follows `;`.
+    private func isParameter(_ part: SecretParameter) -> Bool { !isPath || part.separator == UInt8(ascii: ";") }
+
+    /// The text without secrets, and without what belongs to a signature.
+    func text(without signature: Signature, abbreviates: Bool) -> String {
+        var (text, isFirst, followsSecret) = ("", true, false)
+        for part in all {
+            // A value may contain `;`.
+            let continues = followsSecret && part.separator == UInt8(ascii: ";") && !part.hasValue
+            followsSecret = isParameter(part) && (continues || part.isSecret || signature.includes(part))
+            guard !followsSecret else { continue }
+            if !isFirst, let separator = part.separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }
+            text += abbreviates && isParameter(part) && part.isRandom ? part.abbreviated : String(part.text)
+            isFirst = false
+        }
+        return text
+    }
+}
+
+/// What belongs to the signature of a URL beside its secrets, and changes with it.
+private struct Signature {
+    private let companions: Set<String>
+    private let prefixes: [String]
+    private let hasSecret: Bool
+
+    init(of parameters: [SecretParameter]) {
+        let names = Set(parameters.map(\.name))
+        hasSecret = parameters.contains { $0.isSecret }
+        let known = Self.known.filter { names.isSuperset(of: $0.main) }
+        companions = known.reduce(into: []) { $0.formUnion($1.others) }
+        prefixes = names.contains("q-signature") ? ["q-"] : []
+    }
+
+    func includes(_ parameter: SecretParameter) -> Bool {
+        companions.contains(parameter.name) || prefixes.contains(where: parameter.name.hasPrefix)
+            || hasSecret
+                && (Self.expiries.contains(parameter.name) || Self.times.contains(parameter.name) && parameter.isTime)
+    }
+
+    /// Names that say until when a signature is valid.
+    private static let expiries: Set<String> = ["expires", "expire", "expiry", "hwtime", "txtime", "wstime"]
+    /// Names that may do so; elsewhere they are an episode or a seek position.
+    private static let times: Set<String> = ["e", "et", "exp", "st", "t", "timestamp", "ts", "x-expires"]
+
+    /// Names that belong to a signature where its main ones are all there.
+    private static let known: [(main: Set<String>, others: Set<String>)] = [
+        (["key-pair-id"], ["policy", "hash-algorithm"]),
+        (["keyname", "signature"], ["keyname", "urlprefix"]),
+        (["ucloudpublickey", "signature"], ["ucloudpublickey"]),
+        (["md5", "expires"], ["md5", "expires"]),
+        (["ex", "is", "hm"], ["ex", "is", "hm"]),
+        (
+            ["x-signature"],
+            ["x-algorithm", "x-date", "x-expires", "x-notsignbody", "x-signedheaders", "x-signedqueries"]
+        ),
+        (
+            ["sig"],
+            [
+                "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv",
+                "si", "saoid", "suoid", "scid", "sdd", "sduoid", "skdutid", "skn", "ses", "spk", "srk", "epk", "erk",
+            ]
+        ),
+    ]
 }

@@ -52,7 +52,9 @@ public struct DownloadURL: Sendable, Hashable {
         guard scheme == "http" || scheme == "https" else {
             let isScheme =
                 scheme.first?.isLetter == true && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
-            throw isScheme ? .unsupportedScheme(scheme) : .notAURL
+            // In user:password@host the first word is no scheme, and not to be shown.
+            let isURL = text[colon...].hasPrefix("://") || !text.contains("@")
+            throw isScheme && isURL ? .unsupportedScheme(scheme) : .notAURL
         }
         guard text[colon...].hasPrefix("://"), let parts = URLComponents(string: text) else { throw .notAURL }
         // A port that is no number, or too long for one, must not pass for the default one.

@@ -59,7 +59,7 @@ extension DownloadStore {
             return transfer
         }
         throw StoreError(
-            .damaged, "the entry \(Printable.escaped(key)) disappears each time it is opened",
+            .damaged, "the entry \(StoreError.shown(key)) disappears each time it is opened",
             advice: "Run 'resumectl verify' to check the database.")
     }
 
@@ -96,7 +96,7 @@ extension DownloadStore {
 
     /// The same for a URL, unless its caller names it.
     package static func key(of url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
-        self.key(key ?? url.redacted, selection)
+        self.key(key.map(DownloadURL.redactedKey) ?? url.redacted, selection)
     }
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.

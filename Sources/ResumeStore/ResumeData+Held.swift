@@ -48,7 +48,7 @@ extension DownloadStore {
     public func resumeData(
         for key: String, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy()
     ) async throws -> ResumeData? {
-        let key = Self.key(key, selection)
+        let key = Self.key(DownloadURL.redactedKey(key), selection)
         try StoreError.refuseForkedChild()
         let entry: Entry?
         do {

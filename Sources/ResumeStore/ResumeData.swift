@@ -61,6 +61,7 @@ public struct ResumeData: Sendable, Hashable {
             key?.isEmpty != true
         else { return nil }
         self.url = url
+        let key = key.map(DownloadURL.redactedKey)
         self.key = key == url.redacted ? nil : key
         self.selection = selection
         self.validator = validator
@@ -156,6 +157,6 @@ extension ResumeData: Codable {
 extension ResumeData: CustomStringConvertible {
     /// What it claims, for people.
     public var description: String {
-        "\(receivedBytes) of \(totalBytes.map { "\($0)" } ?? "unknown") bytes of \(Printable.escaped(url.redacted))"
+        "\(receivedBytes) of \(totalBytes.map { "\($0)" } ?? "unknown") bytes of \(url)"
     }
 }

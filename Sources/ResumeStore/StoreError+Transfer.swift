@@ -6,13 +6,16 @@ extension StoreError {
     static let incomplete = StoreError(.misuse, "the download is not complete")
     static let blobShort = StoreError(.io, Reason.blobShort.text)
 
+    /// A key as messages show it.
+    static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
+
     static func inUse(_ key: String) -> StoreError {
         StoreError(
-            .inUse, "another task or process is downloading \(Printable.escaped(key))", advice: "Try again later.")
+            .inUse, "another task or process is downloading \(shown(key))", advice: "Try again later.")
     }
 
     static func nothingHeld(_ key: String) -> StoreError {
-        StoreError(.noEntry, "there is no partial data for \(Printable.escaped(key))")
+        StoreError(.noEntry, "there is no partial data for \(shown(key))")
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> StoreError {

@@ -14,7 +14,7 @@ extension Transfer {
     func replace(with representation: Representation, bytes: [UInt8]) async throws {
         try requireOpen()
         guard !isComplete, receivedBytes <= bytes.count else {
-            throw StoreError(.holdsMore, "the store on disk already has more bytes of \(Printable.escaped(key))")
+            throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         let count = Int64(bytes.count)

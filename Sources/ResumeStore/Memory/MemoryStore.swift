@@ -90,7 +90,7 @@ public final class MemoryStore: PartialStore {
         _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
         waits: Bool = true
     ) async throws -> MemoryTransfer {
-        let name = key ?? url.redacted
+        let name = key.map(DownloadURL.redactedKey) ?? url.redacted
         let key = DownloadStore.key(name, selection)
         let fresh = MemoryPartial(url: url, name: name, selection: selection)
         var partial = try await take(key, orElse: fresh, waits: waits) ?? fresh
