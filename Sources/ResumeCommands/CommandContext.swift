@@ -21,6 +21,9 @@ public struct CommandContext: Sendable {
     /// How wide the terminal on standard error is; nil where it is none.
     public var terminalWidth: Int?
 
+    /// The arguments of the command line, without the program's name.
+    var arguments: [String] = []
+
     /// Makes a context.
     public init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
@@ -45,6 +48,16 @@ public struct CommandContext: Sendable {
             }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
             environment: environment, terminalWidth: Self.widthOfStandardError(environment),
             outputFailure: { failure.text })
+    }
+
+    /// What names no entry, as it may be shown: else "for" and the number of the argument.
+    func shown(_ text: String) -> String {
+        Redaction.typed(text) ?? "for \(position(of: text))"
+    }
+
+    /// The number of an argument.
+    func position(of argument: String) -> String {
+        arguments.firstIndex(of: argument).map { "argument \($0 + 1)" } ?? "the argument"
     }
 
     /// Prints a line of data.
@@ -78,7 +91,9 @@ public struct CommandContext: Sendable {
     /// Where the store is: the option, else `RESUMECTL_STORE`, else the user's cache folder.
     func storePath(_ option: String?) throws -> String {
         if let path = option ?? environment["RESUMECTL_STORE"].flatMap({ $0.isEmpty ? nil : $0 }) {
-            guard !path.isEmpty else { throw CommandFailure(.usage, "--store requires the path of a folder") }
+            guard !path.isEmpty, !path.contains("://") else {
+                throw CommandFailure(.usage, "--store requires the path of a folder")
+            }
             return path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         }
         let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }

@@ -70,8 +70,8 @@ struct DoctorCommand: ContextCommand {
             return context.print(JSON.object(members).text)
         }
         guard !report.wasWhole else { return context.print("the database is not damaged; nothing was changed") }
-        for key in report.saved { context.print("recovered: \(Printable.escaped(key))") }
-        for key in report.lost { context.print("lost: \(Printable.escaped(key)): none of its bytes could be verified") }
+        for key in report.saved { context.print("recovered: \(Redaction.key(key))") }
+        for key in report.lost { context.print("lost: \(Redaction.key(key)): none of its bytes could be verified") }
         context.print(
             report.saved.isEmpty
                 ? "no entry could be recovered; downloads start from the beginning"

@@ -11,7 +11,7 @@ internal import ResumeStore
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
         let reporter = GetReporter(command: self, context: context)
-        let all = try requests()
+        let all = try requests(context)
         let requests = all.filter { request in
             // What a server calls it is not known yet.
             guard skipExisting, !remoteHeaderName, Self.hasFile(request.destination) else { return true }
@@ -67,15 +67,15 @@ extension GetCommand {
     private static let mostThreadsForSegments = 4
 
     /// All downloads, with their destinations.
-    private func requests() throws -> [DownloadRequest] {
+    private func requests(_ context: CommandContext) throws -> [DownloadRequest] {
         var requests: [DownloadRequest] = []
         var taken: [String: DownloadURL] = [:]
-        for (text, place) in try urls.map({ ($0, "") }) + listedURLs() {
+        for (text, place) in try urls.map({ ($0, context.position(of: $0)) }) + listedURLs() {
             let url: DownloadURL
             do {
                 url = try DownloadURL(text)
             } catch {
-                throw CommandFailure(.usage, "\(place)\(Redaction.url(text)): \(error)")
+                throw CommandFailure(.usage, "\(place): \(Redaction.problem(error, with: text))")
             }
             let path = try output ?? defaultPath(for: url)
             // Who lets servers name the files has URLs that end alike.
@@ -84,7 +84,7 @@ extension GetCommand {
                 if other == url { continue }
                 throw CommandFailure(
                     .usage,
-                    "\(other.redacted) and \(url.redacted) would both be written to \(Printable.escaped(path)). "
+                    "\(Redaction.url(other)) and \(Redaction.url(url)) would both be written to \(Printable.escaped(path)). "
                         + "Download them one at a time with --output, or use --remote-header-name."
                 )
             }
@@ -95,7 +95,8 @@ extension GetCommand {
 
     private func defaultPath(for url: DownloadURL) throws -> String {
         guard let name = url.lastPathComponent ?? (remoteHeaderName ? "download" : nil) else {
-            throw CommandFailure(.usage, "\(url.redacted) does not contain a file name. Specify one with --output.")
+            throw CommandFailure(
+                .usage, "\(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
@@ -112,7 +113,7 @@ extension GetCommand {
                 String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
             }
         return lines.enumerated().filter { !$1.isEmpty && !$1.hasPrefix("#") }
-            .map { ($1, "\(Printable.escaped(inputFile)), line \($0 + 1): ") }
+            .map { ($1, "\(Printable.escaped(inputFile)), line \($0 + 1)") }
     }
 
     /// Runs the downloads, at most ``maxConcurrent`` at a time.

@@ -167,6 +167,11 @@ struct GetCommand: ContextCommand {
 
     func validate() throws {
         if urls.isEmpty && inputFile == nil { throw ValidationError("at least one URL or --input-file is required") }
+        // A message about a file would show the URL with its password.
+        let paths = ["--output": output, "--directory": directory, "--input-file": inputFile, "--cacert": cacert]
+        if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
+            throw ValidationError("\(option) requires a path, not a URL")
+        }
         if output?.isEmpty == true { throw ValidationError("--output must not be empty") }
         if directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
         if skipExisting, restart || sha256 != nil || sha512 != nil {
@@ -188,11 +193,14 @@ struct GetCommand: ContextCommand {
             do {
                 _ = try DownloadURL(headUrl)
             } catch {
-                throw ValidationError("--head-url: \(error)")
+                throw ValidationError("--head-url: \(Redaction.problem(error, with: headUrl))")
             }
         }
         if sha256 != nil && sha512 != nil { throw ValidationError("--sha256 and --sha512 cannot be combined") }
         if key?.isEmpty == true { throw ValidationError("--key must not be empty") }
+        if let key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
+            throw ValidationError("--key must not contain a password or token; use a name or a complete URL")
+        }
         if sha256 != nil, digest == nil { throw ValidationError("--sha256 requires 64 hexadecimal digits") }
         if sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
         if let acceptEncoding, acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding) {

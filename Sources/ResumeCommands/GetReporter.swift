@@ -71,7 +71,7 @@ final class GetReporter: Sendable {
             context.print(Self.json(failure, error, of: request).text)
         }
         say(
-            "resumectl: \(Printable.escaped(request.url.redacted)): \(Printable.escaped(failure.message))",
+            "resumectl: \(Redaction.url(request.url)): \(Printable.escaped(failure.message))",
             isError: true)
     }
 
@@ -97,7 +97,7 @@ final class GetReporter: Sendable {
 
     private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {
         // What a server calls it shows at the end; by the destination's own name files of many URLs would be one.
-        let name = Printable.escaped(request.usesServerFilename ? request.url.redacted : request.destination)
+        let name = request.usesServerFilename ? Redaction.url(request.url) : Printable.escaped(request.destination)
         switch event {
         case .waiting:
             return "\(name): waiting for another download of the same resource"

@@ -73,7 +73,7 @@ struct ShowCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let (entry, events) = try await context.withStore(storeOptions.store) { store in
-            let entry = try await store.entry(named: key)
+            let entry = try await store.entry(named: key, context)
             return (entry, try await store.events(key: entry.key))
         }
         guard json else {
@@ -113,7 +113,7 @@ struct LogCommand: ContextCommand {
             guard let key else { return try await store.events() }
             let events = try await store.events(key: key)
             guard events.isEmpty else { return events }
-            if let entry = try? await store.entry(named: key) { return try await store.events(key: entry.key) }
+            if let entry = try? await store.entry(named: key, context) { return try await store.events(key: entry.key) }
             guard let url = try? DownloadURL(key) else { return [] }
             return try await store.events(key: url.redacted)
         }
@@ -126,7 +126,7 @@ struct LogCommand: ContextCommand {
 
 extension DownloadStore {
     /// The entry that a user names by its key or by a URL.
-    func entry(named name: String) async throws -> Entry {
+    func entry(named name: String, _ context: CommandContext) async throws -> Entry {
         if let entry = try await entry(key: name) { return entry }
         if let url = try? DownloadURL(name) {
             if let entry = try await entry(key: url.redacted) { return entry }
@@ -134,7 +134,7 @@ extension DownloadStore {
             if let entry = try await entries().last(where: { $0.url == url.redacted }) { return entry }
         }
         throw StoreError(
-            .noEntry, "there is no entry \(Redaction.url(name))",
+            .noEntry, "there is no entry \(context.shown(name))",
             advice: "Run 'resumectl list' to show all entries.")
     }
 }

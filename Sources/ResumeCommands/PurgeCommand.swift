@@ -75,7 +75,7 @@ struct PurgeCommand: ContextCommand {
             var names: Set<String> = []
             var unknown: [String] = []
             for key in keys {
-                if let entry = try? await store.entry(named: key) {
+                if let entry = try? await store.entry(named: key, context) {
                     names.insert(entry.key)
                 } else {
                     unknown.append(key)
@@ -95,7 +95,7 @@ struct PurgeCommand: ContextCommand {
             for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
         }
         if !unknown.isEmpty {
-            throw CommandFailure(.refused, "there is no entry \(unknown.map(Redaction.url).joined(separator: ", "))")
+            throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }
         if report.removed.isEmpty {
             throw CommandFailure(
@@ -157,7 +157,7 @@ struct PinCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         try await context.withStore(storeOptions.store) { store in
-            _ = try await store.setPinned(true, key: try await store.entry(named: key).key)
+            _ = try await store.setPinned(true, key: try await store.entry(named: key, context).key)
         }
     }
 }
@@ -175,7 +175,7 @@ struct UnpinCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         try await context.withStore(storeOptions.store) { store in
-            _ = try await store.setPinned(false, key: try await store.entry(named: key).key)
+            _ = try await store.setPinned(false, key: try await store.entry(named: key, context).key)
         }
     }
 }

@@ -1,30 +1,76 @@
 internal import ResumeHTTP
 
-/// Text that a user typed and that could not be parsed, made fit to be shown: it may hold a password all the same.
+/// Text that may contain a secret, made fit to be shown.
 enum Redaction {
-    /// A URL, or what should have been one, without user info and query.
-    static func url(_ text: String) -> String {
-        if let url = try? DownloadURL(text) { return Printable.escaped(url.redacted) }
-        return Printable.escaped(cut(text))
+    /// A key of the store: without secrets, and with long random strings abbreviated.
+    static func key(_ key: String) -> String {
+        let isURL = (try? DownloadURL(String(key.prefix { $0 != "#" }))) != nil
+        guard isURL || !DownloadURL.holdsSecret(key) else {
+            return schemeAndHost(of: key) ?? "(not shown: the key contains a secret)"
+        }
+        return Printable.escaped(DownloadURL.shownKey(key))
     }
 
-    /// A message of the argument parser, which repeats what it was given; its lines stay lines.
-    static func usage(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { Printable.escaped(words(String($0))) }.joined(separator: "\n")
+    /// A URL.
+    static func url(_ url: DownloadURL) -> String { Printable.escaped(url.description) }
+
+    /// What a user typed for a key or URL; nil if it may contain a secret, or is no URL and not a plain name.
+    static func typed(_ text: String) -> String? {
+        (try? DownloadURL(text)).map(url) ?? (isPlain(text) ? text : schemeAndHost(of: text))
     }
 
-    private static func words(_ text: String) -> String {
-        text.split(separator: " ", omittingEmptySubsequences: false).map { cut(String($0)) }.joined(separator: " ")
+    /// Scheme and host of a text that is no valid URL; nil unless it is certain that they are no part of a secret.
+    static func schemeAndHost(of text: String) -> String? {
+        guard let separator = text.firstRange(of: "://") else { return nil }
+        let scheme = text[..<separator.lowerBound]
+        guard let first = scheme.utf8.first, isLetter(first),
+            scheme.utf8.allSatisfy({ isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) })
+        else { return nil }
+        let authority = text[separator.upperBound...].prefix { !"/?#".contains($0) }
+        // A password may contain any character, even a slash: then what precedes it is no host.
+        guard !text[authority.endIndex...].contains("@") else { return nil }
+        let parts = authority.split(separator: "@", omittingEmptySubsequences: false).last?
+            .split(separator: ":", omittingEmptySubsequences: false)
+        guard let parts, let host = parts.first, parts.count <= 2, !host.isEmpty,
+            host.utf8.allSatisfy({ isLetter($0) || isDigit($0) || "-.".utf8.contains($0) }),
+            parts.count == 1 || parts[1].utf8.allSatisfy(isDigit)
+        else { return nil }
+        return "\(scheme)://\(host)/…"
     }
 
-    /// Cuts from what looks like a URL what may be secret: up to the last `@`, since a password may hold any
-    /// character, and the query.
-    private static func cut(_ text: String) -> String {
-        guard let scheme = text.firstRange(of: "://") else { return text }
-        var rest = text[scheme.upperBound...]
-        if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-        let kept = rest.prefix { $0 != "?" }
-        return text[..<scheme.upperBound] + kept + (kept.endIndex < rest.endIndex ? "?…" : "")
+    /// Why a text is no URL that can be fetched, with scheme and host if they are safe to show.
+    static func problem(_ problem: DownloadURL.Problem, with text: String) -> String {
+        if let shown = schemeAndHost(of: text) { return "\(shown): \(problem)" }
+        // What stands before a colon may be a user or a key as well.
+        if case .unsupportedScheme = problem { return "\(DownloadURL.Problem.notAURL)" }
+        return "\(problem)"
     }
+
+    /// A message of the argument parser, which quotes arguments: those that may be secrets become their numbers.
+    static func usage(_ text: String, arguments: [String]) -> String {
+        var text = text
+        for (number, argument) in zip(1..., arguments) {
+            // The parser quotes an argument, its name, its value, or what follows a letter that it knows.
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            for part in [argument] + parts + [String(argument.dropFirst()), String(argument.dropFirst(2))]
+            where !part.isEmpty && !isPlain(part) {
+                let shown = typed(part).map { "'\($0)'" }
+                if shown == nil { text = text.replacing("argument '\(part)'", with: "argument \(number)") }
+                text = text.replacing("'\(part)'", with: shown ?? "argument \(number)")
+            }
+        }
+        return text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { Printable.escaped(String($0)) }.joined(separator: "\n")
+    }
+
+    /// Whether a text is a short name or number, as keys and values of options are.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.count <= 40 && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_.,/+".utf8.contains($0) }
+            && !DownloadURL.isSecretValue(text)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

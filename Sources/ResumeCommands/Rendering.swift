@@ -81,7 +81,7 @@ enum Rendering {
         ].compactMap { $0 }
         let note = marks.isEmpty ? "" : "  [\(marks.joined(separator: ", "))]"
         return "\(pad(entry.state.rawValue, 8))  \(pad(size, 28))  \(pad(age(entry.usedAt) + " ago", 12))  "
-            + Printable.escaped(entry.key) + note
+            + Redaction.key(entry.key) + note
     }
 
     static func percent(_ entry: Entry) -> String {
@@ -91,7 +91,7 @@ enum Rendering {
 
     /// One event on a line.
     static func line(_ event: Event, withKey: Bool) -> String {
-        let key = withKey ? "  \(Printable.escaped(event.key))" : ""
+        let key = withKey ? "  \(Redaction.key(event.key))" : ""
         let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""
         return
             "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(Printable.escaped(event.reason.text))"
@@ -102,7 +102,7 @@ enum Rendering {
         let known = entry.representation
         let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
         var facts: [(String, String)] = [
-            ("key", entry.key), ("url", entry.url), ("state", entry.state.rawValue),
+            ("key", Redaction.key(entry.key)), ("url", Redaction.key(entry.url)), ("state", entry.state.rawValue),
             ("received", "\(entry.receivedBytes) bytes, \(entry.durableBytes) of them synced to disk"),
             ("length", entry.totalBytes.map { "\($0) bytes" } ?? "unknown"),
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
@@ -138,11 +138,11 @@ enum Rendering {
     static func lines(_ report: RemovalReport, dryRun: Bool) -> [String] {
         let verb = dryRun ? "would remove" : "removed"
         var lines = report.removed.map { removed in
-            "\(verb) \(Printable.escaped(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)"
+            "\(verb) \(Redaction.key(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)"
         }
         lines += report.orphans.map { "\(verb) \(Printable.escaped($0)), which belongs to no entry" }
-        lines += report.inUse.map { "in use, kept: \(Printable.escaped($0))" }
-        lines += report.pinned.map { "pinned, kept: \(Printable.escaped($0))" }
+        lines += report.inUse.map { "in use, kept: \(Redaction.key($0))" }
+        lines += report.pinned.map { "pinned, kept: \(Redaction.key($0))" }
         lines.append("\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))")
         return lines
     }

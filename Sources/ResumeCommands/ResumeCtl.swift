@@ -40,6 +40,8 @@ public struct ResumeCtl: ParsableCommand {
     }
 
     private static func runCommand(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
+        var context = context
+        context.arguments = arguments
         let command: any ParsableCommand
         do {
             command = try parseAsRoot(arguments)
@@ -62,7 +64,7 @@ public struct ResumeCtl: ParsableCommand {
             // Help and version are data; what is wrong with the arguments is talk.
             let isWanted = exitCode(for: error) == .success
             let text = fullMessage(for: error)
-            if isWanted { context.print(text) } else { context.say(Redaction.usage(text)) }
+            if isWanted { context.print(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }
             return isWanted ? .success : .usage
         }
     }

@@ -30,7 +30,7 @@ struct VerifyCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         let findings = try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
-            for key in keys { names.insert(try await store.entry(named: key).key) }
+            for key in keys { names.insert(try await store.entry(named: key, context).key) }
             return try await store.verify(keys: keys.isEmpty ? nil : names, repairing: repair)
         }
         for finding in findings { context.print(json ? Self.json(finding).text : Self.line(finding)) }
@@ -47,7 +47,7 @@ struct VerifyCommand: ContextCommand {
     }
 
     private static func line(_ finding: Finding) -> String {
-        let key = finding.key.map { " \(Printable.escaped($0)):" } ?? ""
+        let key = finding.key.map { " \(Redaction.key($0)):" } ?? ""
         return
             "\(finding.kind.rawValue):\(key) \(Printable.escaped(finding.detail))\(finding.isRepaired ? " (repaired)" : "")"
     }

@@ -162,7 +162,9 @@ extension SecretParameter {
         else { return false }
         let separators = piece.count { !isWordByte($0) }
         // UUIDs and hashes.
-        if piece.count - separators >= (separators == 0 ? 20 : 32), piece.allSatisfy({ isHexadecimal($0) || $0 == UInt8(ascii: "-") }) {
+        if piece.count - separators >= (separators == 0 ? 20 : 32),
+            piece.allSatisfy({ isHexadecimal($0) || $0 == UInt8(ascii: "-") })
+        {
             return true
         }
         var (run, kind, inRuns) = (0, -1, 0)
@@ -177,7 +179,9 @@ extension SecretParameter {
         return separators * 8 <= piece.count && inRuns * 4 < piece.count
     }
 
-    /// Replaces `%XX` by its byte. What is no percent encoding stays: the rest of the name counts all the same.
+    /// Replaces each percent encoding by its byte.
+    ///
+    /// What is none stays: the rest of the name counts all the same.
     private static func percentDecoded(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(UInt8(ascii: "%")) else { return text }
         var bytes: [UInt8] = []

@@ -138,6 +138,141 @@ struct RedactionTests {
         }
     }
 
+    /// Texts that are no URLs, and are refused as such: each holds a password or a token all the same.
+    private static let noURLs = [
+        "//me:hunter2@h/f", "me:hunter2@h/f", "https:/me:hunter2@h/f", "http:me:hunter2@h/f", "h/f?token=t0pSecret",
+        "/f;token=t0pSecret", "https:\\\\me:hunter2@h/f", "ftp://me:x/hunter2@h/f", "http://me:hunter2/f@h:x/",
+        "http://me:hunter2@h:x/f", "AKIDEXAMPLE", "AKIDEXAMPLE:hunter2", "t0pSecret:x@h/f",
+        "http//me:hunter2@h/f?token=t0pSecret", "ht tp://me:hunter2@h/f", "http://h:hunter2/f",
+    ]
+
+    private func expectNotEchoed(_ outcome: Outcome, _ text: String, at location: SourceLocation = #_sourceLocation) {
+        expectNothing(in: outcome.errors + outcome.output, at: location)
+        #expect(!(outcome.errors + outcome.output).contains(text), sourceLocation: location)
+        #expect(!outcome.errors.lowercased().contains("akidexample"), sourceLocation: location)
+        #expect(!outcome.errors.contains("me:") && !outcome.errors.contains("'me'"), sourceLocation: location)
+    }
+
+    @Test("Text that is refused as a URL is not echoed", arguments: noURLs)
+    func refused(text: String) async throws {
+        let argument = await home.run("get", "http://127.0.0.1:9/a", text)
+        #expect(argument.status == .usage)
+        #expect(argument.errors.contains("argument 3: "))
+        expectNotEchoed(argument, text)
+        try home.write("# a list\n\nhttp://127.0.0.1:9/a\n\(text)\n".utf8, to: "list.txt")
+        let listed = await home.run("get", "--input-file", home["list.txt"])
+        #expect(listed.status == .usage)
+        #expect(listed.errors.contains("list.txt, line 4: "))
+        expectNotEchoed(listed, text)
+        let head = await home.run("get", "http://127.0.0.1:9/a", "--condition", "head", "--head-url", text)
+        #expect(head.status == .usage)
+        #expect(head.errors.contains("--head-url"))
+        expectNotEchoed(head, text)
+        #expect(!home.has("store"))
+    }
+
+    @Test("Neither is what names no entry", arguments: noURLs.filter { !$0.hasPrefix("AKIDEXAMPLE") })
+    func unknownEntries(text: String) async throws {
+        try await home.leavePartial()
+        for command in ["show", "log", "verify", "pin", "unpin", "purge"] {
+            let outcome = await home.run(command, text)
+            if command != "log" {
+                #expect(outcome.status == (command == "purge" ? .refused : .notFound))
+                #expect(outcome.errors.contains("there is no entry "), "\(outcome.errors)")
+            }
+            expectNotEchoed(outcome, text)
+        }
+        let purge = await home.run("purge", "plain-name", text)
+        #expect(purge.errors.contains("there is no entry plain-name, "))
+        expectNotEchoed(purge, text)
+    }
+
+    @Test("Nor is it in the messages of the argument parser", arguments: noURLs.filter { !$0.hasPrefix("AKIDEXAMPLE") })
+    func parserMessages(text: String) async throws {
+        let wrong = [
+            [text], ["list", text], ["show", "one", text], ["log", "one", "two", text], ["list", "--sort", text],
+            ["list", "--sort=\(text)"], ["list", "--json=\(text)"], ["list", "--\(text)"],
+            ["get", "http://127.0.0.1:9/a", "--retries", text], ["get", "http://127.0.0.1:9/a", "--range", text],
+            ["purge", "--older-than", text], ["list", "--\(text)=\(text)"], ["completions", text],
+        ]
+        for arguments in wrong {
+            let outcome = await home.run(arguments)
+            #expect(outcome.status == .usage)
+            expectNotEchoed(outcome, text)
+        }
+        // Where the letters after a dash include h, this is a call for help.
+        expectNotEchoed(await home.run("list", "-u\(text)"), text)
+    }
+
+    @Test("What is safe to show is shown")
+    func safe() async throws {
+        for (text, shown) in [
+            ("ftp://me:hunter2@files.example.org:21/f", "argument 2: ftp://files.example.org/…: the scheme 'ftp'"),
+            ("htps://h.example/f?token=t0pSecret", "argument 2: htps://h.example/…: the scheme 'htps'"),
+            ("http://me:hunter2@h.example:99999/f", "argument 2: http://h.example/…: the URL has no valid host"),
+            ("me:hunter2@h/f", "argument 2: not an absolute URL"),
+        ] {
+            let outcome = await home.run("get", text)
+            #expect(outcome.errors.contains(shown), "\(outcome.errors)")
+            expectNothing(in: outcome.errors)
+        }
+        #expect(await home.run("list", "superfluous").errors.contains("'superfluous'"))
+        #expect(await home.run("list", "me:hunter2@h/f").errors.contains("Unexpected argument 2\n"))
+    }
+
+    @Test("A URL where a path belongs", arguments: ["--output", "--directory", "--input-file", "--cacert", "--store"])
+    func urlsForPaths(option: String) async throws {
+        let outcome = await home.run("get", "http://127.0.0.1:9/a", option, "http://me:hunter2@h/f?token=t0pSecret")
+        #expect(outcome.status == .usage)
+        #expect(outcome.errors.contains("\(option) requires"))
+        expectNothing(in: outcome.errors)
+    }
+
+    @Test("G6: a key that is a URL is stored without its secrets, and found by any URL that differs in them")
+    func keys() async throws {
+        let key = "http://me:hunter2@keys.example/file.bin?part=1&X-Amz-Signature=5ca1ab1e&api-token=t0pSecret"
+        try await home.leavePartial(options: ["--key", key])
+        #expect(try await home.held("http://keys.example/file.bin?part=1") == Sample.cut)
+        await look(key)
+        await look(key.replacing("5ca1ab1e", with: "another"))
+        try expectNothingStored()
+        let again = key.replacing("5ca1ab1e", with: "another")
+        await home.run("get", "http://127.0.0.1:9/file.bin", "-o", home["b"], "--key", again, "--retries", "0")
+        #expect(await home.run("list", "--json").lines.count == 1)
+        expectNothing(in: home.transcript)
+        try await home.leavePartial(options: ["--key", "HTTP://Keys.example/#plain"])
+        #expect(try await home.held("HTTP://Keys.example/#plain") == Sample.cut, "a key without secrets stays as it is")
+    }
+
+    @Test(arguments: noURLs.filter { $0.contains("@") || $0.contains("token=") })
+    func keysThatAreNoURLs(text: String) async throws {
+        let outcome = await home.run("get", "http://127.0.0.1:9/a", "--key", text)
+        #expect(outcome.status == .usage)
+        #expect(outcome.errors.contains("--key"))
+        expectNotEchoed(outcome, text)
+        #expect(!home.has("store"))
+    }
+
+    @Test("A long random string is part of the key, and shown in JSON only")
+    func randomStrings() async throws {
+        let random = "1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms"
+        let url = try await home.leavePartial("file.bin?id=\(random)&part=1", options: ["--output", home["out.bin"]])
+        #expect(try await home.held(url) == Sample.cut)
+        for arguments in [["show", url, "--json"], ["log", "--json"], ["purge", url, "--dry-run", "--json"]] {
+            #expect(await home.run(arguments).output.contains(random), "\(arguments)")
+        }
+        let other = "http://127.0.0.1:9/file.bin?id=\(random)&part=1"
+        let get = await home.run("get", other, "-o", home["b"], "--retries", "0")
+        for outcome in [
+            await home.run("list"), await home.run("show", url), await home.run("log"),
+            await home.run("purge", url, "--dry-run"), get,
+        ] {
+            let text = outcome.output + outcome.errors
+            #expect(text.contains("file.bin?id=1Bxi…&part=1"), "\(text)")
+            #expect(!text.contains(random.dropFirst(4)))
+        }
+    }
+
     private static let misplaced = [
         ["http://me:hunter2@127.0.0.1/file.bin"],
         ["show", "http://127.0.0.1/a", "http://me:hunter2@127.0.0.1/file.bin"],

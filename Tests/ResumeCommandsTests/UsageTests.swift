@@ -65,6 +65,13 @@ struct UsageTests {
         [url, "--max-size", "1 GB"],
     ]
 
+    private static let shown = [
+        "not a url": "not an absolute URL", "file.bin": "not an absolute URL",
+        "ftp://127.0.0.1/file.bin": "ftp://127.0.0.1/…: the scheme 'ftp'",
+        "http:///file.bin": "the URL has no valid host",
+        "http://127.0.0.1:99999/file.bin": "http://127.0.0.1/…: the URL has no valid host",
+    ]
+
     @Test(arguments: wrongOfGet)
     func get(arguments: [String]) async throws {
         let outcome = await home.run(["get"] + arguments)
@@ -75,14 +82,14 @@ struct UsageTests {
         #expect(try home.names().isEmpty)
     }
 
-    /// What the message is about: the last option, or the URL.
+    /// What the message is about: the last option, or the URL, of which only scheme and host are shown.
     private static func subject(of arguments: [String]) -> String {
         let option = arguments.last { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
         switch option {
         // The URL names no file.
         case "--directory" where arguments.count == 3: return arguments[0]
         case "--stall-timeout", "--connect-timeout": return "timeout"
-        default: return option ?? arguments.last ?? "url"
+        default: return option ?? shown[arguments.last ?? ""].map { "argument 2: \($0)" } ?? arguments.last ?? "url"
         }
     }
 

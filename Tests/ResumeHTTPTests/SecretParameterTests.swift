@@ -202,7 +202,8 @@ struct SecretParameterTests {
 
     static let ordinary = [
         "version=1.2.3", "file=monkey.iso", "keyword=x", "keywords=a,b", "assignee=me", "tokenizer=bert", "signed=true",
-        "signed=for-head", "author=me", "authority=x", "authors%5B%5D=a", "sort_key=name", "key=photos/1.jpg", "key=value",
+        "signed=for-head", "author=me", "authority=x", "authors%5B%5D=a", "sort_key=name", "key=photos/1.jpg",
+        "key=value",
         "keyid=7", "object_key=a/b", "cache_key=2", "public_key=a", "primaryKey=id", "partition-key=7", "monkey=1",
         "turkey=1", "tokens=1", "max_tokens=4096", "maxTokens=100", "design=2", "assignment=4", "signal=3", "signup=1",
         "sign=leo", "insignia=1", "sidebar=1", "sid=7", "side=left", "secretary=x", "secure=true", "secured=1",

@@ -83,6 +83,7 @@ extension QueueReport.Item: CustomStringConvertible {
     public var description: String {
         let share = fraction.map { "\(($0 * 10_000).rounded() / 100)%" } ?? "\(receivedBytes) bytes"
         let why = failure.map { ": \(Printable.escaped($0.text))" } ?? ""
-        return "\(Printable.escaped(DownloadURL.shownKey(url))) (\(share)) \(state.rawValue) \(isForced ? "forced" : "unforced")\(why)"
+        return
+            "\(Printable.escaped(DownloadURL.shownKey(url))) (\(share)) \(state.rawValue) \(isForced ? "forced" : "unforced")\(why)"
     }
 }
