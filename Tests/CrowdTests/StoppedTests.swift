@@ -35,7 +35,7 @@ struct StoppedTests {
                     while owner.isRunning, names().isEmpty || !hasBytes() {
                         try await Task.sleep(for: .milliseconds(10))
                     }
-                    owner.send(SIGSTOP)
+                    try await stopBetweenWrites(owner, in: folder["store"])
                     let blobs = names()
                     let waiting = try program.start(["get", url, "--output", folder["out2"]], output: folder["log2"])
                     started.append(waiting)
@@ -63,6 +63,18 @@ struct StoppedTests {
                 })
             for name in ["out1", "out2"] { #expect(content.matches(try Files.bytes(folder[name]))) }
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        }
+    }
+
+    /// Stops a process at a moment when it has neither the store's lock nor SQLite's.
+    private func stopBetweenWrites(_ process: ChildProcess, in store: String) async throws {
+        try await wait(for: "a moment without a lock", while: process) {
+            process.send(SIGSTOP)
+            let locked = try await Shell.outcome("flock", ["--nonblock", "\(store)/lock", "true"])
+            let begun = try await Shell.outcome("sqlite3", ["\(store)/store.sqlite", "BEGIN IMMEDIATE; ROLLBACK"])
+            let isIdle = locked.status == 0 && begun.status == 0
+            if !isIdle { process.send(SIGCONT) }
+            return isIdle
         }
     }
 

@@ -63,7 +63,7 @@ struct ChangeTests {
 
     @Test("A file that shrank to less than what is held comes new and whole", arguments: OriginKind.allCases)
     func shrank(with kind: OriginKind) async throws {
-        let new = Array(Visit.otherBytes.prefix(256 << 10))
+        let new = Array(Visit.otherBytes.prefix(16 << 10))
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes)) { visit in
             try await visit.cut()
             try await visit.origin.publish(PublishedFile(bytes: new, modified: "2024-01-01 00:00:02"))
@@ -80,7 +80,7 @@ struct ChangeTests {
     func shrankUnnoticed(with kind: OriginKind) async throws {
         var settings = OriginSettings()
         settings.sendsEntityTags = false
-        let new = Array(Visit.otherBytes.prefix(256 << 10))
+        let new = Array(Visit.otherBytes.prefix(16 << 10))
         let file = PublishedFile(bytes: Visit.bytes)
         let statuses = try await Visit.with(kind, serving: file, settings) { visit in
             try await visit.cut()

@@ -37,7 +37,9 @@ struct CompressionTests {
             #expect(!Files.exists(visit.output))
             try await visit.origin.configure(OriginSettings())
             let events = try await visit.delivers(Self.bytes)
-            #expect(events.first("resumed")?.offset ?? 0 > 0, "\(events)")
+            // Here the object was put anew: it has the same tag, but mostly another date.
+            let isPutAnew = kind == .s3 && events.restarts == ["validators-disagree"]
+            #expect(isPutAnew || events.first("resumed")?.offset ?? 0 > 0, "\(events)")
         }
     }
 

@@ -24,7 +24,7 @@ struct CutTests {
                 try await visit.cut(after: part * Visit.part)
             }
             let events = try await visit.delivers(Visit.bytes)
-            #expect(events.first("resumed")?.offset ?? 0 >= 3 << 20, "\(events)")
+            #expect(events.first("resumed")?.offset ?? 0 >= 3 * Visit.part / 2, "\(events)")
         }
         #expect(statuses == [200, 206, 206, 206])
     }

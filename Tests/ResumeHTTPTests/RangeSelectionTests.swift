@@ -142,8 +142,9 @@ struct RangeSelectionTests {
     }
 
     /// Judges an answer where the partial data has no validator and the caller allows that.
-    private static func unvalidated(_ text: String, _ length: Int64, _ lines: [String]) -> (plan: Plan, verdict: Verdict)
-    {
+    private static func unvalidated(_ text: String, _ length: Int64, _ lines: [String]) -> (
+        plan: Plan, verdict: Verdict
+    ) {
         var held = held(text, length)
         held.representation?.entityTag = nil
         let policy = ResumePolicy(allowsUnvalidated: true)

@@ -37,7 +37,8 @@ struct RedactionTests {
         arguments: [
             "a=1&b", "versionId=3", "response-content-disposition=x", "Expires=9", "Policy=x", "sv=1&sp=r&se=2",
             "tokens=1",
-            "x=token", "%FFsig=1", "generation=7", "q=signature=s", "a&&b", "id=%26token%3D1", "partNumber=1", "", "amz=1",
+            "x=token", "%FFsig=1", "generation=7", "q=signature=s", "a&&b", "id=%26token%3D1", "partNumber=1", "",
+            "amz=1",
         ])
     func kept(query: String) throws {
         #expect(try redacted(query) == "https://h/f?\(query)")

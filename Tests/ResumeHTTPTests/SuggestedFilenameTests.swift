@@ -52,7 +52,8 @@ struct SuggestedFilenameTests {
         "Where nothing is left there is none",
         arguments: [
             "", ";", ";;;", "attachment", "attachment; filename", "attachment; filename=", "attachment; filename=\"\"",
-            "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=\"a\\", "attachment; filename=. . .",
+            "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=\"a\\",
+            "attachment; filename=. . .",
             "attachment; filename*=UTF-8''%00", "attachment; filename*=UTF-8''%1b%5b2J", "attachment; filename*=''",
             "attachment; filename=\"a\u{202E}txt.exe\"", "filename=a.txt",
             "attachment; filename=\(String(repeating: "a", count: 256))", "attachment; filename=--",
