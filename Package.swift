@@ -115,7 +115,8 @@ let package = Package(
             name: "ResumeCommands",
             dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", arguments, httpTypes],
             swiftSettings: settings),
-        .executableTarget(name: "resumectl", dependencies: ["ResumeCommands"], swiftSettings: settings),
+        // In C, which is given the arguments; Swift would read them from /proc.
+        .executableTarget(name: "resumectl", dependencies: ["ResumeCommands"]),
         .target(
             name: "OriginServer", dependencies: [nioCore, nioPosix], path: "Tests/OriginServer", swiftSettings: settings
         ),

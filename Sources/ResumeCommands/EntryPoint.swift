@@ -1,0 +1,64 @@
+#if os(Linux)
+@unsafe @preconcurrency internal import Dispatch
+#else
+internal import Dispatch
+#endif
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import Synchronization
+
+/// Runs the program; called by `main` in C.
+///
+/// - Parameters:
+///   - count: How many arguments there are, the program's name included.
+///   - arguments: The arguments as the system passed them.
+/// - Returns: The status to end with.
+@_cdecl("resumectl_main")
+public func runProgram(
+    _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+    Signals.hold()
+    OpenFileLimit.raise()
+    let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
+    let texts: [String]
+    do {
+        texts = try unsafe ProgramArguments.texts(count, arguments)
+    } catch {
+        context.say("resumectl: \(error.message)")
+        return error.status.rawValue
+    }
+    let status = Mutex(ExitStatus.io)
+    let end = DispatchSemaphore(value: 0)
+    // Not on the main thread, which waits here: nothing else needs it.
+    Task.detached {
+        let result = await Signals.cancelling { await ResumeCtl.run(texts, in: context) }
+        status.withLock { $0 = result }
+        end.signal()
+    }
+    end.wait()
+    return status.withLock(\.rawValue)
+}
+
+/// The arguments of the command line.
+enum ProgramArguments {
+    /// The arguments without the program's name.
+    ///
+    /// - Throws: ``CommandFailure`` for one that is no UTF-8: a file or URL of another name would be used in its place.
+    static func texts(
+        _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+    ) throws(CommandFailure) -> [String] {
+        guard let arguments = unsafe arguments, count > 1 else { return [] }
+        var texts: [String] = []
+        for number in 1..<Int(count) {
+            guard let argument = unsafe arguments[number] else { break }
+            guard let text = unsafe String(validatingCString: argument) else {
+                throw CommandFailure(.usage, "argument \(number) is not valid UTF-8")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+}
