@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+package import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
@@ -18,15 +18,20 @@ extension DownloadStore {
     /// - Parameter key: What names it in the store, as ``Entry/key`` has it: the ranges of a selection are a part of that.
     /// - Returns: What was removed, or is in use; nothing where there is no such entry.
     /// - Throws: ``StoreError``
-    public func purge(key: String) async throws -> RemovalReport {
+    public func purge(key: String) async throws -> RemovalReport { try await purge(key: key, because: .purged) }
+
+    /// Removes one entry, for a reason that the log tells.
+    package func purge(key: String, because reason: Reason) async throws -> RemovalReport {
         let entry = try await read { connection in try connection.entry(key: key) }
-        return try await purge(entry.map { [$0] } ?? [], dryRun: false)
+        return try await purge(entry.map { [$0] } ?? [], because: reason, dryRun: false)
     }
 
-    private func purge(_ chosen: [Entry], dryRun: Bool) async throws -> RemovalReport {
+    private func purge(
+        _ chosen: [Entry], because reason: Reason = .purged, dryRun: Bool
+    ) async throws -> RemovalReport {
         var report = RemovalReport()
         for entries in chosen.chunked(by: Self.batch) {
-            _ = try await remove(entries, because: .purged, kind: .purged, dryRun: dryRun, into: &report)
+            _ = try await remove(entries, because: reason, kind: .purged, dryRun: dryRun, into: &report)
         }
         if !dryRun, !report.removed.isEmpty {
             folder.fillReserve()
@@ -95,6 +100,7 @@ extension DownloadStore {
                 blobs += try connection.remove(current)
                 // Who purges wants it gone: of what happened to it only this is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
+                if kind == .evicted { try connection.noteEviction(of: entry.key, bytes: current.receivedBytes) }
                 try connection.record(
                     Event(
                         key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason,

@@ -32,6 +32,7 @@ extension DownloadStore {
     /// Applies a budget: removes expired entries, then the least recently used ones until the rest fits; then files
     /// without a row and rows without a file.
     ///
+    /// What a queue or a task has paused does not expire, and goes only where nothing else is left to make room.
     /// Whole entries only, never a pinned one, never one that is in use. Each is chosen and deleted in one
     /// transaction under its lock, its row first and its file after.
     ///
@@ -67,47 +68,70 @@ extension DownloadStore {
         tell(report, totals)
     }
 
-    /// Expired entries first, then the least recently used until the sum is at most `size`.
+    /// Expired entries first, then the least recently used until the sum is at most `size`; what is paused only where
+    /// that is not enough.
     private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport)
         async throws
     {
-        let now = WallClock.milliseconds
-        let entries = try await read { connection in try connection.entries() }
-        let candidates = entries.filter { !$0.isPinned }
+        let terms = EvictionTerms(now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod)
         var total = try await totals().receivedBytes
-        // An entry of the future (the clock was set back) is young, not expired.
-        let isExpired: (Entry) -> Bool = { Self.isOver(age, since: $0.usedAt, now: now) }
-        let grace = configuration.gracePeriod
-        let isGone: (Entry) -> Bool = { $0.goneAt.map { Self.isOver(grace, since: $0, now: now) } ?? false }
-        let expired = candidates.filter(isExpired)
-        let gone = candidates.filter { isGone($0) && !isExpired($0) }
-        for (removed, reason) in [(expired, Reason.expired), (gone, .gone)] {
-            for batch in removed.chunked(by: Self.batch) {
-                let freed = try await remove(batch, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
-                total = total.addingSaturating(-freed)
+        for reason in [Reason.expired, .gone] {
+            var cursor = CandidateCursor(isOnlyGone: reason == .gone)
+            while let batch = try await candidates(&cursor) {
+                let chosen = batch.filter { terms.reason(for: $0) == reason }.map(\.entry)
+                if !chosen.isEmpty {
+                    let freed = try await remove(chosen, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
+                    total = total.addingSaturating(-freed)
+                }
+                // They come by their last use.
+                if reason == .expired, batch.last.map({ !terms.isExpired($0.entry) }) ?? false { break }
             }
         }
-        var rest = ArraySlice(candidates.filter { !isExpired($0) && !isGone($0) && $0.receivedBytes > 0 })
-        while total > size, !rest.isEmpty {
-            var chosen: [Entry] = []
-            var excess = total - size
-            while excess > 0, chosen.count < Self.batch, let next = rest.popFirst() {
-                chosen.append(next)
-                excess -= next.receivedBytes
+        for isPaused in [false, true] {
+            var cursor = CandidateCursor()
+            while total > size, let batch = try await candidates(&cursor) {
+                var rest = ArraySlice(
+                    batch.filter {
+                        $0.isPaused == isPaused && terms.reason(for: $0) == nil && $0.entry.receivedBytes > 0
+                    })
+                while total > size, !rest.isEmpty {
+                    var chosen: [Entry] = []
+                    var excess = total - size
+                    while excess > 0, let next = rest.popFirst() {
+                        chosen.append(next.entry)
+                        excess -= next.entry.receivedBytes
+                    }
+                    // What is in use stays, and the next ones in order are tried: each turn shortens the list.
+                    let freed = try await remove(
+                        chosen, because: isPaused ? .pausedOverBudget : .overBudget, kind: .evicted, dryRun: dryRun,
+                        into: &report)
+                    total = total.addingSaturating(-freed)
+                }
             }
-            // What is in use stays, and the next ones in order are tried: each turn shortens the list.
-            let freed = try await remove(
-                chosen, because: .overBudget, kind: .evicted, dryRun: dryRun, into: &report)
-            total = total.addingSaturating(-freed)
         }
         guard total > size else { return }
-        let pinned = entries.filter { $0.isPinned && $0.receivedBytes > 0 }
-        report.pinned = pinned.sorted { $0.receivedBytes > $1.receivedBytes }.map(\.key)
+        report.pinned = try await read { connection in try connection.pinnedKeys() }
     }
 
-    private static func isOver(_ seconds: Int64, since start: Int64, now: Int64) -> Bool {
-        let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        return !overflow && now - start > span
+    /// The next entries of a walk; nil at its end.
+    private func candidates(_ cursor: inout CandidateCursor) async throws -> [Candidate]? {
+        guard cursor.position != nil else { return nil }
+        let start = cursor
+        let (batch, next) = try await read { connection in
+            var cursor = start
+            return (try connection.candidates(&cursor, limit: Self.batch), cursor)
+        }
+        cursor = next
+        do {
+            let paused = try folder.locksThere(.paused)
+            return batch.map { candidate in
+                // A row whose number no lock can have was planted.
+                let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
+                return Candidate(entry: candidate.entry, isPaused: isPaused)
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
     }
 
     /// Gives freed pages back to the file system and leaves nothing of what was deleted in the log.
@@ -126,6 +150,31 @@ extension DownloadStore {
     }
 }
 
+/// Why entries go that the store has room for.
+private struct EvictionTerms {
+    /// In milliseconds since 1970.
+    var now: Int64
+    /// How long an entry may lie unused, in seconds.
+    var age: Int64
+    /// How long an entry may be gone from its server, in seconds.
+    var grace: Int64
+
+    /// Why an entry goes whatever room there is; nil where it stays, as all that is paused does.
+    func reason(for candidate: Candidate) -> Reason? {
+        if candidate.isPaused { return nil }
+        if isExpired(candidate.entry) { return .expired }
+        return candidate.entry.goneAt.map { isOver(grace, since: $0) } ?? false ? .gone : nil
+    }
+
+    /// An entry of the future (the clock was set back) is young, not expired.
+    func isExpired(_ entry: Entry) -> Bool { isOver(age, since: entry.usedAt) }
+
+    private func isOver(_ seconds: Int64, since start: Int64) -> Bool {
+        let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return !overflow && now - start > span
+    }
+}
+
 extension Reason {
     static let expired = Reason(code: .init(rawValue: "expired"), text: "not used for longer than the maximum age")
     static let gone = Reason(
@@ -134,5 +183,9 @@ extension Reason {
     static let overBudget = Reason(
         code: .init(rawValue: "over-budget"),
         text: "the store exceeded its size limit and this entry was the least recently used")
+    static let pausedOverBudget = Reason(
+        code: .init(rawValue: "paused-over-budget"),
+        text: "the store exceeded its size limit and only paused downloads were left; "
+            + "this one was the least recently used")
     static let purged = Reason(code: .init(rawValue: "purged"), text: "removed on request")
 }

@@ -6,6 +6,8 @@ package struct QueuedRequest: Sendable, Hashable {
     /// What became of it so far.
     package enum State: String, Sendable, Hashable {
         case waiting, running, paused
+        /// It failed for good, and does not run by itself any more.
+        case failed
     }
 
     /// The row's number: never used twice; nil before there is a row.
@@ -23,6 +25,8 @@ package struct QueuedRequest: Sendable, Hashable {
     package var position: Int64
     /// What else was asked for, in the queue's own words; nil where that is not all.
     package var terms: String?
+    /// Why it failed for good; nil in every other state.
+    package var failure: Reason?
     /// How many bytes the store holds of it; read only.
     package var receivedBytes: Int64 = 0
     /// How many it has, where that is known; read only.
@@ -30,7 +34,7 @@ package struct QueuedRequest: Sendable, Hashable {
 
     package init(
         id: Int64? = nil, key: String, url: String, destination: String, state: State, priority: Int64, isForced: Bool,
-        position: Int64, terms: String?
+        position: Int64, terms: String?, failure: Reason? = nil
     ) {
         self.id = id
         self.key = key
@@ -41,6 +45,7 @@ package struct QueuedRequest: Sendable, Hashable {
         self.isForced = isForced
         self.position = position
         self.terms = terms
+        self.failure = failure
     }
 }
 
@@ -113,6 +118,35 @@ extension DownloadStore {
             for id in ids { try connection.removeQueued(id, from: queue.id) }
             return try requests.map { try connection.setQueued($0, in: queue.id) }
         }
+    }
+
+    /// How many bytes the collector removed of the downloads of a queue since they last ran, by key.
+    ///
+    /// To its end also where the task is cancelled: a report must not say that they are there.
+    package func evictedBytes(in queue: QueueLease) async throws -> [String: Int64] {
+        try StoreError.refuseForkedChild()
+        do {
+            return try await database.withConnection { connection in try connection.evictedBytes(in: queue.id) }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    /// How many bytes the collector removed of a download since it last ran; from now on none.
+    package func takeEvictedBytes(of key: String, in queue: QueueLease) async throws -> Int64 {
+        // Most have lost nothing, and need no commit.
+        guard let bytes = try await evictedBytes(in: queue, key: key), bytes > 0 else { return 0 }
+        try await write { connection in try connection.forgetEviction(of: key, in: queue.id) }
+        return bytes
+    }
+
+    private func evictedBytes(in queue: QueueLease, key: String) async throws -> Int64? {
+        try await read { connection in try connection.evictedBytes(in: queue.id, key: key)[key] }
+    }
+
+    /// How many bytes the collector removed of a download, where that is the last thing that happened to it.
+    package func evictedBytes(key: String) async throws -> Int64? {
+        try await events(key: key).last.flatMap { $0.kind == .evicted ? $0.bytes : nil }
     }
 
     /// Says that somebody waits for a download whom a copy is to be left for.

@@ -53,6 +53,7 @@ public final class DownloadStore: Sendable {
     let database: Database
     let guardLock: StoreLock
     let checkpointer: Checkpointer
+    let pausedEntries = PausedEntries()
 
     init(
         folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, configuration: Configuration

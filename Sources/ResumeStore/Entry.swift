@@ -108,15 +108,19 @@ public struct Event: Sendable, Hashable {
         case resumed
         /// It began anew although bytes were held.
         case restarted
-        /// It was interrupted; what came is kept.
+        /// It ended before everything was there; what came is kept.
         case interrupted
+        /// A queue or a task paused it; what came is kept.
+        case paused
+        /// It was cancelled; what came is kept.
+        case cancelled
         /// An answer was refused.
         case refused
         /// It was handed over to its destination.
         case delivered
         /// The collector took it away.
         case evicted
-        /// A person or program took it away.
+        /// A person or program took it away, such as by a cancellation that removes what came.
         case purged
         /// Part of it was given up, since the disk did not keep it.
         case damaged

@@ -86,8 +86,9 @@ extension Rebuild {
         salvaged.unread.subtract(salvaged.entries.map(\.entry.key))
         salvaged.events = try readable { try connection.events(key: nil) } ?? []
         let queues = try readable { try connection.queues() } ?? []
+        let queuedColumns = try readable { try connection.queuedColumnsThere() }
         for queue in queues {
-            let requests = try readable { try connection.queued(in: queue.id) } ?? []
+            let requests = try readable { try connection.queued(in: queue.id, columns: queuedColumns) } ?? []
             // One without requests is made anew by who opens it.
             if !requests.isEmpty { salvaged.queues.append((queue.name, requests)) }
         }

@@ -55,7 +55,7 @@ struct WrongKindTests {
         "Nothing is followed, waited for or written to, and each command says so",
         arguments: [
             "", "blobs", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lock",
-            "leases", "waiters", "queues",
+            "leases", "waiters", "queues", "paused",
         ])
     func refused(name: String) async throws {
         // A folder where one belongs is right.

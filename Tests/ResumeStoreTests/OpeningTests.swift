@@ -77,6 +77,89 @@ struct OpeningTests {
         }
     }
 
+    /// Puts a database that earlier migrations made in the place of a new store's.
+    static func makeStore(in folder: TemporaryFolder, at version: Int64, _ rows: String) async throws {
+        await (try DownloadStore.open(at: folder["store"])).close()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: folder["store/store.sqlite\(suffix)"])
+        }
+        try Files.write([], to: folder["store/store.sqlite"])
+        let connection = try Connection.open(path: folder["store/store.sqlite"])
+        try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")
+        for migration in Migration.all where migration.version <= version { try connection.execute(migration.sql) }
+        try connection.execute("PRAGMA user_version = \(version); PRAGMA application_id = \(0x5253_554D); \(rows)")
+    }
+
+    @Test("A database of every earlier version is taken over", arguments: Migration.all.map(\.version))
+    func earlier(version: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Self.makeStore(in: folder, at: version, "")
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await CollectorTests.put("a", 1000, into: store)
+            #expect(try await store.diagnose().checks.allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
+            await store.close()
+            #expect(try TransferTests.integer(folder, "PRAGMA user_version") == Migration.all.last?.version)
+        }
+    }
+
+    private static let queuedRows = """
+        INSERT INTO queue (id, name) VALUES (3, 'queue');
+        INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position, terms) VALUES
+            (5, 3, 'http://127.0.0.1/a', 'http://127.0.0.1/a', '/a', 'paused', 1, 0, 7, '{}'),
+            (6, 3, 'http://127.0.0.1/b', 'http://127.0.0.1/b', '/b', 'running', 0, 1, -7, NULL),
+            (9, 3, 'http://127.0.0.1/c', 'http://127.0.0.1/c', '/c', 'waiting', 0, 0, 0, NULL);
+        DELETE FROM queued WHERE id = 9;
+        """
+
+    /// What no release has written.
+    private static let plantedRows = """
+        PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF;
+        INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position) VALUES
+            (7, 3, 'lost', 'http://127.0.0.1/lost', '/lost', 'lost', 0, 0, 0),
+            (8, 4, 'strange', 'http://127.0.0.1/strange', '/strange', 'waiting', 0, 0, 0);
+        """
+
+    @Test(
+        "A queue of an earlier release is taken over with all its requests, and numbers of rows do not come back",
+        arguments: [4, 5] as [Int64])
+    func queued(version: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Self.makeStore(in: folder, at: version, Self.queuedRows + Self.plantedRows)
+            let store = try await DownloadStore.open(at: folder["store"])
+            let queue = try await store.leaseQueue(named: "queue")
+            let expected = [
+                QueuedRequest(
+                    id: 5, key: "http://127.0.0.1/a", url: "http://127.0.0.1/a", destination: "/a", state: .paused,
+                    priority: 1, isForced: false, position: 7, terms: "{}"),
+                QueuedRequest(
+                    id: 6, key: "http://127.0.0.1/b", url: "http://127.0.0.1/b", destination: "/b", state: .running,
+                    priority: 0, isForced: true, position: -7, terms: nil),
+            ]
+            #expect(try await store.queued(in: queue) == expected)
+            var added = expected[0]
+            (added.id, added.destination, added.state) = (nil, "/d", .failed)
+            added.failure = Reason(code: .init(rawValue: "status-404"), text: "not: there")
+            #expect(try await store.record([added], removing: [], in: queue) == [10])
+            added.id = 10
+            #expect(try await store.queued(in: queue).contains(added))
+            queue.release()
+            await store.close()
+        }
+    }
+
+    @Test("A damaged database of an earlier release keeps its queue in a rebuild", arguments: [4, 5] as [Int64])
+    func queuedAndDamaged(version: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Self.makeStore(in: folder, at: version, Self.queuedRows + "DROP TABLE event;")
+            #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
+            let store = try await DownloadStore.open(at: folder["store"])
+            let queue = try await store.leaseQueue(named: "queue")
+            #expect(try await store.queued(in: queue).map(\.destination) == ["/a", "/b"])
+            queue.release()
+            await store.close()
+        }
+    }
+
     @Test("A database of a newer release is refused and left as it is")
     func newer() async throws {
         try await TemporaryFolder.with { folder in

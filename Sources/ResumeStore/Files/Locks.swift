@@ -114,8 +114,8 @@ struct ByteLocks: Sendable {
         }
     }
 
-    fileprivate init(_ name: String, in store: Folder) throws(SystemError) {
-        file = try OpenFile(name, in: store.file, flags: O_RDWR | O_CREAT)
+    fileprivate init(_ name: String, in store: Folder, flags: Int32) throws(SystemError) {
+        file = try OpenFile(name, in: store.file, flags: flags)
         release = Release(file)
     }
 
@@ -145,5 +145,17 @@ struct ByteLocks: Sendable {
 
 extension StoreFolder {
     /// Opens a file of locks; each opening has locks of its own.
-    func locks(_ file: LockFile) throws(SystemError) -> ByteLocks { try ByteLocks(file.rawValue, in: root) }
+    func locks(_ file: LockFile) throws(SystemError) -> ByteLocks {
+        try ByteLocks(file.rawValue, in: root, flags: O_RDWR | O_CREAT)
+    }
+
+    /// Opens a file of locks to look at; nil where nobody has made it: a full disk may have no room for it.
+    func locksThere(_ file: LockFile) throws(SystemError) -> ByteLocks? {
+        do {
+            return try ByteLocks(file.rawValue, in: root, flags: O_RDWR)
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+    }
 }

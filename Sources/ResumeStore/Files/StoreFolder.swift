@@ -36,6 +36,8 @@ struct StoreFolder: Sendable {
         case waiters
         /// Held by who works with a queue.
         case queues
+        /// Shared by tasks that have paused work on an entry.
+        case paused
     }
 
     let path: String

@@ -4,7 +4,7 @@ internal import ResumeSQLite
 /// The rows of `download` and `chunk`, read and written. Everything that changes what the totals sum changes the
 /// totals in the same transaction.
 extension Connection {
-    private static let columns = """
+    static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
         suggested_filename
@@ -13,9 +13,12 @@ extension Connection {
     /// The columns of an entry, with NULL for each that a database of an older release does not have.
     ///
     /// For who may not migrate it; ``entry(id:columns:)`` and ``entry(key:columns:)`` take them.
-    borrowing func columnsThere() throws -> String {
-        let names = try rows("SELECT name FROM pragma_table_info('download')") { $0.text(0) }.compactMap { $0 }
-        return Self.columns.split { $0 == "," || $0.isWhitespace }.map { names.contains(String($0)) ? $0 : "NULL" }
+    borrowing func columnsThere() throws -> String { try existing(Self.columns, in: "download") }
+
+    /// Columns of a table, with NULL for each that it does not have.
+    borrowing func existing(_ columns: String, in table: String) throws -> String {
+        let names = try rows("SELECT name FROM pragma_table_info(?)", .text(table)) { $0.text(0) }.compactMap { $0 }
+        return columns.split { $0 == "," || $0.isWhitespace }.map { names.contains(String($0)) ? $0 : "NULL" }
             .joined(separator: ", ")
     }
 
@@ -52,7 +55,7 @@ extension Connection {
             }
     }
 
-    private borrowing func withChunks(_ entry: Entry) throws -> Entry {
+    borrowing func withChunks(_ entry: Entry) throws -> Entry {
         var entry = entry
         entry.chunks = try rows(
             """
@@ -71,7 +74,7 @@ extension Connection {
         return Entry.Chunk(path: path, offset: offset, length: length, durable: durable)
     }
 
-    private static func entry(_ row: borrowing Row) -> Entry? {
+    static func entry(_ row: borrowing Row) -> Entry? {
         guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let generation = row.integer(10),
             let state = row.text(11).flatMap({ Entry.State(rawValue: $0) }), let createdAt = row.integer(14),
             let usedAt = row.integer(15), let bootID = row.text(16), id > 0

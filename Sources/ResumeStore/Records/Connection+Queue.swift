@@ -1,3 +1,4 @@
+internal import ResumeHTTP
 internal import ResumeSQLite
 
 /// The rows of `queue` and `queued`.
@@ -15,13 +16,18 @@ extension Connection {
         }.compactMap { $0 }
     }
 
+    private static let queuedColumns = "id, key, url, destination, state, priority, forced, position, terms, failure"
+
+    /// The columns of a request, with NULL for each that a database of an older release does not have.
+    borrowing func queuedColumnsThere() throws -> String { try existing(Self.queuedColumns, in: "queued") }
+
     /// The requests of a queue, those first that run first.
     ///
     /// A row that cannot be read is left out, not a failure of all.
-    borrowing func queued(in queue: Int64) throws -> [QueuedRequest] {
+    borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [QueuedRequest] {
         try rows(
             """
-            SELECT id, key, url, destination, state, priority, forced, position, terms FROM queued WHERE queue = ?
+            SELECT \(columns ?? Self.queuedColumns) FROM queued WHERE queue = ?
             ORDER BY priority DESC, state = 'running' DESC, position DESC, id
             """, .integer(queue)
         ) { row -> QueuedRequest? in
@@ -32,7 +38,7 @@ extension Connection {
             return QueuedRequest(
                 id: id, key: key, url: url, destination: destination, state: state, priority: priority,
                 isForced: row.integer(6) == 1, position: min(max(position, -Self.largest), Self.largest),
-                terms: row.text(8))
+                terms: row.text(8), failure: state == .failed ? Reason(stored: row.text(9) ?? "") : nil)
         }.compactMap { $0 }
     }
 
@@ -44,24 +50,24 @@ extension Connection {
             // One that was delivered meanwhile must not come back.
             try run(
                 """
-                UPDATE queued SET url = ?, state = ?, priority = ?, forced = ?, position = ?, terms = ?
+                UPDATE queued SET url = ?, state = ?, priority = ?, forced = ?, position = ?, terms = ?, failure = ?
                 WHERE id = ? AND queue = ?
                 """, .text(request.url), .text(request.state.rawValue), .integer(request.priority),
-                .flag(request.isForced), .integer(request.position), .optional(request.terms), .integer(id),
-                .integer(queue))
+                .flag(request.isForced), .integer(request.position), .optional(request.terms),
+                .optional(request.failure?.stored), .integer(id), .integer(queue))
             return id
         }
         let id = try integer(
             """
-            INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms, failure)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (queue, key, destination) DO UPDATE SET url = excluded.url, state = excluded.state,
                 priority = excluded.priority, forced = excluded.forced, position = excluded.position,
-                terms = excluded.terms
+                terms = excluded.terms, failure = excluded.failure
             RETURNING id
             """, .integer(queue), .text(request.key), .text(request.url), .text(request.destination),
             .text(request.state.rawValue), .integer(request.priority), .flag(request.isForced),
-            .integer(request.position), .optional(request.terms))
+            .integer(request.position), .optional(request.terms), .optional(request.failure?.stored))
         return id ?? 0
     }
 
@@ -73,5 +79,37 @@ extension Connection {
     /// Takes a request of a queue away, since it is not wanted any more.
     borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
         try run("DELETE FROM queued WHERE id = ? AND queue = ?", .integer(id), .integer(queue))
+    }
+}
+
+/// What the collector removed of requests that are queued.
+extension Connection {
+    /// Adds to what is still to be reported to the queues that want a download.
+    borrowing func noteEviction(of key: String, bytes: Int64) throws {
+        guard bytes > 0 else { return }
+        // A planted number must not overflow.
+        try run(
+            "UPDATE queued SET evicted = min(max(evicted, 0), ?) + ? WHERE key = ?", .integer(Self.largest),
+            .integer(min(bytes, Self.largest)), .text(key))
+    }
+
+    /// How many bytes were removed of the downloads of a queue since they last ran, by key: of one, or of all.
+    borrowing func evictedBytes(in queue: Int64, key: String? = nil) throws -> [String: Int64] {
+        let body: (borrowing Row) -> (String, Int64)? = { row in
+            row.text(0).flatMap { key in row.integer(1).map { (key, $0) } }
+        }
+        let all = "SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0"
+        let found =
+            if let key {
+                try rows("\(all) AND key = ?", .integer(queue), .text(key), body: body)
+            } else {
+                try rows(all, .integer(queue), body: body)
+            }
+        return Dictionary(found.compactMap { $0 }, uniquingKeysWith: max)
+    }
+
+    /// Forgets what was removed of a download of a queue, since it is reported.
+    borrowing func forgetEviction(of key: String, in queue: Int64) throws {
+        try run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", .integer(queue), .text(key))
     }
 }

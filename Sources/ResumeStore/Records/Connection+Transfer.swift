@@ -121,7 +121,7 @@ extension Connection {
         try run(
             "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", .text(event.key),
             .integer(event.at), .text(event.kind.rawValue),
-            .text("\(event.reason.code.rawValue): \(event.reason.text)"), .integer(event.bytes))
+            .text(event.reason.stored), .integer(event.bytes))
         try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID.addingSaturating(-Self.eventLimit)))
     }
 
@@ -131,11 +131,7 @@ extension Connection {
             guard let key = row.text(0), let at = row.integer(1),
                 let kind = row.text(2).flatMap({ Event.Kind(rawValue: $0) }), let reason = row.text(3)
             else { return nil }
-            let parts = reason.split(separator: ":", maxSplits: 1).map(String.init)
-            let text = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
-            return Event(
-                key: key, at: at, kind: kind, reason: Reason(code: .init(rawValue: parts.first ?? ""), text: text),
-                bytes: row.integer(4) ?? 0)
+            return Event(key: key, at: at, kind: kind, reason: Reason(stored: reason), bytes: row.integer(4) ?? 0)
         }
         let columns = "SELECT key, at, kind, reason, bytes FROM event"
         let rows =

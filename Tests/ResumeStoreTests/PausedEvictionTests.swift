@@ -1,0 +1,163 @@
+import ResumeHTTP
+import ResumeSQLite
+import ResumeStore
+import TestSupport
+import Testing
+
+/// What a queue or a task has paused goes last.
+@Suite(.timeLimit(.minutes(5)))
+struct PausedEvictionTests {
+    private static func key(_ name: String) -> String { "http://127.0.0.1/\(name)" }
+
+    /// Puts requests for some downloads into a queue.
+    private static func queue(
+        _ names: [String], state: QueuedRequest.State = .paused, in store: DownloadStore, _ lease: QueueLease
+    ) async throws {
+        let requests = names.map { name in
+            QueuedRequest(
+                key: key(name), url: key(name), destination: "/\(name)", state: state, priority: 0, isForced: false,
+                position: 0, terms: nil,
+                failure: state == .failed ? Reason(code: .init(rawValue: "status-404"), text: "no") : nil)
+        }
+        _ = try await store.record(requests, removing: [], in: lease)
+    }
+
+    /// A store with four downloads of 100,000 bytes each, `a` the least recently used, and a queue.
+    private static func withStore(
+        _ body: (DownloadStore, QueueLease, TemporaryFolder) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["a", "b", "c", "d"] { try await CollectorTests.put(name, 100_000, into: store) }
+            let lease = try await store.leaseQueue(named: "queue")
+            try await body(store, lease, folder)
+            lease.release()
+            await store.close()
+        }
+    }
+
+    @Test(
+        "Whatever a queue means to go on with goes after everything else, with a reason of its own",
+        arguments: [QueuedRequest.State.paused, .waiting, .running])
+    func order(state: QueuedRequest.State) async throws {
+        try await Self.withStore { store, lease, _ in
+            try await Self.queue(["a", "c"], state: state, in: store, lease)
+            let dry = try await store.collect(maximumSize: 100_000, dryRun: true)
+            #expect(dry.removed.map(\.key) == ["b", "d", "a"].map(Self.key))
+            #expect(try await store.evictedBytes(in: lease).isEmpty)
+            let report = try await store.collect(maximumSize: 100_000)
+            #expect(report.removed == dry.removed)
+            let codes = report.removed.map(\.reason.code.rawValue)
+            #expect(codes == ["over-budget", "over-budget", "paused-over-budget"])
+            #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 100_000])
+            let event = try #require(try await store.events(key: Self.key("a")).last)
+            #expect(event.kind == .evicted && event.bytes == 100_000)
+            #expect(event.reason.code.rawValue == "paused-over-budget")
+            #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 100_000)
+            #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 0)
+        }
+    }
+
+    @Test("What is paused does not expire, nor go since its server does not have it; what failed for good does")
+    func expired() async throws {
+        try await Self.withStore { store, lease, folder in
+            try await Self.queue(["a", "b"], in: store, lease)
+            try await Self.queue(["c"], state: .failed, in: store, lease)
+            try TransferTests.sql(
+                folder,
+                """
+                UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%d';
+                UPDATE download SET gone_at = 1 WHERE key LIKE '%b' OR key LIKE '%d';
+                """)
+            let report = try await store.collect(maximumAge: 86_400)
+            #expect(report.removed.map(\.key) == ["c", "d"].map(Self.key))
+            #expect(report.removed.map(\.reason.code.rawValue) == ["expired", "gone"])
+            #expect(try await store.evictedBytes(in: lease) == [Self.key("c"): 100_000])
+            // Where nothing else is left they go, too.
+            #expect(try await store.collect(maximumSize: 0).removed.map(\.key) == ["a", "b"].map(Self.key))
+        }
+    }
+
+    @Test("Every queue that wants a download learns of its loss, and each adds up what was lost")
+    func twoQueues() async throws {
+        try await Self.withStore { store, lease, folder in
+            let other = try await store.leaseQueue(named: "other")
+            for queue in [lease, other] { try await Self.queue(["a"], in: store, queue) }
+            _ = try await store.collect(maximumSize: 0)
+            #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 100_000)
+            try await CollectorTests.put("a", 50_000, into: store)
+            _ = try await store.collect(maximumSize: 0)
+            #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 50_000])
+            #expect(try await store.evictedBytes(in: other) == [Self.key("a"): 150_000])
+            // What was planted neither overflows nor keeps the collector from its work.
+            try TransferTests.sql(folder, "UPDATE queued SET evicted = 9223372036854775807")
+            try await CollectorTests.put("a", 50_000, into: store)
+            #expect(try await store.collect(maximumSize: 0).removed.count == 1)
+            #expect(try await store.evictedBytes(in: other)[Self.key("a")] ?? 0 > 1 << 59)
+            other.release()
+        }
+    }
+
+    @Test("A sign of a task counts as long as there is one, in this process or another; its entry goes last")
+    func sign() async throws {
+        try await Self.withStore { store, _, folder in
+            let transfer = try await store.begin(try DownloadURL(Self.key("a")))
+            var signs = [await transfer.pausedSign, await transfer.pausedSign]
+            #expect(signs.allSatisfy { $0 != nil })
+            try await transfer.close()
+            try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%a'")
+            let other = try await DownloadStore.open(at: folder["store"])
+            for _ in 0..<2 {
+                let dry = try await other.collect(maximumSize: 0, dryRun: true)
+                #expect(dry.removed.map(\.key) == ["b", "c", "d", "a"].map(Self.key))
+                #expect(dry.removed.last?.reason.code.rawValue == "paused-over-budget")
+                signs.removeLast()
+            }
+            let report = try await other.collect(maximumSize: 300_000)
+            #expect(report.removed.map(\.key) == [Self.key("a")])
+            #expect(report.removed.map(\.reason.code.rawValue) == ["over-budget"])
+            await other.close()
+        }
+    }
+
+    /// The keys of those that go of 900, by number: those that no queue has, then those of the queue but the last nine.
+    private static var expectedOfMany: [String] {
+        let numbers: [Int] = Array(1...900)
+        let free: [Int] = numbers.filter { !$0.isMultiple(of: 3) }
+        let queued: [Int] = numbers.filter { $0.isMultiple(of: 3) && $0 != 450 }
+        return (free + queued.dropLast(9)).map { "key\($0)" }
+    }
+
+    @Test("More entries than one batch has: each is looked at once, in order, the paused ones last")
+    func many() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let lease = try await store.leaseQueue(named: "queue")
+            // All of the same time; every third is queued, and one in the middle is pinned.
+            try TransferTests.sql(
+                folder,
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+                INSERT INTO download (key, url, generation, created_at, used_at, boot_id, pinned)
+                SELECT 'key' || i, 'http://127.0.0.1/' || i, 1, i, i / 600, 'x', i = 450 FROM n;
+                INSERT INTO chunk (download, first_byte, path, received, generation)
+                SELECT id, 0, printf('blobs/%032x', id), 10, 1 FROM download;
+                UPDATE store SET entries = 900, received = 9000;
+                INSERT INTO queued (queue, key, url, destination, state, priority, forced, position)
+                SELECT 1, key, url, '/' || key, 'paused', 0, 0, 0 FROM download WHERE id % 3 = 0;
+                """)
+            for number in 1...900 {
+                let name = String(number, radix: 16)
+                try Files.write([0], to: folder["store/blobs/\(String(repeating: "0", count: 32 - name.count))\(name)"])
+            }
+            let dry = try await store.collect(maximumSize: 100, maximumAge: Int64.max, dryRun: true)
+            let report = try await store.collect(maximumSize: 100, maximumAge: Int64.max)
+            #expect(report.removed == dry.removed && report.removed.count == 890)
+            #expect(report.removed.map(\.key) == Self.expectedOfMany)
+            #expect(try await store.totals() == Totals(entries: 10, receivedBytes: 100))
+            #expect(report.pinned.isEmpty)
+            #expect(try await store.collect(maximumSize: 0, maximumAge: Int64.max).pinned == ["key450"])
+            lease.release()
+        }
+    }
+}
