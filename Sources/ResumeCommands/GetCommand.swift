@@ -284,6 +284,8 @@ struct GetCommand: ContextCommand {
         request.rateLimit = limitRate?.bytes
         request.maximumLength = maxSize?.bytes
         request.restarts = restart
+        // Only a signal cancels the command.
+        request.interruption = Interruption(.interrupted)
         return request
     }
 }

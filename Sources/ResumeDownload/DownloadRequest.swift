@@ -93,6 +93,10 @@ public struct DownloadRequest: Sendable {
     var rateLimiters: [RateLimiter] = []
     /// The row of a queue that goes with the delivery.
     var queuedRow: Int64?
+    /// How many bytes the collector removed while it was paused; told when it goes on.
+    var evictedBytes: Int64 = 0
+    /// Says why its task was cancelled; nil for a task of the caller's own.
+    package var interruption: Interruption?
     /// What names the download in the store: ``key`` or the URL without user info and signature, and the selection.
     public var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
 
@@ -174,7 +178,8 @@ public enum DownloadEvent: Sendable, Hashable {
     case started(totalBytes: Int64?)
     /// It continues at an offset with what was held before.
     case resumed(offset: Int64, totalBytes: Int64?)
-    /// Some of what was held was given up, since the disk did not keep it or a crash lost it; it is fetched again.
+    /// Some of what was held was given up, since the disk did not keep it, a crash lost it, or the collector removed it
+    /// while the download was paused; it is fetched again.
     case damaged(reason: Reason)
     /// The store does not hold what the resume data named, but nothing, or another version: it goes on with what is there.
     case resumeDataOutdated(reason: Reason)

@@ -45,6 +45,9 @@ public struct DownloadError: Error, Sendable, Equatable {
         public static let tooLarge = Code(rawValue: "too-large")
         /// The file was replaced after a reader of a ``DownloadStream`` had been given bytes of the old one.
         public static let representationChanged = Code(rawValue: "representation-changed")
+
+        /// Whether the same request fails again until it, or the server, is changed.
+        var isForGood: Bool { [.refused, .digestMismatch, .tooLarge].contains(self) }
     }
 
     /// The kind of failure.

@@ -1,3 +1,4 @@
+internal import ResumeHTTP
 public import ResumeStore
 internal import Synchronization
 
@@ -17,8 +18,9 @@ internal import Synchronization
 /// ```
 ///
 /// While it is suspended it has neither a connection nor the lease: others may work on the same download, and the
-/// collector may take what is held where the store is over its budget. A running task goes on when nobody refers to it
-/// any more; one that is suspended then is gone, and what came is kept.
+/// collector takes what is held where the store is over its budget and nothing else is left; the next
+/// ``DownloadEvent/damaged(reason:)`` says so. A running task goes on when nobody refers to it any more; one that is
+/// suspended then is gone, and what came is kept.
 public final class DownloadTask: Sendable {
     /// What a task does.
     public enum State: Sendable, Hashable {
@@ -36,6 +38,10 @@ public final class DownloadTask: Sendable {
         var phase = Phase.suspended
         var request: DownloadRequest
         var run: Task<Void, Never>?
+        /// Why the run is stopped.
+        var interruption = Interruption()
+        /// What keeps the collector from what came, as long as it can; nil before the first run.
+        var sign: PausedSign?
         var outcome: Result<DownloadResult, any Error>?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -94,12 +100,21 @@ public final class DownloadTask: Sendable {
     /// ``state`` is ``State/suspended`` when that is done.
     public func suspend() {
         // Outside the lock, since that calls whoever waits for it.
-        mutable.withLock { $0.phase.suspend() == .interrupt ? $0.run : nil }?.cancel()
+        let run = mutable.withLock { mutable -> Task<Void, Never>? in
+            guard mutable.phase.suspend() == .interrupt else { return nil }
+            mutable.interruption.set(.paused)
+            return mutable.run
+        }
+        run?.cancel()
     }
 
     /// Ends it for good, and keeps what came: another task, or another call, goes on from there.
-    public func cancel() {
+    public func cancel() { cancel(because: .cancelled) }
+
+    private func cancel(because reason: Reason) {
         let run = mutable.withLock { mutable -> Task<Void, Never>? in
+            // Also where it is being suspended already.
+            mutable.interruption.set(reason)
             switch mutable.phase.cancel() {
             case .interrupt: return mutable.run
             case .finish: finish(&mutable, with: .failure(CancellationError()))
@@ -125,19 +140,29 @@ public final class DownloadTask: Sendable {
     ///
     /// - Throws: `StoreError` where that cannot be done.
     public func cancelDiscarding() async throws {
-        cancel()
+        cancel(because: .cancelledRemoving)
         if case .success = await finished() { return }
         let key = mutable.withLock(\.request).storeKey
-        _ = try await downloader.store.purge(key: key)
+        _ = try await downloader.store.purge(key: key, because: .cancelledRemoved)
     }
 
     /// Begins a run; in the lock, so that nobody can interrupt what is not there yet.
     private func begin(_ mutable: inout Mutable) {
-        let request = mutable.request
-        mutable.run = Task {
+        var request = mutable.request
+        mutable.interruption = Interruption()
+        request.interruption = mutable.interruption
+        let isAgain = mutable.sign != nil
+        mutable.run = Task { [request] in
+            var request = request
+            if isAgain { request = await tellingEviction(request) }
             let outcome: Result<DownloadResult, any Error>
             do {
-                outcome = .success(try await downloader.download(request) { self.take($0) })
+                outcome = .success(
+                    try await downloader.download(request) { transfer in
+                        self.hold(transfer.pausedSign)
+                    } onEvent: {
+                        self.take($0)
+                    })
             } catch {
                 outcome = .failure(error)
             }
@@ -146,9 +171,24 @@ public final class DownloadTask: Sendable {
         }
     }
 
+    /// Keeps the collector from what comes, until this has ended.
+    private func hold(_ sign: PausedSign?) { mutable.withLock { $0.sign = sign } }
+
+    /// The request of a later run, which tells what the collector removed since the last one.
+    private func tellingEviction(_ request: DownloadRequest) async -> DownloadRequest {
+        guard let bytes = try? await downloader.store.evictedBytes(key: request.storeKey) else { return request }
+        var request = request
+        request.evictedBytes = bytes
+        return request
+    }
+
     private func take(_ event: DownloadEvent) {
         // Begun anew as was asked for; the next run goes on with what came of this one.
-        if event != .waiting { mutable.withLock { $0.request.restarts = false } }
+        switch event {
+        case .waiting: break
+        case .damaged(let reason) where reason.code == Reason.evicted(0).code: break
+        default: mutable.withLock { $0.request.restarts = false }
+        }
         continuation.yield(event)
     }
 
@@ -170,6 +210,7 @@ public final class DownloadTask: Sendable {
     private func finish(_ mutable: inout Mutable, with outcome: Result<DownloadResult, any Error>) {
         mutable.outcome = outcome
         mutable.run = nil
+        mutable.sign = nil
         continuation.finish()
         for waiter in mutable.waiters { waiter.resume() }
         mutable.waiters = []

@@ -52,7 +52,7 @@ public struct Downloader: Sendable {
 
     /// Does what ``download(_:onEvent:)`` does, and hands out the transfer before the first request.
     func download(
-        _ request: DownloadRequest, onTransfer: @Sendable (Transfer) -> Void,
+        _ request: DownloadRequest, onTransfer: @Sendable (isolated Transfer) -> Void,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
         // Found out before anything is fetched, and before a lease is waited for.
@@ -60,6 +60,7 @@ public struct Downloader: Sendable {
         let destination = try await Blocking.run { try request.checkedDestination() }
         let observer = DownloadObserver(of: request, in: store, logger: logger)
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
+            if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
             let transfer = try await begin(request, to: destination, onEvent: onEvent)
             let run = DownloadRun(
                 request: request, transport: transport, transfer: transfer, destination: destination,
@@ -69,7 +70,7 @@ public struct Downloader: Sendable {
     }
 
     private func download(
-        _ run: DownloadRun, onTransfer: @Sendable (Transfer) -> Void
+        _ run: DownloadRun, onTransfer: @Sendable (isolated Transfer) -> Void
     ) async throws -> DownloadResult {
         let (request, transfer, onEvent) = (run.request, run.transfer, run.onEvent)
         do {
@@ -92,7 +93,7 @@ public struct Downloader: Sendable {
             if (error as? StoreError)?.code == .busy {
                 await transfer.letGo()
             } else {
-                try await keep(transfer, because: error)
+                try await keep(transfer, because: error, request.interruption)
             }
             guard var failure = error as? DownloadError else { throw error }
             failure.resumeData = await transfer.resumeData
@@ -132,14 +133,22 @@ public struct Downloader: Sendable {
     /// Records what is held and why it stopped.
     ///
     /// A failure to do so does not hide the first one.
-    private func keep(_ transfer: Transfer, because error: any Error) async throws {
+    private func keep(_ transfer: Transfer, because error: any Error, _ interruption: Interruption?) async throws {
         let held = await transfer.receivedBytes
         try? await transfer.close()
         // A server's no was recorded with its answer, and where nothing is held it has interrupted nothing.
         if held == 0, let error = error as? DownloadError, error.code == .refused, error.status != nil { return }
         if held == 0, (error as? StoreError)?.code == .destinationExists { return }
-        let reason = Reason(for: error)
-        try? await store.record(.interrupted, key: transfer.key, reason: reason, bytes: held)
+        var (kind, reason) = (Event.Kind.interrupted, Reason(for: error, interruption))
+        if error is CancellationError {
+            switch reason {
+            case .paused: kind = .paused
+            case .interrupted: break
+            // What came is kept until it is removed, which is an event of its own.
+            default: (kind, reason) = (.cancelled, .cancelled)
+            }
+        }
+        try? await store.record(kind, key: transfer.key, reason: reason, bytes: held)
     }
 }
 

@@ -1,12 +1,15 @@
-internal import ResumeHTTP
+package import ResumeHTTP
 internal import ResumeStore
 
 extension Reason {
     /// Why a request, a body or a download ended with an error.
-    init(for error: any Error) {
+    init(for error: any Error) { self.init(for: error, nil) }
+
+    /// The same; of a cancellation, what whoever cancelled the run said.
+    init(for error: any Error, _ interruption: Interruption?) {
         self =
             switch error {
-            case is CancellationError: .cancelled
+            case is CancellationError: interruption?.reason ?? .cancelled
             case let error as DownloadError: error.reason
             case let error as TransportError: .transport(error)
             case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
@@ -15,8 +18,31 @@ extension Reason {
             }
     }
 
+    /// The caller, or a queue, gave the download up.
     static let cancelled = Reason(
         code: .init(rawValue: "cancelled"), text: "cancelled by the caller; the partial data is kept")
+
+    /// The same, and the removal is still to come: another download of the same file may prevent it.
+    static let cancelledRemoving = Reason(
+        code: .init(rawValue: "cancelled-removed"),
+        text: "cancelled by the caller; the partial data is removed unless another download uses it")
+
+    /// What the removal itself is for.
+    static let cancelledRemoved = Reason(
+        code: .init(rawValue: "cancelled-removed"), text: "cancelled by the caller; the partial data was removed")
+
+    /// A queue or a task paused it, or let another download run first.
+    static let paused = Reason(code: .init(rawValue: "paused"), text: "paused; the partial data is kept")
+
+    /// The program was told to end.
+    package static let interrupted = Reason(
+        code: .init(rawValue: "interrupted"), text: "interrupted by a signal; the partial data is kept")
+
+    static func evicted(_ bytes: Int64) -> Reason {
+        Reason(
+            code: .init(rawValue: "evicted"),
+            text: "the store removed the \(bytes) bytes received before the pause to stay within its limits")
+    }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
         Reason(

@@ -121,7 +121,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("What nobody waits for is told to the queue's owner; what failed stays, paused, with its reason")
+    @Test("What nobody waits for is told to the queue's owner; what failed for good stays, with its reason")
     func unattended() async throws {
         let told = Outcomes()
         try await QueueBench.with(.init(onFinish: { told.note($0, $1) })) { bench in
@@ -131,9 +131,9 @@ struct DownloadQueueTests {
             #expect(told.keys == [bench.key("a"), bench.key("b")])
             #expect(told.failures == [bench.key("b")])
             let report = await bench.queue.report()
-            #expect(report.items.map(\.state) == [.paused])
+            #expect(report.items.map(\.state) == [.failed])
             #expect(report.items.first?.failure?.code.rawValue == "status-404")
-            #expect(report.description.contains("paused unforced: the server responded with 404"))
+            #expect(report.description.contains("failed unforced: the server responded with 404"))
             bench.origin.release()
             let resumes = await bench.queue.resume(bench.key("b"))
             #expect(resumes)

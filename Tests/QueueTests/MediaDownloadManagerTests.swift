@@ -222,6 +222,7 @@ struct MediaDownloadManagerTests {
                     Number of items waiting for download: 1
                     Number of items cancelled for download: 1
                     Number of items paused for download: 0
+                    Number of items failed: 0
                     Number of items left by an earlier process: 0
 
                     Items:

@@ -1,4 +1,5 @@
 import ResumeDownload
+import ResumeHTTP
 import TestSupport
 import Testing
 
@@ -61,6 +62,9 @@ struct QueueStateRandomTests {
             for item in items where item.wish == .waiting {
                 try #require(item.run != nil || item.deliveries.contains(where: \.isReady), "waits for nothing")
             }
+            for item in items where item.wish == .failed {
+                try #require(item.run == nil && item.deliveries.allSatisfy { $0.failure != nil }, "not all failed")
+            }
             let active = items.filter { $0.run.map { !$0.isStopping } ?? false }
             try #require(active.count <= state.maximumRunning)
             if forced != nil { try #require(active.count <= 1) }
@@ -101,7 +105,12 @@ struct QueueStateRandomTests {
             case 10:
                 let numbers = state.items.values.flatMap { $0.deliveries.map(\.number) }
                 let spared = numbers.sorted().filter { _ in Int.random(in: 0..<4, using: &chance) == 0 }
-                try endOne(.failed(isOfDestination: Bool.random(using: &chance), sparing: Set(spared)))
+                let reason = Reason(code: .init(rawValue: "refused"), text: "no")
+                let isForGood = Bool.random(using: &chance)
+                try endOne(
+                    .failed(
+                        isOfDestination: Bool.random(using: &chance), sparing: Set(spared),
+                        forGood: isForGood ? reason : nil))
             case 11, 12:
                 if let caller = waiting.sorted().randomElement(using: &chance) { try take(state.leave(caller)) }
             case 13: try take(state.cancel(key, Bool.random(using: &chance) ? .soft : .hard) ?? [])

@@ -1,4 +1,5 @@
 import ResumeDownload
+import ResumeHTTP
 import Testing
 
 /// The scheduling as a pure value.
@@ -122,6 +123,62 @@ struct QueueStateTests {
         #expect(state.items["a"]?.wish == .paused)
         #expect(state.isIdle)
         #expect(started(state.resume("a") ?? []) == ["a"])
+    }
+
+    @Test("What fails for good while nobody waits for it has failed: only resuming it, or asking again, tries it again")
+    func failedForGood() throws {
+        let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/1"), .init("a", to: "/2")])
+        _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
+        #expect(state.items["a"]?.run?.destination == "/2", "the other destination has its turn")
+        #expect(state.items["a"]?.deliveries.map(\.failure) == [reason, nil])
+        _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
+        #expect(state.items["a"]?.wish == .failed && state.isIdle)
+        #expect(state.pause("a") == nil && state.resumeAll().isEmpty)
+        #expect(started(state.add([.init("a", to: "/3")])) == ["a"])
+        #expect(state.items["a"]?.run?.destination == "/3")
+        _ = try end("a", &state)
+        #expect(state.items["a"]?.wish == .failed)
+        #expect(started(state.resume("a") ?? []) == ["a"])
+        #expect(state.items["a"]?.deliveries.map(\.failure) == [nil, nil])
+        // One that is for now leaves it paused.
+        _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
+        _ = try end("a", &state, .failed(isOfDestination: true))
+        #expect(state.items["a"]?.wish == .paused)
+        #expect(started(state.resumeAll()) == ["a"])
+        #expect(state.items["a"]?.run?.destination == "/2")
+    }
+
+    @Test("A caller is told of a failure for good, and nothing stays")
+    func failedForGoodWithCaller() throws {
+        let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
+        var state = QueueState()
+        _ = state.add([.init("a", to: "/a", caller: 1)])
+        #expect(try end("a", &state, .failed(isOfDestination: false, forGood: reason)) == [.answer([1], .outcome)])
+        #expect(state.items.isEmpty)
+    }
+
+    @Test("What failed for good in an earlier process stays so beside what goes on")
+    func restoringFailed() throws {
+        let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
+        var state = QueueState(maximumRunning: 2)
+        state.restore(.init("a", to: "/1", isForced: true), rank: 1, isPaused: false, failure: reason, isReady: true)
+        state.restore(.init("b", to: "/1"), rank: 1, isPaused: false, failure: reason, isReady: true)
+        state.restore(.init("b", to: "/2"), rank: 1, isPaused: false, isReady: false)
+        #expect(state.items["a"]?.wish == .failed && state.items["b"]?.wish == .restored)
+        #expect(state.items["a"]?.isForced == false)
+        #expect(started(state.supply([("a", "/1"), ("b", "/1")])).isEmpty)
+        #expect(state.items["b"]?.wish == .restored, "it waits for the other request")
+        #expect(started(state.supply([("b", "/2")])) == ["b"])
+        #expect(state.items["b"]?.run?.destination == "/2")
+        _ = try end("b", &state)
+        #expect(state.items["b"]?.wish == .failed)
+        state.restore(.init("c", to: "/1"), rank: 1, isPaused: false, failure: reason, isReady: true)
+        state.restore(.init("c", to: "/2"), rank: 1, isPaused: true, isReady: true)
+        #expect(state.items["c"]?.wish == .paused)
+        #expect(started(state.resumeAll()) == ["c"])
+        #expect(state.items["c"]?.run?.destination == "/2")
     }
 
     @Test("A caller who leaves is answered at once; the last one gives the download up softly")

@@ -109,6 +109,8 @@ struct ExitStatusTests {
         let entry = try #require(try await home.run("list", "--json").json.first)
         #expect(entry["receivedBytes"]?.integer == Sample.cut)
         #expect(entry["inUse"]?.bool == false)
+        let event = try #require(try await home.run("log", "--json").json.last)
+        #expect(event["kind"]?.string == "interrupted" && event["reason"]?.string == "interrupted")
     }
 
     @Test(

@@ -156,19 +156,73 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("What was suspended and evicted meanwhile begins anew, with the reason")
+    @Test("What was suspended and evicted meanwhile begins anew, with the reason and the number of bytes")
     func evictedWhileSuspended() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let task = desk.downloader.task(try desk.request())
             await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
-            #expect(try await desk.origin.store.collect(maximumSize: 0).removed.count == 1)
+            let other = try await desk.origin.store.begin(try DownloadURL("http://127.0.0.1:9/other"))
+            try await HonestServer(Resource.old.bytes).fill(other, upTo: 50_000)
+            try await other.close()
+            let before = try await desk.origin.store.collect(maximumSize: Desk.held)
+            #expect(before.removed.map(\.key) == ["http://127.0.0.1:9/other"], "although it was used later")
+            let report = try await desk.origin.store.collect(maximumSize: 0)
+            #expect(report.removed.map(\.reason.code.rawValue) == ["paused-over-budget"])
             desk.origin.server.setHandler { .file(.old, for: $0) }
             task.resume()
+            let told = await task.rest()
             #expect(try await task.value.reusedBytes == 0)
+            let damages = told.compactMap { if case .damaged(let reason) = $0 { reason } else { nil } }
+            #expect(damages.map(\.code.rawValue) == ["evicted"])
+            #expect(damages.first?.text.contains("\(Desk.held) bytes") == true)
             #expect(try await desk.origin.reasons().contains("partial-gone"))
             #expect(try desk.origin.hasDelivered(.old))
+        }
+    }
+
+    @Test("A task that has ended, or is gone, keeps nothing from the collector", arguments: [true, false])
+    func signEnds(isCancelled: Bool) async throws {
+        try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+            var task: DownloadTask? = desk.downloader.task(try desk.request())
+            await task?.resume(untilReceived: Desk.held)
+            task?.suspend()
+            try await task?.reaches(.suspended)
+            if isCancelled { task?.cancel() } else { task = nil }
+            // The end of its run may still refer to it.
+            while try await Self.reason(in: desk, dryRun: true) != "over-budget" {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(try await Self.reason(in: desk, dryRun: false) == "over-budget")
+        }
+    }
+
+    /// Why the collector removes the only entry.
+    private static func reason(in desk: Desk, dryRun: Bool) async throws -> String? {
+        try await desk.origin.store.collect(maximumSize: 0, dryRun: dryRun).removed.first?.reason.code.rawValue
+    }
+
+    @Test("The log tells what was paused from what was cancelled, and what was removed for that")
+    func reasons() async throws {
+        try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
+            let task = desk.downloader.task(try desk.request())
+            await task.resume(untilReceived: Desk.held)
+            task.suspend()
+            try await task.reaches(.suspended)
+            var events = try await desk.origin.store.events()
+            #expect(events.last?.kind == .paused && events.last?.reason.code.rawValue == "paused")
+            _ = try await desk.cancelled { $0.key = "cancelled" }
+            events = try await desk.origin.store.events(key: "cancelled")
+            #expect(events.last?.kind == .cancelled && events.last?.reason.code.rawValue == "cancelled")
+            let last = desk.downloader.task(try desk.request { $0.key = "removed" })
+            await last.resume(untilReceived: Desk.held)
+            try await last.cancelDiscarding()
+            events = try await desk.origin.store.events(key: "removed")
+            #expect(events.map(\.kind) == [.purged])
+            #expect(events.last?.reason.code.rawValue == "cancelled-removed")
+            #expect(events.last?.bytes == Desk.held)
+            task.cancel()
         }
     }
 

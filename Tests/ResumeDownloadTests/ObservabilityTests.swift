@@ -64,6 +64,32 @@ struct ObservabilityTests {
         }
     }
 
+    @Test("The log tells a pause from a cancellation, one that keeps what came from one that does not, and evictions")
+    func logOfStops() async throws {
+        try await Desk.with({ .file(.old, for: $0, cutAfter: 4096, stall: true) }) { desk in
+            let watch = Watch()
+            let (store, transport) = (desk.origin.store, desk.downloader.transport)
+            let downloader = Downloader(store: store, transport: transport, logger: watch.logger)
+            let task = downloader.task(try desk.request())
+            await task.resume(untilReceived: 4096)
+            task.suspend()
+            try await task.reaches(.suspended)
+            #expect(watch.lines.last == "debug: paused paused")
+            _ = try await store.collect(maximumSize: 0)
+            await task.resume(untilReceived: 4096)
+            #expect(watch.lines.contains("info: damaged evicted"))
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(watch.lines.last == "debug: cancelled cancelled")
+            let other = downloader.task(try desk.request { $0.key = "other" })
+            await other.resume(untilReceived: 4096)
+            try await other.cancelDiscarding()
+            #expect(watch.lines.last == "debug: cancelled cancelled-removed")
+            let explanation = watch.handler.entries.last?.metadata["explanation"].map { "\($0)" } ?? ""
+            #expect(explanation.contains("is removed") && !explanation.contains("kept"), "\(explanation)")
+        }
+    }
+
     @Test("The log has blocks that the disk did not keep, resume data that is outdated, and lengths nobody knows")
     func logOfLoss() async throws {
         var large = Resource(Content(length: 12_000_000, seed: 9), etag: "\"large\"")

@@ -12,12 +12,14 @@ struct DownloadObserver: Sendable {
     private let url: DownloadURL
     private let store: DownloadStore
     private let key: String
+    private let interruption: Interruption?
     private let logger: Logger?
 
     init(of request: DownloadRequest, in store: DownloadStore, logger: Logger?) {
         url = request.url
         self.store = store
         key = Printable.escaped(request.storeKey)
+        interruption = request.interruption
         var logger = logger
         logger?[metadataKey: "key"] = "\(key)"
         self.logger = logger
@@ -67,7 +69,7 @@ struct DownloadObserver: Sendable {
             span.attributes["resume_store.bytes.fetched"] = result.fetchedBytes
             return result
         } catch {
-            span.fail(because: Reason(for: error).code.rawValue)
+            span.fail(because: Reason(for: error, interruption).code.rawValue)
             throw error
         }
     }
@@ -98,11 +100,16 @@ struct DownloadObserver: Sendable {
     }
 
     private func note(_ error: any Error) {
+        let reason = Reason(for: error, interruption)
+        let message: Logger.Message =
+            switch reason {
+            case _ where !(error is CancellationError): "failed"
+            case .paused: "paused"
+            case .interrupted: "interrupted"
+            default: "cancelled"
+            }
         // Whoever interrupts knows it.
-        let isCancelled = error is CancellationError
-        logger?.log(
-            level: isCancelled ? .debug : .info, isCancelled ? "cancelled" : "failed",
-            metadata: .reason(Reason(for: error)))
+        logger?.log(level: error is CancellationError ? .debug : .info, message, metadata: .reason(reason))
     }
 
     private func noteSize() async {

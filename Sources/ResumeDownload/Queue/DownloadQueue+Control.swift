@@ -12,17 +12,23 @@ extension DownloadQueue {
     @discardableResult
     public func pause(_ key: String) -> Bool { stepIfKnown { $0.pause(key) } }
 
-    /// Lets one download that is paused wait for its turn again.
+    /// Lets one download that is paused, or has failed, wait for its turn again.
     ///
     /// - Parameter key: The request's ``DownloadRequest/storeKey``.
     /// - Returns: Whether there is one that can go on: not one of an earlier process that needs a request first.
     @discardableResult
-    public func resume(_ key: String) -> Bool { stepIfKnown { $0.resume(key) } }
+    public func resume(_ key: String) -> Bool {
+        let isKnown = stepIfKnown { $0.resume(key) }
+        if isKnown { live[key]?.failure = nil }
+        return isKnown
+    }
 
     /// Pauses everything; further requests wait until ``resumeAll()``.
     public func pauseAll() { stepIfOpen { $0.pauseAll() } }
 
     /// Goes on with everything, also with what was paused by itself; first with what was running.
+    ///
+    /// What failed for good stays so until ``resume(_:)``.
     public func resumeAll() { stepIfOpen { $0.resumeAll() } }
 
     /// Gives up a download for all its callers, who are told so with ``QueueError``.
@@ -37,6 +43,8 @@ extension DownloadQueue {
     @discardableResult
     public func cancel(_ key: String, _ cancellation: QueueCancellation = .soft) async -> Bool {
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
+        // Also where it was being paused already.
+        if isKnown { live[key]?.interruption?.set(interruption(of: key)) }
         if isKnown, state.items[key]?.wish == .dropped {
             await withCheckedContinuation { drops[key, default: []].append($0) }
         }
@@ -83,8 +91,9 @@ extension DownloadQueue {
         await downloader.store.releaseMemory()
     }
 
-    /// What runs, waits and is paused at this moment.
-    public func report() -> QueueReport {
+    /// What runs, waits, is paused or has failed at this moment; and what the store's collector removed of it.
+    public func report() async -> QueueReport {
+        await noteEvictions()
         let running = state.running.compactMap { state.items[$0] }
         let waiting = state.waiting.compactMap { state.items[$0] }
         let known = Set((running + waiting).map(\.key))
@@ -97,14 +106,23 @@ extension DownloadQueue {
             items: (running + waiting + rest).map(reported))
     }
 
+    /// Looks what the collector of any process has removed meanwhile.
+    private func noteEvictions() async {
+        // While rows are written, which may wait for another process, what was found last is shown.
+        guard !isSettling, !isReleased else { return }
+        if let found = try? await downloader.store.evictedBytes(in: lease) { evicted = found }
+    }
+
     private func reported(_ item: QueueState.Item) -> QueueReport.Item {
-        let progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
+        var progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
+        let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
+        if evicted > 0 { progress.receivedBytes = 0 }
         let isRunning = item.run.map { !$0.isStopping } ?? false
         return QueueReport.Item(
             key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
             state: isRunning ? .downloading : item.wish.state, receivedBytes: progress.receivedBytes,
-            totalBytes: progress.totalBytes, priority: item.priority, isForced: item.isForced,
-            callers: item.callers.count, failure: live[item.key]?.failure)
+            evictedBytes: evicted, totalBytes: progress.totalBytes, priority: item.priority, isForced: item.isForced,
+            callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
     }
 
     /// Waits until nothing runs and nothing waits for its turn; what is paused, by itself or with all, does not count.
@@ -156,6 +174,7 @@ extension QueueState.Wish {
         switch self {
         case .waiting: .waiting
         case .paused: .paused
+        case .failed: .failed
         case .cancelled: .cancelled
         case .restored: .restored
         case .dropped: .dropping

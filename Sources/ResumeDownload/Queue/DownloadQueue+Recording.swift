@@ -92,9 +92,9 @@ extension DownloadQueue {
             var row = QueuedRequest(
                 id: known?.row?.id, key: key, url: known?.request?.url.redacted ?? known?.row?.url ?? live.url,
                 destination: delivery.destination,
-                state: isPaused ? .paused : isRunning ? .running : .waiting,
+                state: delivery.failure != nil ? .failed : isPaused ? .paused : isRunning ? .running : .waiting,
                 priority: Int64(item.priority.rawValue), isForced: item.isForced, position: item.rank,
-                terms: known?.row?.terms)
+                terms: known?.row?.terms, failure: delivery.failure)
             if var request = known?.request {
                 // A new start that is under way when the process dies has been made.
                 if isRunning { request.restarts = false }

@@ -14,13 +14,14 @@ extension DownloadQueue {
                 ? QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination) : nil
             let delivery = state.restore(
                 QueueState.Addition(row.key, to: row.destination, priority: priority, isForced: row.isForced),
-                rank: rank, isPaused: row.state == .paused, isReady: request != nil)
+                rank: rank, isPaused: row.state == .paused, failure: row.failure, isReady: request != nil)
             var item =
                 live[row.key]
                 ?? Live(
                     url: row.url, listeners: Listeners(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
             var recorded = row
             (recorded.receivedBytes, recorded.totalBytes) = (0, nil)
+            item.failure = item.failure ?? row.failure
             item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
             item.limit()
             live[row.key] = item
@@ -29,8 +30,8 @@ extension DownloadQueue {
                     delivery,
                     RestoredDownload(
                         key: row.key, url: row.url, destination: row.destination, priority: priority,
-                        isPaused: row.state == .paused, receivedBytes: row.receivedBytes, totalBytes: row.totalBytes,
-                        request: request)
+                        isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
+                        totalBytes: row.totalBytes, request: request)
                 ))
         }
         _ = state.takeChanges()
@@ -66,7 +67,8 @@ extension DownloadQueue {
 
     /// Goes on with what an earlier process left, in the order that it had: first with what was running.
     ///
-    /// What was paused stays so, until ``resume(_:)``. What `supply` gives no request for stays ``restored``.
+    /// What was paused, or has failed for good, stays so until ``resume(_:)``. What `supply` gives no request for stays
+    /// ``restored``.
     ///
     /// - Parameter supply: Gives the request for one of them: by default the one that was kept, where it could be. Else
     ///   the program makes one, with the same key and destination, such as with a URL that is signed anew.

@@ -15,7 +15,9 @@ extension DownloadQueue {
         for action in body(&state) {
             switch action {
             case .start(let key, let run): starts.append((key, run))
-            case .stop(let key): live[key]?.task?.cancel()
+            case .stop(let key):
+                live[key]?.interruption?.set(interruption(of: key))
+                live[key]?.task?.cancel()
             case .drop(let key): Task { await drop(key) }
             case .answer(let callers, let answer):
                 let result: Result<DownloadResult, any Error> =
@@ -31,6 +33,15 @@ extension DownloadQueue {
         // At once, so that whoever asks again inherits nothing.
         for gone in state.takeGone() { forget(gone) }
         settle()
+    }
+
+    /// Why a run is stopped, now that its item is as it is.
+    func interruption(of key: String) -> Reason {
+        switch state.items[key]?.wish {
+        case .cancelled: .cancelled
+        case .dropped: .cancelledRemoving
+        default: .paused
+        }
     }
 
     private func answer(_ caller: QueueState.Caller, with result: Result<DownloadResult, any Error>) {
@@ -49,11 +60,17 @@ extension DownloadQueue {
         request.queuedRow = delivery.row?.id
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
+        let interruption = Interruption()
+        request.interruption = interruption
+        live[key]?.interruption = interruption
+        live[key]?.failure = nil
         item.listeners.begin()
         let (downloader, onFinish, listeners) = (downloader, configuration.onFinish, item.listeners)
         // Away from the actor, which others wait for.
         live[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
+            var request = request
+            request.evictedBytes = await self.takeEvictedBytes(of: key)
             let outcome: Result<DownloadResult, any Error>
             do {
                 outcome = .success(
@@ -65,6 +82,14 @@ extension DownloadQueue {
             onFinish?(key, outcome)
             await self.told()
         }
+    }
+
+    /// What the collector removed of a download that runs now, which is told of it.
+    private func takeEvictedBytes(of key: String) async -> Int64 {
+        let bytes = (try? await downloader.store.takeEvictedBytes(of: key, in: lease)) ?? 0
+        evicted[key] = nil
+        if bytes > 0 { live[key]?.listeners.reset() }
+        return bytes
     }
 
     /// Announces who came while it runs, one announcement after the other.
@@ -133,9 +158,13 @@ extension DownloadQueue {
                 guard number != run.delivery || delivery.version != version else { return false }
                 return delivery.request.map { !request.fares(like: $0) } ?? true
             }
+            let isForGood = (error as? DownloadError)?.code.isForGood ?? false
             step(outcome) {
                 $0.ended(
-                    key, run: run.number, .failed(isOfDestination: isOfDestination, sparing: Set(spared.keys)))
+                    key, run: run.number,
+                    .failed(
+                        isOfDestination: isOfDestination, sparing: Set(spared.keys),
+                        forGood: isForGood ? Reason(for: error) : nil))
             }
         }
         return isEnd
@@ -152,7 +181,7 @@ extension DownloadQueue {
         await live[key]?.announcing?.value
         live[key]?.sign = nil
         // What another process uses stays, as it is wanted there.
-        _ = try? await downloader.store.purge(key: key)
+        _ = try? await downloader.store.purge(key: key, because: .cancelledRemoved)
         live[key]?.listeners.reset()
         for continuation in drops.removeValue(forKey: key) ?? [] { continuation.resume() }
         step { $0.dropped(key) }

@@ -13,7 +13,8 @@ internal import ResumeStore
 /// opened by a later process: see ``resumeRestored(_:)``. What is cancelled softly is remembered by this process only;
 /// what came of it lies in the store all the same.
 ///
-/// A paused download is one whose task has ended: what came is kept, and it goes on with a range.
+/// A paused download is one whose task has ended: what came is kept, and it goes on with a range. The store's collector
+/// removes it only where nothing else is left to make room; then ``report()`` says so.
 public actor DownloadQueue {
     /// What a queue may be told.
     public struct Configuration: Sendable {
@@ -53,6 +54,8 @@ public actor DownloadQueue {
         var task: Task<Void, Never>?
         var announcing: Task<Void, Never>?
         var sign: WaitingSign?
+        /// Why its last run was stopped.
+        var interruption: Interruption?
         var failure: Reason?
 
         /// Sets the limit on the rate: the lowest that is asked for.
@@ -100,6 +103,8 @@ public actor DownloadQueue {
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
     /// What an earlier process left, each with the number of its delivery.
     var left: [(delivery: Int, download: RestoredDownload)] = []
+    /// How many bytes the collector removed since they ran last, by key, as far as is known.
+    var evicted: [String: Int64] = [:]
     /// Whether the lease is given back.
     var isReleased = false
     private var lastCaller: QueueState.Caller = 0
@@ -180,7 +185,7 @@ public actor DownloadQueue {
     /// Takes downloads that nobody waits for, all of them before one is started; returns when they are recorded.
     ///
     /// Each is taken as if it was asked for after the one before it: in a stack the last one runs first.
-    /// ``Configuration/onFinish`` is told of each; one that fails stays, paused.
+    /// ``Configuration/onFinish`` is told of each; one that fails stays, paused, or failed where that is for good.
     ///
     /// - Parameters:
     ///   - requests: What, to where, how.

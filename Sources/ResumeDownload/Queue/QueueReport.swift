@@ -10,8 +10,11 @@ public struct QueueReport: Sendable, Hashable {
         case downloading
         /// It waits for its turn.
         case waiting
-        /// It was paused, or failed while nobody waited for it.
+        /// It was paused, or failed for now while nobody waited for it.
         case paused
+        /// It failed for good while nobody waited for it, such as with 404: ``DownloadQueue/resume(_:)`` or another
+        /// request tries it again.
+        case failed
         /// It was cancelled softly: the next request goes on with it.
         case cancelled
         /// An earlier process left it; see ``DownloadQueue/resumeRestored(_:)``.
@@ -32,6 +35,8 @@ public struct QueueReport: Sendable, Hashable {
         public var state: State
         /// How many bytes are there, as far as the queue knows.
         public var receivedBytes: Int64
+        /// How many bytes the store's collector removed since it ran last; 0 where it has kept them.
+        public var evictedBytes: Int64
         /// How many there are in all; nil where that is not known.
         public var totalBytes: Int64?
         /// How much it matters.
@@ -40,7 +45,7 @@ public struct QueueReport: Sendable, Hashable {
         public var isForced: Bool
         /// How many callers wait for it.
         public var callers: Int
-        /// Why it failed last; nil where it did not.
+        /// Why it failed last; nil where it did not, or has been resumed since.
         public var failure: Reason?
 
         /// How much of it is there, from 0 to 1; nil where that is not known.
@@ -71,6 +76,7 @@ extension QueueReport: CustomStringConvertible {
             "Number of items waiting for download: \(items(in: .waiting).count)",
             "Number of items cancelled for download: \(items(in: .cancelled).count)",
             "Number of items paused for download: \(items(in: .paused).count)",
+            "Number of items failed: \(items(in: .failed).count)",
             "Number of items left by an earlier process: \(items(in: .restored).count)", "", "Items:",
         ]
         let lines = items.isEmpty ? ["Empty"] : items.map(\.description)
@@ -79,11 +85,12 @@ extension QueueReport: CustomStringConvertible {
 }
 
 extension QueueReport.Item: CustomStringConvertible {
-    /// The URL, how much is there, the state, and whether it is forced.
+    /// The URL, how much is there, the state, whether it is forced, and what went wrong.
     public var description: String {
         let share = fraction.map { "\(($0 * 10_000).rounded() / 100)%" } ?? "\(receivedBytes) bytes"
         let why = failure.map { ": \(Printable.escaped($0.text))" } ?? ""
+        let loss = evictedBytes > 0 ? "; \(Reason.evicted(evictedBytes).text)" : ""
         return
-            "\(Printable.escaped(DownloadURL.shownKey(url))) (\(share)) \(state.rawValue) \(isForced ? "forced" : "unforced")\(why)"
+            "\(Printable.escaped(DownloadURL.shownKey(url))) (\(share)) \(state.rawValue) \(isForced ? "forced" : "unforced")\(why)\(loss)"
     }
 }

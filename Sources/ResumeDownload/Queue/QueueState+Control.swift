@@ -1,3 +1,5 @@
+package import ResumeHTTP
+
 // Pausing, limits, and what an earlier process left.
 extension QueueState {
     /// Pauses one item, whose callers wait on.
@@ -14,13 +16,19 @@ extension QueueState {
         return stopping + schedule()
     }
 
-    /// Lets one item that is paused, or of an earlier process, wait for its turn.
+    /// Lets one item that is paused, has failed, or is of an earlier process, wait for its turn.
     ///
     /// - Returns: nil where there is none that can go on.
     package mutating func resume(_ key: Key) -> [Action]? {
         guard let item = items[key], item.run != nil || item.deliveries.contains(where: \.isReady) else { return nil }
-        guard item.wish == .paused || item.wish == .restored || item.wish == .waiting else { return nil }
-        goOn(key)
+        guard [Wish.paused, .failed, .restored, .waiting].contains(item.wish) else { return nil }
+        update(key) {
+            $0.wish = .waiting
+            for index in $0.deliveries.indices {
+                $0.deliveries[index].hasFailed = false
+                $0.deliveries[index].failure = nil
+            }
+        }
         return schedule()
     }
 
@@ -30,18 +38,16 @@ extension QueueState {
         return running.reversed().flatMap { stop($0) }
     }
 
-    /// Goes on with everything, also with what was paused by itself.
+    /// Goes on with everything, also with what was paused by itself; not with what failed for good.
     package mutating func resumeAll() -> [Action] {
         isHeld = false
-        for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) { goOn(item.key) }
-        return schedule()
-    }
-
-    private mutating func goOn(_ key: Key) {
-        update(key) {
-            $0.wish = .waiting
-            for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
+        for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) {
+            update(item.key) {
+                $0.wish = .waiting
+                for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
+            }
         }
+        return schedule()
     }
 
     package mutating func setMaximumRunning(_ maximum: Int) -> [Action] {
@@ -72,24 +78,25 @@ extension QueueState {
         return actions + running.reversed().flatMap { stop($0) }
     }
 
-    /// Takes over what an earlier process left.
+    /// Takes over what an earlier process left: paused, failed for good, or to go on with.
     ///
     /// - Returns: The number of the delivery.
     @discardableResult
     package mutating func restore(
-        _ new: Addition, rank: Int64, isPaused: Bool, isReady: Bool
+        _ new: Addition, rank: Int64, isPaused: Bool, failure: Reason? = nil, isReady: Bool
     ) -> Int {
         noteRank(rank)
-        if items[new.key] == nil {
-            insert(Item(key: new.key, priority: new.priority, rank: rank, wish: isPaused ? .paused : .restored))
-        }
+        let wish: Wish = failure != nil ? .failed : isPaused ? .paused : .restored
+        if items[new.key] == nil { insert(Item(key: new.key, priority: new.priority, rank: rank, wish: wish)) }
         var delivery = newDelivery(to: new.destination, isKept: true, isReady: isReady)
         delivery.isRestored = true
+        delivery.failure = failure
         update(new.key) {
             $0.deliveries.append(delivery)
-            if !isPaused { $0.wish = .restored }
+            // What is to go on goes on beside what is not.
+            if wish == .restored || $0.wish == .failed { $0.wish = wish }
         }
-        if new.isForced, !isPaused { force(new.key) }
+        if new.isForced, wish == .restored { force(new.key) }
         return delivery.number
     }
 
@@ -101,7 +108,7 @@ extension QueueState {
                     $0.deliveries[index].isReady = true
                     $0.deliveries[index].isRestored = false
                 }
-                if $0.wish == .restored { $0.wish = .waiting }
+                if $0.wish == .restored, $0.next != nil || $0.run != nil { $0.wish = .waiting }
             }
         }
         return schedule()

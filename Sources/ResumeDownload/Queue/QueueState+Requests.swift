@@ -40,6 +40,7 @@ extension QueueState {
         delivery.isReady = true
         delivery.isRestored = false
         delivery.hasFailed = false
+        delivery.failure = nil
         if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
         update(new.key) {
             if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }
@@ -60,7 +61,7 @@ extension QueueState {
             $0.rank = rank
             $0.isForgotten = false
             switch $0.wish {
-            case .cancelled, .restored: $0.wish = .waiting
+            case .cancelled, .restored, .failed: $0.wish = .waiting
             // Who paused it decides when it goes on, unless it is urgent.
             case .paused where new.isForced: $0.wish = .waiting
             case .paused, .waiting, .dropped: break

@@ -1,3 +1,5 @@
+internal import ResumeHTTP
+
 // What runs.
 extension QueueState {
     /// Starts what may run and stops what may not.
@@ -47,8 +49,9 @@ extension QueueState {
         switch ending {
         case .delivered: actions += delivered(item, run.delivery)
         // What fails while it is stopped fails for that.
-        case .failed(let isOfDestination, let spared) where !run.isStopping:
-            actions += failed(key, run, isOutdated: !isOfDestination && spared.contains(run.delivery)) {
+        case .failed(let isOfDestination, let spared, let reason) where !run.isStopping:
+            let isOutdated = !isOfDestination && spared.contains(run.delivery)
+            actions += failed(key, run, isOutdated: isOutdated, forGood: reason) {
                 isOfDestination || spared.contains($0)
             }
         case .failed, .stopped: settle(key)
@@ -76,7 +79,9 @@ extension QueueState {
     }
 
     /// Tells the callers of deliveries that failed; what is wanted without a caller stays, for a person to go on with.
-    private mutating func failed(_ key: Key, _ run: Run, isOutdated: Bool, isSpared: (Int) -> Bool) -> [Action] {
+    private mutating func failed(
+        _ key: Key, _ run: Run, isOutdated: Bool, forGood reason: Reason?, isSpared: (Int) -> Bool
+    ) -> [Action] {
         var told: [Caller] = []
         update(key) { item in
             for index in item.deliveries.indices {
@@ -89,6 +94,7 @@ extension QueueState {
                     told += delivery.callers
                     item.deliveries[index].hasFailed = delivery.isKept && delivery.callers.isEmpty
                     item.deliveries[index].isKept = item.deliveries[index].hasFailed
+                    if item.deliveries[index].hasFailed { item.deliveries[index].failure = reason }
                     item.deliveries[index].callers = []
                 }
             }
@@ -100,19 +106,21 @@ extension QueueState {
 
     /// Removes an item that has nothing to deliver any more, unless it waits for somebody to ask for it again.
     ///
-    /// One with nothing but requests of an earlier process waits for those, one with nothing but what failed is paused.
+    /// One with nothing but requests of an earlier process waits for those. One with nothing but what failed is paused,
+    /// or has failed where all of it did for good.
     mutating func settle(_ key: Key) {
         guard let item = items[key], item.run == nil, item.next == nil else { return }
         switch item.wish {
         case .cancelled, .dropped: break
-        case .waiting, .paused, .restored:
+        case .waiting, .paused, .restored, .failed:
             if item.deliveries.isEmpty { return remove(key) }
-            let hasFailed = item.deliveries.contains(where: \.hasFailed)
+            let hasFailed = item.deliveries.contains { $0.hasFailed && $0.failure == nil }
             update(key) {
                 for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
                 guard $0.wish == .waiting else { return }
-                $0.wish = hasFailed ? .paused : .restored
-                if hasFailed { $0.isForced = false }
+                let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
+                $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
+                if $0.wish != .restored { $0.isForced = false }
             }
         }
     }

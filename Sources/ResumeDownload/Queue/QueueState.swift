@@ -1,3 +1,5 @@
+package import ResumeHTTP
+
 /// What a queue does next, as a pure value: it is told what happens, and says what to start, to stop and to answer.
 ///
 /// A download is one item whoever asks for it, with one delivery for each destination. At most one item is forced: while
@@ -13,6 +15,8 @@ package struct QueueState: Sendable {
         case waiting
         /// That it stays as it is.
         case paused
+        /// Nothing, since all that it has to deliver failed for good; until somebody resumes it or asks for it again.
+        case failed
         /// Nothing, until somebody asks for it again.
         case cancelled
         /// Nothing yet: it is of an earlier process.
@@ -35,6 +39,11 @@ package struct QueueState: Sendable {
         package var isRestored = false
         /// Whether it failed, and waits until the others have had their turn.
         package var hasFailed = false
+        /// Why it failed for good; nil where it did not.
+        package var failure: Reason?
+
+        /// Whether it can be made when it is its turn.
+        var isNext: Bool { isReady && !hasFailed && failure == nil }
     }
 
     /// A delivery that is no more.
@@ -67,12 +76,14 @@ package struct QueueState: Sendable {
         package var isForgotten = false
 
         /// What it delivers next.
-        var next: Delivery? { deliveries.first { $0.isReady && !$0.hasFailed } }
+        var next: Delivery? { deliveries.first(where: \.isNext) }
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
         /// Whether it wants to run, or does.
         var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
         var place: WaitingLine.Place { .init(isForced: isForced, priority: priority, rank: rank, key: key) }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
+        /// Why it failed for good, or the first of its deliveries that did.
+        package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
 
         /// The delivery to a file, by the bytes of its name: two spellings that look the same are two files.
         func index(of destination: String) -> Int? {
@@ -85,7 +96,8 @@ package struct QueueState: Sendable {
         case delivered
         /// It failed, and so would the other deliveries, unless it is this destination's own fault; those that are spared
         /// are asked for otherwise. Where that is so of its own delivery by now, only who waited at the start is told.
-        case failed(isOfDestination: Bool, sparing: Set<Int> = [])
+        /// With a reason it failed for good.
+        case failed(isOfDestination: Bool, sparing: Set<Int> = [], forGood: Reason? = nil)
         /// Because it was told to.
         case stopped
     }

@@ -1,3 +1,5 @@
+public import ResumeHTTP
+
 /// A download that an earlier process left in a queue.
 public struct RestoredDownload: Sendable {
     /// What names it in the store.
@@ -10,6 +12,8 @@ public struct RestoredDownload: Sendable {
     public var priority: QueuePriority
     /// Whether it was paused; it stays so.
     public var isPaused: Bool
+    /// Why it failed for good: it does not run before ``DownloadQueue/resume(_:)``; nil where it did not.
+    public var failure: Reason?
     /// How many bytes the store holds.
     public var receivedBytes: Int64
     /// How many there are in all; nil where that is not known.

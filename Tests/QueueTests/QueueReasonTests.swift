@@ -1,0 +1,76 @@
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// What the log says of a download of a queue that did not end by itself.
+@Suite(.timeLimit(.minutes(10)))
+struct QueueReasonTests {
+    /// The first event of a file after its start, which may still be to come.
+    private static func second(_ name: String, _ bench: QueueBench) async throws -> Event {
+        try await bench.eventually("\(name) has stopped") {
+            (try? await bench.store.events(key: bench.key(name)).count) ?? 0 > 1
+        }
+        return try #require(try await bench.store.events(key: bench.key(name)).dropFirst().first)
+    }
+
+    @Test("A pause is a pause: of one, of all, for a forced one, and at the end of the queue", arguments: 0..<4)
+    func paused(way: Int) async throws {
+        try await QueueBench.with { bench in
+            let a = try await bench.stall("a")
+            switch way {
+            case 0: await bench.queue.pause(bench.key("a"))
+            case 1: await bench.queue.pauseAll()
+            case 2: _ = try await bench.ask("b", isForced: true).value
+            default: await bench.queue.close()
+            }
+            let event = try await Self.second("a", bench)
+            #expect(event.kind == .paused && event.reason.code.rawValue == "paused")
+            #expect(event.reason.text == "paused; the partial data is kept")
+            #expect(event.bytes == MediaOrigin.half)
+            a.cancel()
+        }
+    }
+
+    @Test("A soft cancel keeps what came, and says so", arguments: [true, false])
+    func cancelled(isByCaller: Bool) async throws {
+        try await QueueBench.with { bench in
+            let a = try await bench.stall("a")
+            if isByCaller { a.cancel() } else { await bench.queue.cancel(bench.key("a")) }
+            #expect(await failure(of: a) != nil)
+            let event = try await Self.second("a", bench)
+            #expect(event.kind == .cancelled && event.reason.code.rawValue == "cancelled")
+            #expect(event.reason.text.contains("is kept") && event.bytes == MediaOrigin.half)
+        }
+    }
+
+    @Test("A hard cancel says that what came was removed, also of what was paused", arguments: [true, false])
+    func removed(isPaused: Bool) async throws {
+        try await QueueBench.with { bench in
+            let a = try await bench.stall("a")
+            if isPaused { await bench.queue.pause(bench.key("a")) }
+            await bench.queue.cancel(bench.key("a"), .hard)
+            #expect(await failure(of: a) is QueueError)
+            let events = try await bench.store.events(key: bench.key("a"))
+            #expect(events.map(\.kind) == [.purged])
+            #expect(events.last?.reason.code.rawValue == "cancelled-removed")
+            #expect(events.last?.reason.text.contains("was removed") == true)
+            #expect(events.last?.bytes == MediaOrigin.half)
+        }
+    }
+
+    @Test("A download that fails is interrupted, with the reason for that")
+    func interrupted() async throws {
+        try await QueueBench.with { bench in
+            let a = try await bench.stall("a")
+            await bench.queue.pause(bench.key("a"))
+            bench.server.setHandler { _ in .status("503 Service Unavailable") }
+            await bench.queue.resume(bench.key("a"))
+            #expect(await failure(of: a) is DownloadError)
+            let event = try #require(try await bench.store.events(key: bench.key("a")).last)
+            #expect(event.kind == .interrupted && event.reason.code.rawValue == "status-503")
+            #expect(event.bytes == MediaOrigin.half)
+        }
+    }
+}
