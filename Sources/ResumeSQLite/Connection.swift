@@ -168,6 +168,13 @@ public struct Connection: ~Copyable {
         unsafe sqlite3_last_insert_rowid(handle)
     }
 
+    /// Whether the database can only be read, because of the file's permissions or the format version in its header.
+    ///
+    /// SQLite knows the latter once it has read something.
+    public var isReadOnly: Bool {
+        unsafe sqlite3_db_readonly(handle, "main") == 1
+    }
+
     /// The C connection, for what only SQLite's own interface can say.
     borrowing func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         unsafe body(handle)

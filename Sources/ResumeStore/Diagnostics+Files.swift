@@ -24,16 +24,18 @@ extension Diagnostics {
         // Somebody else's folder, named by mistake, gets no advice.
         let names = (try? root.names()) ?? []
         guard names.contains(StoreFolder.databaseName) || names.contains("blobs") else { return [] }
-        var checks = [check("folder", in: root, at: path)]
+        var checks = [check("folder", in: root, at: path, of: path)]
         do {
-            checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs"))
+            checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs", of: path))
         } catch {
             let problem = "\(error.description). Move \(path)/blobs away; partial downloads then restart."
             checks.append(Check(name: "blobs folder", value: "cannot be opened", problem: problem))
         }
+        let rebuildLinks = (try? StoreFolder.rebuildLinks(in: root))?.count ?? 0
         let problems = StoreFolder.fileNames.compactMap { name -> String? in
             guard let status = try? root.status(of: name) else { return nil }
-            return problem(of: status, at: "\(path)/\(name)")
+            let links = name == StoreFolder.databaseName ? 1 + rebuildLinks : 1
+            return problem(of: status, links: links, at: "\(path)/\(name)", in: path)
         }
         checks.append(Check(name: "files", value: value(problems), problem: joined(problems)))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
@@ -45,26 +47,25 @@ extension Diagnostics {
         return checks
     }
 
-    private static func check(_ name: String, in folder: Folder, at path: String) -> Check {
+    private static func check(_ name: String, in folder: Folder, at path: String, of store: String) -> Check {
         do {
             let status = try folder.file.status()
             let mode = String(status.permissions, radix: 8)
             let isOpen = status.permissions & 0o077 != 0
-            let isForeign = status.owner != geteuid() && geteuid() != 0
             let problem =
-                isForeign
-                ? "it belongs to another user. Choose a folder that belongs to this user."
-                : isOpen ? "other users can access it. Run 'chmod 700 \(path)'." : nil
+                StoreFolder.objection(to: status, at: path, of: store)?.description
+                ?? (isOpen ? "other users can access it. Run 'chmod 700 \(path)'." : nil)
             return Check(name: name, value: "mode \(mode)", problem: problem)
         } catch {
             return Check(name: name, value: "cannot be read", problem: error.description)
         }
     }
 
-    private static func problem(of status: FileStatus, at path: String) -> String? {
-        guard status.kind == .regular else { return "\(path) is not a regular file. Move it away." }
-        if status.links > 1 {
-            return "\(path) has several hard links, so two stores may write to it. Remove the other links."
+    private static func problem(
+        of status: FileStatus, links: Int, at path: String, in store: String
+    ) -> String? {
+        if let objection = StoreFolder.objection(toFile: status, links: links, at: path, of: store) {
+            return objection.description
         }
         guard status.permissions & 0o077 == 0 else { return "other users can access \(path). Run 'chmod 600 \(path)'." }
         return nil

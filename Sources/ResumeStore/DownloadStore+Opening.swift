@@ -40,11 +40,15 @@ extension Database {
     /// Opens folder, lock and connection and brings the schema up to date, on the database's own queue.
     fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, Presence, StoreLock) {
         let folder = try StoreFolder(path: path, creating: creating)
-        let isNew = try folder.prepareDatabaseFile(creating: creating)
+        if !creating { try folder.requireStore() }
+        // Before the database is looked at, which a rebuild replaces.
         let presence = try Presence(in: folder)
+        try folder.requireOwnFiles()
+        let isNew = try folder.prepareDatabaseFile(creating: creating)
         let lock = try StoreLock(writersIn: folder.root)
         try openGivingUpReserve(of: folder) {
             let connection = try Connection.open(path: folder.databasePath)
+            try folder.requireKnownFormat(of: connection)
             try Schema.prepare(connection, at: folder.path, lock: lock) { try folder.hasBlobs() }
             return connection
         }

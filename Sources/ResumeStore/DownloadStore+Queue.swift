@@ -81,7 +81,7 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError`` with `inUse` where another queue of that name is open, in this process or another.
     package func leaseQueue(named name: String) async throws -> QueueLease {
-        let id = try await write { connection in try connection.queue(named: name) }
+        let id = try await writeEntry { connection in try connection.queue(named: name) }
         do {
             let locks = try folder.locks(.queues)
             guard try locks.tryLock(id) else {
@@ -114,7 +114,7 @@ extension DownloadStore {
     package func record(
         _ requests: [QueuedRequest], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
     ) async throws -> [Int64] {
-        try await write { connection in
+        try await writeEntry { connection in
             for id in ids { try connection.removeQueued(id, from: queue.id) }
             return try requests.map { try connection.setQueued($0, in: queue.id) }
         }

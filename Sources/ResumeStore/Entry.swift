@@ -23,7 +23,7 @@ public struct Entry: Sendable, Hashable {
     }
 
     /// The row's number: never used twice.
-    let id: Int64
+    var id: Int64
     /// Random, and new with each blob and whenever bytes were given up; 0 before the first response.
     ///
     /// A writer that knows another one has lost the entry.

@@ -51,21 +51,23 @@ struct Rebuild {
 
     init(at path: String) throws {
         folder = try StoreFolder(path: path, creating: false)
-        do {
-            _ = try folder.prepareDatabaseFile(creating: false)
-        } catch let error as StoreError where error.code == .damaged {
-            // There are blobs, and no database: nothing can be saved, and nothing is lost.
-        }
+        // Also where there are blobs and no database: then nothing can be saved, and nothing is lost.
+        try folder.requireStore()
     }
 
     func run() throws -> RebuildReport {
         let presence = try Presence(alone: folder)
         defer { withExtendedLifetime(presence) {} }
+        try folder.requireOwnFiles()
         let lock = try StoreLock(writersIn: folder.root)
         return try lock.exclusively {
             var report = RebuildReport()
+            try undoInterrupted()
+            // What was moved back is looked at as well.
+            try folder.requireOwnFiles()
             try removeSalvage()
             guard try !isWhole() else {
+                try removeRebuilt()
                 report.wasWhole = true
                 return report
             }
@@ -76,11 +78,13 @@ struct Rebuild {
             report.lost += salvaged.unread.subtracting(report.saved).sorted()
             do {
                 try makeDatabase(kept, salvaged.events, salvaged.queues)
+                try setAside(keeping: Set(kept.flatMap { $0.entry.chunks.map(\.path) }), &report)
             } catch {
-                _ = try? folder.root.remove(StoreFolder.rebuiltName)
+                // What cannot be undone now, the next rebuild undoes.
+                try? undoInterrupted()
+                try? removeRebuilt()
                 throw error
             }
-            try setAside(keeping: Set(kept.flatMap { $0.entry.chunks.map(\.path) }), &report)
             return report
         }
     }
@@ -90,11 +94,10 @@ struct Rebuild {
     /// - Throws: ``StoreError``: `newerStore`, `notAStore` for a database that is somebody else's, as far as it can be
     ///   read.
     private func isWhole() throws -> Bool {
-        // One that was left in the middle has taken the log away already.
-        guard try folder.root.status(of: StoreFolder.rebuiltName) == nil else { return false }
         do {
             guard try hasKnownFormat(), let connection = try opened() else { return false }
             guard try Schema.verifiedVersion(connection, at: folder.path) > 0 else { return false }
+            guard try connection.hasNumbersLeft() else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
         } catch let error as StoreError where error.code == .newerStore {
             throw error
@@ -109,7 +112,9 @@ struct Rebuild {
         }
     }
 
-    /// Whether the header asks for a journal or a log, as SQLite knows them; one that asks for more can only be read.
+    /// Whether the header has a format version that SQLite can write: a rollback journal (1) or a write-ahead log (2).
+    ///
+    /// It opens a database with a higher one for reading only.
     private func hasKnownFormat() throws -> Bool {
         guard try folder.root.status(of: StoreFolder.databaseName) != nil else { return true }
         var versions: [UInt8] = [1, 1]
@@ -120,7 +125,7 @@ struct Rebuild {
 
     /// A new database beside the old one, on disk before it takes its place.
     private func makeDatabase(_ entries: [Saved], _ events: [Event], _ queues: [SavedQueue]) throws {
-        for suffix in ["", "-journal"] { try folder.root.remove(StoreFolder.rebuiltName + suffix) }
+        try removeRebuilt()
         _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
         let connection = try Connection.open(path: folder.path(of: StoreFolder.rebuiltName))
         try Schema.create(connection)
@@ -134,14 +139,44 @@ struct Rebuild {
                     _ = try connection.setQueued(request, in: id)
                 }
             }
-            for saved in entries {
-                try connection.insert(saved.entry, saved.blocks)
+            for (number, saved) in zip(Int64(1)..., entries) {
+                // New ones, since planted ones may leave none for other entries.
+                var entry = saved.entry
+                entry.id = number
+                try connection.insert(entry, saved.blocks)
                 try connection.record(
                     Event(
                         key: saved.entry.key, at: WallClock.milliseconds, kind: .damaged, reason: .rebuilt,
                         bytes: saved.entry.receivedBytes))
             }
         }
+    }
+
+    /// Moves back what an interrupted rebuild has set aside: log, journal and blobs belong to the database that is there.
+    private func undoInterrupted() throws {
+        for aside in try folder.rebuildLinks() {
+            for suffix in ["-shm", "-wal", "-journal"] {
+                let name = StoreFolder.databaseName + suffix
+                guard let status = try aside.status(of: name), status.kind == .regular else { continue }
+                // One without bytes was made by a program that only looked.
+                guard try folder.root.status(of: name)?.size ?? 0 == 0 else { continue }
+                try aside.move(name, to: folder.root)
+            }
+            for blob in try aside.names().compactMap({ BlobName(fileName: $0) })
+            where try folder.blobs.status(of: blob.fileName) == nil {
+                try aside.move(blob.fileName, to: folder.blobs)
+            }
+            for changed in [folder.root, folder.blobs, aside] { try changed.file.synchronize() }
+            // Last, since it says that there is something to be moved back.
+            try aside.remove(StoreFolder.databaseName)
+            // What else somebody has put into it stays.
+            try? folder.root.removeFolder(aside.file.path)
+        }
+    }
+
+    /// Removes a new database that has not taken the old one's place.
+    private func removeRebuilt() throws(SystemError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.rebuiltName + suffix) }
     }
 
     /// Keeps the old database under another name, and puts the new one in its place.
@@ -157,9 +192,9 @@ struct Rebuild {
             report.asideBlobs += 1
         }
         try aside.file.synchronize()
-        // The log goes last: it must never lie beside a database that is not its own. Until the new one has taken its
-        // place nobody opens a store in which it lies.
-        for suffix in ["-shm", "-wal"] {
+        // Log and journal go last: they must never lie beside a database that is not their own. Until the new one has
+        // taken its place nobody opens a store in which it lies.
+        for suffix in ["-shm", "-wal", "-journal"] {
             let file = StoreFolder.databaseName + suffix
             if try folder.root.status(of: file) != nil { try folder.root.move(file, to: aside) }
         }

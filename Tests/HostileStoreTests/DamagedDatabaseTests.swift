@@ -48,13 +48,15 @@ struct DamagedDatabaseTests {
 
     @Test("Zeros, junk and text in place of the database or of its first page")
     func overwritten() async throws {
-        try await Self.refused(["zeros", "page 1", "junk", "text", "header"]) { victim, name in
+        try await Self.refused(["zeros", "page 1", "junk", "text", "header", "write version"]) { victim, name in
             let size = try Self.size(victim.database)
             switch name {
             case "zeros": try Self.overwrite(victim.database, at: 0, with: Array(repeating: 0, count: size))
             case "page 1": try Self.overwrite(victim.database, at: 100, with: sampleBytes(3996))
             case "junk": try Files.write(sampleBytes(20_000), to: victim.database)
             case "text": try Files.write(Array("garbage\n".utf8), to: victim.database)
+            // SQLite then only reads it.
+            case "write version": try Self.overwrite(victim.database, at: 18, with: [3])
             default: try Self.overwrite(victim.database, at: 16, with: [0x03, 0x01])
             }
             try? FileManager.default.removeItem(atPath: victim.database + "-wal")

@@ -1,3 +1,4 @@
+import Foundation
 import OriginServer
 import ResumeHTTP
 import ResumeStore
@@ -40,17 +41,54 @@ struct PlantedPathTests {
 
     @Test("A journal that names another file, which SQLite would remove, is refused; the file stays")
     func superJournal() async throws {
-        try await Victim.each(["named"], .refused) { victim, _ in
-            let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-            func word(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(number >> ($0 * 8) & 0xFF) } }
-            // No records, a nonce, the pages of the database, the sizes of a sector and of a page.
-            let pages = try Files.bytes(victim.database).count / 4096
-            var journal = magic + [0, 0, 0, 0].flatMap(word).prefix(4) + word(1) + word(pages) + word(512) + word(4096)
-            journal += [UInt8](repeating: 0, count: 512 - journal.count)
-            let name = Array(victim.outsideFile.utf8)
-            journal += word(0x4000_0000 / 4096 + 1) + name + word(name.count)
-            journal += word(name.reduce(0) { $0 + Int($1) }) + magic
-            try Files.write(journal, to: "\(victim.database)-journal")
+        try await Victim.each(["named"], .refused) { victim, _ in try Self.plantSuperJournal(in: victim) }
+    }
+
+    /// Plants a journal that names the file outside, which SQLite would remove.
+    private static func plantSuperJournal(in victim: Victim) throws {
+        let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+        func word(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(number >> ($0 * 8) & 0xFF) } }
+        // No records, a nonce, the pages of the database, the sizes of a sector and of a page.
+        let pages = try Files.bytes(victim.database).count / 4096
+        var journal = magic + [0, 0, 0, 0].flatMap(word).prefix(4) + word(1) + word(pages) + word(512) + word(4096)
+        journal += [UInt8](repeating: 0, count: 512 - journal.count)
+        let name = Array(victim.outsideFile.utf8)
+        journal += word(0x4000_0000 / 4096 + 1) + name + word(name.count)
+        journal += word(name.reduce(0) { $0 + Int($1) }) + magic
+        try Files.write(journal, to: "\(victim.database)-journal")
+    }
+
+    @Test(
+        "With a planted sign of an interrupted rebuild, a rebuild looks at each file before SQLite opens any",
+        arguments: ["rebuilt.sqlite", "aside"], ["journal", "-shm", "-wal", "lock", "waiters", "database"])
+    func rebuild(sign: String, planted: String) async throws {
+        try await Victim.with { victim in
+            if sign == "aside" {
+                try await Shell.run("mkdir", "\(victim.store)/aside-1")
+                try await Shell.run("ln", victim.database, "\(victim.store)/aside-1/store.sqlite")
+            } else {
+                try Files.write([], to: "\(victim.store)/\(sign)")
+            }
+            // The permissions of an empty one would be changed as well.
+            let isLock = planted == "lock" || planted == "waiters"
+            let outside = isLock ? victim.folder["empty"] : victim.outsideFile
+            if isLock { try Files.write([], to: outside) }
+            switch planted {
+            case "journal": try Self.plantSuperJournal(in: victim)
+            case "database": try await Shell.run("ln", victim.database, victim.folder["second"])
+            default:
+                let path = planted.hasPrefix("-") ? victim.database + planted : "\(victim.store)/\(planted)"
+                try? FileManager.default.removeItem(atPath: path)
+                try await Shell.run("ln", outside, path)
+            }
+            let before = try (victim.outside(), Files.mode(outside), Files.bytes(outside))
+            for command in [["list"], ["doctor"], ["doctor", "--rebuild"], ["doctor", "--rebuild"], ["gc"]] {
+                let outcome = try await victim.run(command)
+                #expect(outcome.status == 65, "\(command): \(outcome.errors)\(outcome.output)")
+                #expect(try victim.outside() == before.0, "\(command)")
+                #expect(try Files.mode(outside) == before.1, "\(command)")
+                #expect(try Files.bytes(outside) == before.2, "\(command)")
+            }
         }
     }
 

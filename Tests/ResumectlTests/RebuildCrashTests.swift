@@ -76,8 +76,62 @@ struct RebuildCrashTests {
         }
     }
 
+    /// A store that is prepared with a planted view, and the program.
+    private static func withDamaged(_ body: (TemporaryFolder, Resumectl) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let handler: @Sendable (OriginRequest) -> Response = { request in
+                .file(Resource(Self.content, etag: "\"v1\""), for: request, cutAfter: 2_000_000)
+            }
+            try await OriginServer.withServer(handler: handler) { try await Self.prepare(folder, $0, .plantedView) }
+            try await body(folder, Resumectl(folder: folder))
+        }
+    }
+
+    @Test(
+        "A rebuild that dies before its last step can be finished, also after one for which there was no space",
+        .enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"), arguments: [false, true])
+    func fails(isRemoved: Bool) async throws {
+        try await Self.withDamaged { folder, program in
+            #expect(try await Self.rebuild(folder, rules: "rename@rebuilt.sqlite:kill") == 137)
+            if isRemoved { try await Shell.run("rm", folder["store/rebuilt.sqlite"]) }
+            let interrupted = try await program.run("list")
+            #expect(interrupted.status == 65 && interrupted.errors.contains("was interrupted"), "\(interrupted.errors)")
+            #expect(try await Self.rebuild(folder, rules: "pwrite@rebuilt.sqlite:error=ENOSPC") == 74)
+            let damaged = try await program.run("list")
+            #expect(damaged.status == 65 && damaged.errors.contains("planted"), "\(damaged.errors)")
+            #expect(try await Self.rebuild(folder, rules: "") == 0)
+            let list = try await program.run("list", "--json")
+            #expect(list.status == 0 && list.output.contains("/b\""), "\(list.errors)")
+            // One folder, with what could not be saved.
+            let asides = try Files.names(in: folder["store"]).filter { $0.hasPrefix("aside-") }
+            #expect(asides.count == 1, "\(asides)")
+        }
+    }
+
+    @Test(
+        "While a rebuild replaces the database, other commands say that it is running",
+        .enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"))
+    func running() async throws {
+        try await Self.withDamaged { folder, program in
+            let gate = folder["gate"]
+            async let status = Self.rebuild(folder, rules: "rename@rebuilt.sqlite:hold=\(gate)")
+            try await wait(for: "the last step of the rebuild") { Files.exists(gate + ".reached") }
+            for command in [["list"], ["get", "http://127.0.0.1:9/c", "-o", folder["c"]]] {
+                let outcome = try await Shell.outcome(Resumectl.path, command, environment: program.environment)
+                #expect(outcome.status == 75, "\(outcome.errors)")
+                #expect(outcome.errors.contains("is being rebuilt by another process"), "\(outcome.errors)")
+            }
+            try Files.write([], to: gate)
+            #expect(try await status == 0)
+            #expect(try await program.run("list").status == 0)
+        }
+    }
+
     private static func rebuild(_ folder: TemporaryFolder, dyingAt point: Int?) async throws -> Int32 {
-        let rules = point.map { "*:kill:\($0)" } ?? ""
+        try await rebuild(folder, rules: point.map { "*:kill:\($0)" } ?? "")
+    }
+
+    private static func rebuild(_ folder: TemporaryFolder, rules: String) async throws -> Int32 {
         let faults = try await FaultShim.environment(roots: [folder["store"]], rules: rules)
         let environment = Resumectl(folder: folder).environment.merging(faults) { $1 }
         return try await Shell.outcome(Resumectl.path, ["doctor", "--rebuild"], environment: environment).status

@@ -73,6 +73,11 @@ struct Folder: Sendable {
         return status.bytesOnDisk
     }
 
+    /// Removes a folder that is empty.
+    func removeFolder(_ name: String) throws(SystemError) {
+        try SystemError.check("rmdir", name) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
+    }
+
     /// Moves a file to another folder of the same file system, in place of what has its name there.
     func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
         try SystemError.check("rename", name) {
@@ -156,8 +161,8 @@ struct FileStatus: Sendable {
     /// Who may do what with it.
     let permissions: mode_t
 
-    /// Whether it is a regular file under one name only, so that writing to it changes nothing else.
-    var isOwn: Bool { kind == .regular && links == 1 }
+    /// Whether it is a regular file of this user's under one name only, so that writing to it changes nothing else.
+    var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
 
     init(_ status: stat) {
         kind =

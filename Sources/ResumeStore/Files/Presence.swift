@@ -10,6 +10,7 @@ struct Presence: Sendable {
     ///
     /// - Throws: ``StoreError`` with `busy` while the store is rebuilt; ``SystemError``.
     init(in folder: StoreFolder) throws {
+        try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
         locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte, exclusively: false) else {
             throw StoreError(
@@ -23,6 +24,7 @@ struct Presence: Sendable {
     ///
     /// - Throws: ``StoreError`` with `inUse` where somebody has it open; ``SystemError``.
     init(alone folder: StoreFolder) throws {
+        try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
         locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte) else {
             throw StoreError(

@@ -23,6 +23,7 @@ struct StoreFolder: Sendable {
     static let fileNames =
         [
             databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", reserveName,
+            rebuiltName, salvageName,
         ] + LockFile.allCases.map(\.rawValue)
     /// Given up when the file system is full, so that rows can be deleted: that needs a page of log for some 150 rows,
     /// and an entry of 16 GiB has 8,000 checksums.
@@ -53,9 +54,13 @@ struct StoreFolder: Sendable {
             root = try Folder(path)
             // A store that has lost its blobs can be looked at all the same; each entry then begins anew.
             let isThere = try root.status(of: Self.databaseName) != nil
-            if creating || isThere { try Folder.create("blobs", in: root) }
+            if creating || isThere {
+                // First, since nothing is to be made in another user's folder.
+                try Self.requirePrivate(root, at: path, of: path)
+                try Folder.create("blobs", in: root)
+            }
             blobs = try Folder("blobs", in: root)
-        } catch {
+        } catch let error as SystemError {
             switch error.number {
             case ENOENT where !creating:
                 throw Self.noStore(at: path, cause: error)
@@ -72,7 +77,9 @@ struct StoreFolder: Sendable {
         }
         self.path = path
         pathWithoutLinks = Self.withoutLinks(path)
-        if creating { try Self.refuseForeign(root) }
+        try Self.requirePrivate(root, at: path, of: path)
+        try Self.requirePrivate(blobs, at: "\(path)/blobs", of: path)
+        try requireSamePlace()
         if let kind = root.networkFileSystem {
             throw StoreError(
                 .unsupportedFileSystem,
@@ -81,19 +88,10 @@ struct StoreFolder: Sendable {
         }
     }
 
-    private static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
+    static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
         StoreError(
             .noStore, "there is no store at \(path)",
             advice: "Choose another folder with --store, or create a store with 'resumectl get'.", cause: cause)
-    }
-
-    /// Refuses another user's folder: its owner could put other files in place of ours.
-    private static func refuseForeign(_ folder: Folder) throws {
-        guard try folder.file.status().owner == geteuid() || geteuid() == 0 else {
-            throw StoreError(
-                .notAStore, "\(folder.file.path) belongs to another user",
-                advice: "Choose a folder that belongs to this user.")
-        }
     }
 
     /// The path of a folder that exists, with each symbolic link replaced by what it leads to.
@@ -101,6 +99,15 @@ struct StoreFolder: Sendable {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }
         return unsafe String(cString: found)
+    }
+
+    /// Makes sure that SQLite, which opens files by path, finds the folder that was looked at.
+    private func requireSamePlace() throws {
+        guard try Folder(pathWithoutLinks).file.status().identity == root.file.status().identity else {
+            throw StoreError(
+                .notAStore, "\(path) was replaced by another folder while it was opened",
+                advice: "Find out which program replaces it, and try again.")
+        }
     }
 
     /// Makes the folder with its parents, all of them private.
@@ -121,28 +128,15 @@ struct StoreFolder: Sendable {
     /// Where SQLite finds a file of the folder.
     func path(of name: String) -> String { "\(pathWithoutLinks)/\(name)" }
 
-    /// Makes sure that the database is a regular file, and makes an empty one where there is none.
+    /// Makes an empty database where there is none.
     ///
     /// - Returns: Whether it was made.
     func prepareDatabaseFile(creating: Bool) throws -> Bool {
-        // First, since a rebuild gives the database a second name.
-        guard try root.status(of: Self.rebuiltName) == nil else {
+        guard try !isBeingRebuilt() else {
             throw StoreError(
                 .damaged, "a rebuild of the store at \(path) was interrupted",
                 advice: "Nothing was deleted. Run 'resumectl doctor --rebuild' again to finish it.")
         }
-        // The reserve serves nothing but a full disk: a wrong one is left alone.
-        for name in Self.fileNames where name != Self.reserveName {
-            guard let status = try root.status(of: name) else { continue }
-            // What is written to a second name of some file would change that file.
-            guard status.isOwn else {
-                let what = status.kind == .regular ? "has a second name (a hard link)" : "is not a regular file"
-                throw StoreError(
-                    .notAStore, "\(path)/\(name) \(what)",
-                    advice: "Move it away, or choose another folder for the store.")
-            }
-        }
-        try refuseSuperJournal()
         guard try root.status(of: Self.databaseName) == nil else { return false }
         guard try !hasBlobs() else {
             throw StoreError(
@@ -158,26 +152,6 @@ struct StoreFolder: Sendable {
             if error.number == EEXIST { return false }
             throw error
         }
-    }
-
-    /// Refuses a rollback journal that names a super-journal.
-    ///
-    /// To play it back, SQLite removes the file of that name, wherever it is. No store ever has one, since each transaction
-    /// is of one database. A journal that has one ends in the name, its length, a checksum and eight fixed bytes
-    /// (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
-    private func refuseSuperJournal() throws {
-        let name = "\(Self.databaseName)-journal"
-        let ending: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-        guard let size = try root.status(of: name)?.size, size >= ending.count else { return }
-        var bytes = [UInt8](repeating: 0, count: ending.count)
-        let journal = try OpenFile(name, in: root.file, flags: O_RDONLY)
-        let offset = size - Int64(ending.count)
-        _ = try unsafe bytes.withUnsafeMutableBytes { try unsafe journal.read(into: $0, at: offset) }
-        guard bytes == ending else { return }
-        throw StoreError(
-            .notAStore,
-            "\(path)/\(name) is not a journal of this store: it names another file, which SQLite would remove",
-            advice: "Move it away, and find out who put it there.")
     }
 
     /// Whether there is a blob: then a database that is empty or gone was lost.

@@ -117,24 +117,6 @@ extension Connection {
         return (try integer("SELECT id FROM download WHERE key = ?", .text(key)) ?? 0, false)
     }
 
-    /// Lets the numbers of new entries begin again behind the last one in use, where there are none left.
-    ///
-    /// Only somebody else can have set them so high: rows with such numbers are removed.
-    ///
-    /// - Returns: Whether there were none left.
-    borrowing func restoreNumbers() throws -> Bool {
-        let planted = try rows("SELECT id FROM download WHERE id >= ?", .integer(Self.plantedNumber)) { $0.integer(0) }
-        for id in planted.compactMap({ $0 }) { _ = try removeRow(id) }
-        return try run(
-            """
-            UPDATE sqlite_sequence SET seq = (SELECT ifnull(max(id), 0) FROM download)
-            WHERE name = 'download' AND seq >= ?
-            """, .integer(Self.plantedNumber)) > 0
-    }
-
-    /// A number that no store reaches by itself.
-    private static let plantedNumber: Int64 = 1 << 62
-
     /// Takes a lease holder's entry into use under the present start of the machine.
     borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
         try run(

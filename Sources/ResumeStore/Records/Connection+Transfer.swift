@@ -118,6 +118,7 @@ extension Connection {
     private static let eventLimit: Int64 = 1000
 
     borrowing func record(_ event: Event) throws {
+        try restoreEventNumbers(keeping: Self.eventLimit)
         try run(
             "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", .text(event.key),
             .integer(event.at), .text(event.kind.rawValue),

@@ -1,0 +1,74 @@
+import TestSupport
+import Testing
+
+/// A store that belongs to another user, or that others may write to: its files could be exchanged at any time.
+@Suite(.timeLimit(.minutes(20)))
+struct ForeignStoreTests {
+    private static let commands = [
+        ["list"], ["show", "a"], ["stats"], ["log"], ["verify"], ["doctor"], ["doctor", "--rebuild"], ["pin", "a"],
+        ["gc"], ["purge", "a"], ["get", "http://127.0.0.1:9/a", "--key", "a", "--retries", "0"],
+    ]
+
+    private static func check(_ victim: Victim, says text: String) async throws {
+        let before = try await listing(victim)
+        for command in commands {
+            let output = command[0] == "get" ? ["--output", victim.folder["out"]] : []
+            let outcome = try await victim.run(command + output)
+            #expect(outcome.status == 65, "\(command): \(outcome.errors)\(outcome.output)")
+            #expect((outcome.errors + outcome.output).contains(text), "\(command): \(outcome.errors)\(outcome.output)")
+        }
+        #expect(try await listing(victim) == before)
+    }
+
+    private static func listing(_ victim: Victim) async throws -> String {
+        try await Shell.run("ls", "-laR", "--time-style=full-iso", victim.store)
+    }
+
+    @Test(
+        "Nobody works in another user's store, root neither", .enabled(if: Shell.isRoot, "needs root"),
+        arguments: ["", "/blobs", "/store.sqlite", "/store.sqlite-journal", "/lock", "/waiters"])
+    func foreign(name: String) async throws {
+        try await Victim.with { victim in
+            if name.hasSuffix("journal") { try Files.write([], to: victim.store + name) }
+            try await Shell.run("chown", "65534", victim.store + name)
+            try await Self.check(victim, says: "\(victim.store)\(name) belongs to another user (number 65534, not 0)")
+            try await Shell.run("chown", "0", victim.store + name)
+            #expect(try await victim.run(["list"]).status == 0)
+        }
+    }
+
+    @Test("The owner of a whole store may work in it", .enabled(if: Shell.isRoot && Shell.has("setpriv")))
+    func owner() async throws {
+        try await Victim.with { victim in
+            try await Shell.run("chown", "-R", "65534", victim.store)
+            for command in [["list"], ["verify"], ["purge", "a"]] {
+                let outcome = try await Shell.outcome(
+                    "setpriv", ["--reuid=65534", "--clear-groups", Resumectl.path] + command,
+                    environment: ["RESUMECTL_STORE": victim.store])
+                #expect(outcome.status == 0, "\(command): \(outcome.errors)")
+            }
+        }
+    }
+
+    @Test(
+        "A store that others may write to is refused, with what to do",
+        arguments: ["", "/blobs", "/store.sqlite", "/lock"], ["g+w", "o+w"])
+    func writable(name: String, mode: String) async throws {
+        try await Victim.with { victim in
+            try await Shell.run("chmod", mode, victim.store + name)
+            try await Self.check(victim, says: "other users may write to \(victim.store)\(name). Run 'chmod -R go-w ")
+            try await Shell.run("chmod", "-R", "go-w", victim.store)
+            #expect(try await victim.run(["list"]).status == 0)
+        }
+    }
+
+    @Test("No store is made in a folder that others may write to")
+    func made() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", "-m", "777", folder["store"])
+            let get = try await Resumectl(folder: folder).run("get", "http://127.0.0.1:9/a", "-o", folder["out"])
+            #expect(get.status == 65 && get.errors.contains("chmod"), "\(get.errors)")
+            #expect(try Files.names(in: folder["store"]).isEmpty)
+        }
+    }
+}

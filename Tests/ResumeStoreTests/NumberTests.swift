@@ -1,0 +1,123 @@
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Numbers of rows that another program has set so high that SQLite gives no further ones.
+@Suite(.timeLimit(.minutes(5)))
+struct NumberTests {
+    private static func request(_ name: String) -> QueuedRequest {
+        QueuedRequest(
+            key: name, url: TransferTests.url, destination: "/\(name)", state: .waiting, priority: 0, isForced: false,
+            position: 0, terms: nil)
+    }
+
+    @Test(
+        "A queue that has no numbers left for itself or its requests continues, with those that it had",
+        arguments: ["queue", "queued"])
+    func queues(table: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await store.leaseQueue(named: "first")
+            _ = try await store.record([Self.request("a")], removing: [], in: first)
+            try TransferTests.sql(
+                folder, "UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)'")
+            let second = try await store.leaseQueue(named: "second")
+            for queue in [first, second] { _ = try await store.record([Self.request("b")], removing: [], in: queue) }
+            #expect(try await store.queued(in: first).map(\.key).sorted() == ["a", "b"])
+            #expect(try await store.queued(in: second).map(\.key) == ["b"])
+            await store.close()
+        }
+    }
+
+    @Test("Rows with the highest number are removed, those with others stay", arguments: ["queue", "queued"])
+    func rows(table: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let first = try await store.leaseQueue(named: "first")
+            _ = try await store.record([Self.request("a")], removing: [], in: first)
+            try TransferTests.sql(
+                folder,
+                table == "queue"
+                    ? "INSERT INTO queue (id, name) VALUES (\(Int64.max), 'planted')"
+                    : """
+                    INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position)
+                    VALUES (\(Int64.max), (SELECT max(id) FROM queue), 'p', 'http://h/p', '/p', 'waiting', 0, 0, 0)
+                    """)
+            let second = try await store.leaseQueue(named: "second")
+            _ = try await store.record([Self.request("b")], removing: [], in: second)
+            #expect(try await store.queued(in: first).map(\.key) == ["a"])
+            #expect(try TransferTests.integer(folder, "SELECT max(id) FROM \(table)") < 10)
+            await store.close()
+        }
+    }
+
+    @Test("A rebuild gives rows new numbers where none are left", arguments: ["download", "queue", "queued"])
+    func rebuild(table: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            let queue = try await store.leaseQueue(named: "queue")
+            _ = try await store.record([Self.request("a")], removing: [], in: queue)
+            queue.release()
+            await store.close()
+            try TransferTests.sql(
+                folder,
+                """
+                PRAGMA foreign_keys = OFF;
+                UPDATE download SET id = \(Int64.max);
+                UPDATE chunk SET download = \(Int64.max);
+                UPDATE block SET download = \(Int64.max);
+                UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)';
+                """)
+            let report = try await DownloadStore.rebuild(at: folder["store"])
+            #expect(!report.wasWhole && report.savedBytes == 200_000)
+            #expect(try TransferTests.integer(folder, "SELECT max(seq) FROM sqlite_sequence") < 10)
+            let again = try await DownloadStore.open(at: folder["store"])
+            #expect(try await again.entries().map(\.receivedBytes) == [200_000])
+            let same = try await again.leaseQueue(named: "queue")
+            #expect(try await again.queued(in: same).map(\.key) == ["a"])
+            await again.close()
+        }
+    }
+
+    @Test(
+        "An event with the highest number costs neither those before it nor the order of those after it",
+        arguments: [Int64.max, Int64.max - 3])
+    func events(number: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let record: (Int) async throws -> Void = { index in
+                try await store.record(
+                    .refused, key: "key", reason: Reason(code: .init(rawValue: "test"), text: "\(index)"))
+            }
+            for index in 0..<10 { try await record(index) }
+            try TransferTests.sql(
+                folder,
+                """
+                INSERT INTO event (id, key, at, kind, reason) VALUES (\(number), 'key', 0, 'refused', 'test: planted');
+                INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.min), 'key', 0, 'refused', 'test: low');
+                """)
+            for index in 10..<1200 { try await record(index) }
+            let texts = try await store.events(key: "key").map(\.reason.text)
+            #expect(texts == (200..<1200).map { "\($0)" })
+            #expect(try TransferTests.integer(folder, "SELECT max(id) FROM event") < 2000)
+            await store.close()
+        }
+    }
+
+    @Test("The events before one with the highest number stay")
+    func earlierEvents() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let reason = Reason(code: .init(rawValue: "test"), text: "x")
+            for key in ["a", "b"] { try await store.record(.refused, key: key, reason: reason) }
+            try TransferTests.sql(
+                folder,
+                "INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.max), 'p', 0, 'refused', 'test: x')")
+            for key in ["c", "d"] { try await store.record(.refused, key: key, reason: reason) }
+            #expect(try await store.events().map(\.key) == ["a", "b", "p", "c", "d"])
+            await store.close()
+        }
+    }
+}
