@@ -36,15 +36,21 @@ public struct Destination: Sendable, Hashable {
     ///   not a regular file has the name, or is what a link of that name leads to.
     public init(checking path: String) throws {
         try self.init(path)
-        let (name, shown) = (name, self.path)
-        try check { open in
-            guard let status = try open.status(of: name), status.kind != .regular else { return }
-            guard status.kind == .link, !Self.isLinkToOther(shown) else {
-                let what = status.kind == .folder ? "a folder" : "not a regular file"
-                throw StoreError(
-                    .destination, "cannot write \(shown): it is \(what)",
-                    advice: "Choose a file name; only regular files can be replaced.")
-            }
+        let destination = self
+        try check { try destination.requireReplaceable(in: $0) }
+    }
+
+    /// Finds out whether a file may take the place of what has the name, if anything has.
+    ///
+    /// - Parameter open: The folder.
+    /// - Throws: ``StoreError`` with `destination`, ``SystemError``
+    func requireReplaceable(in open: Folder) throws {
+        guard let status = try open.status(of: name), status.kind != .regular else { return }
+        guard status.kind == .link, !Self.isLinkToOther(path) else {
+            let what = status.kind == .folder ? "a folder" : "not a regular file"
+            throw StoreError(
+                .destination, "cannot write \(path): it is \(what)",
+                advice: "Choose a file name; only regular files can be replaced.")
         }
     }
 

@@ -134,21 +134,19 @@ private struct Staging: Sendable {
     /// Gives the bytes their final name.
     ///
     /// - Returns: The folder, whose names are to be synced.
-    func run() throws(SystemError) -> Folder {
+    func run() throws -> Folder {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return folder }
-        // A pipe, a socket or a device may have got this name since the beginning.
-        if destination.replaces, try folder.status(of: destination.name)?.kind == .other {
-            throw SystemError(number: EEXIST, call: "replace", path: "\(destination.path), which is not a regular file")
-        }
         if copies {
             try blob.copy(to: staging, in: folder, length: length)
         } else {
             try stage(as: staging, in: folder)
         }
         KillPoint.reached(.deliveryStaged)
+        // A pipe, a socket or a device may have got this name since the beginning, also during a long copy.
+        if destination.replaces { try destination.requireReplaceable(in: folder) }
         try SystemError.check("rename", destination.path) {
             let (names, name) = (folder.file.descriptor, destination.name)
             return unsafe destination.replaces

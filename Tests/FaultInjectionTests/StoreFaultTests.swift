@@ -298,6 +298,51 @@ struct StoreFaultTests {
         }
     }
 
+    @Test("A FIFO that gets the destination's name during the copy is not replaced, and the download stays")
+    func pipeDuringCopy() async throws {
+        try await Bench.with(Self.file, cutAfter: 0) { bench in
+            let gate = bench.folder["gate"]
+            async let run = bench.run(["get"], rules: Self.copies + ";pwrite@.resumectl:hold=\(gate):1")
+            try await wait(for: "the copy") { Files.exists(gate + ".reached") }
+            try await Shell.run("mkfifo", bench.output)
+            try Files.write([], to: gate)
+            let refused = try await run
+            #expect(refused.status == 73, "\(refused.errors)")
+            let text = "cannot write \(bench.output): it is not a regular file. Choose a file name"
+            #expect(refused.errors.contains(text), "\(refused.errors)")
+            #expect(try Files.names(in: bench.folder["out"]) == ["file"])
+            #expect(try await Shell.outcome("test", ["-p", bench.output]).status == 0)
+            try await Shell.run("rm", bench.output)
+            #expect(try await bench.run(["list"]).output.contains("complete"))
+            try await bench.expectRecovery(of: Self.file)
+        }
+    }
+
+    @Test("A folder that is exchanged while the store is opened is refused, and nothing is made in the other one")
+    func exchangedFolder() async throws {
+        try await Bench.with(Self.file, cutAfter: 1_000_000) { bench in
+            let folder = bench.folder
+            try await Shell.run("mkdir", folder["real"], folder["other"])
+            try await Shell.run("mv", folder["store"], folder["real/store"])
+            try await Shell.run("cp", "-a", folder["real/store"], folder["other/store"])
+            try await Shell.run("ln", "-s", "real", folder["link"])
+            let before = try await Shell.run("ls", "-laR", "--time-style=full-iso", folder["other/store"])
+            let gate = folder["gate"]
+            let shim = try await FaultShim.environment(
+                roots: [folder.path], rules: "open@/store/blobs:hold=\(gate):1")
+            let environment = ["RESUMECTL_STORE": folder["link/store"]].merging(shim) { $1 }
+            async let run = Shell.outcome(Resumectl.path, ["gc"], environment: environment)
+            try await wait(for: "the opening") { Files.exists(gate + ".reached") }
+            try await Shell.run("ln", "-sfn", "other", folder["link"])
+            try Files.write([], to: gate)
+            let refused = try await run
+            #expect(refused.status == 65 && refused.errors.contains("was replaced"), "\(refused.errors)")
+            #expect(try await Shell.run("ls", "-laR", "--time-style=full-iso", folder["other/store"]) == before)
+            try await Shell.run("mv", folder["real/store"], folder["store"])
+            try await bench.expectRecovery(of: Self.file)
+        }
+    }
+
     @Test("Blocks that a file system gives back a moment after the removal are waited for")
     func lateSpace() async throws {
         try await Bench.with(Self.file, cutAfter: 1_000_000) { bench in
