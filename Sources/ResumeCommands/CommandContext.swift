@@ -55,9 +55,11 @@ public struct CommandContext: Sendable {
         Redaction.typed(text) ?? "for \(position(of: text))"
     }
 
-    /// The number of an argument.
+    /// The number of an argument that is not the value of an option, as far as that can be told.
     func position(of argument: String) -> String {
-        arguments.firstIndex(of: argument).map { "argument \($0 + 1)" } ?? "the argument"
+        let equal = arguments.indices.filter { arguments[$0] == argument }
+        let index = equal.first { $0 == 0 || !arguments[$0 - 1].hasPrefix("-") } ?? equal.first
+        return index.map { "argument \($0 + 1)" } ?? "the argument"
     }
 
     /// Prints a line of data.
@@ -92,7 +94,8 @@ public struct CommandContext: Sendable {
     func storePath(_ option: String?) throws -> String {
         if let path = option ?? environment["RESUMECTL_STORE"].flatMap({ $0.isEmpty ? nil : $0 }) {
             guard !path.isEmpty, !path.contains("://") else {
-                throw CommandFailure(.usage, "--store requires the path of a folder")
+                let name = option == nil ? "RESUMECTL_STORE" : "--store"
+                throw CommandFailure(.usage, "\(name) requires the path of a folder")
             }
             return path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         }

@@ -40,10 +40,12 @@ extension GetCommand {
             throw CommandFailure(.usage, "\(error)")
         }
         let downloads = min(maxConcurrent, requests.count)
+        let threads = try OpenFileLimit.threads(
+            atMost: max(downloads, min(downloads * connections, Self.mostThreadsForSegments)),
+            for: OpenFileNeed(downloads: downloads, connections: connections))
         let transport = AsyncHTTPTransport(
             .init(
-                connectTimeout: connectTimeout, trustedCertificates: cacert,
-                threads: max(downloads, min(downloads * connections, Self.mostThreadsForSegments)),
+                connectTimeout: connectTimeout, trustedCertificates: cacert, threads: threads,
                 connectionsPerHost: downloads * connections, proxies: proxies, usesHTTP2: usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
@@ -70,11 +72,13 @@ extension GetCommand {
     private func requests(_ context: CommandContext) throws -> [DownloadRequest] {
         var requests: [DownloadRequest] = []
         var taken: [String: DownloadURL] = [:]
-        for (text, place) in try urls.map({ ($0, context.position(of: $0)) }) + listedURLs() {
+        for (text, line) in try urls.map({ ($0, nil) }) + listedURLs() {
             let url: DownloadURL
             do {
                 url = try DownloadURL(text)
             } catch {
+                let place =
+                    line.map { "\(Printable.escaped(inputFile ?? "")), line \($0)" } ?? context.position(of: text)
                 throw CommandFailure(.usage, "\(place): \(Redaction.problem(error, with: text))")
             }
             let path = try output ?? defaultPath(for: url)
@@ -82,9 +86,12 @@ extension GetCommand {
             if let other = taken.updateValue(url, forKey: remoteHeaderName ? url.absoluteString : path) {
                 // The same line twice is one download.
                 if other == url { continue }
+                let (one, two) = (Redaction.url(other), Redaction.url(url))
+                let both =
+                    one == two ? "two URLs shown as \(one), which differ in a hidden parameter," : "\(one) and \(two)"
                 throw CommandFailure(
                     .usage,
-                    "\(Redaction.url(other)) and \(Redaction.url(url)) would both be written to \(Printable.escaped(path)). "
+                    "\(both) would both be written to \(Printable.escaped(path)). "
                         + "Download them one at a time with --output, or use --remote-header-name."
                 )
             }
@@ -101,8 +108,8 @@ extension GetCommand {
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
 
-    /// The lines of the input file, each with where it stands, for an error.
-    private func listedURLs() throws -> [(text: String, place: String)] {
+    /// The lines of the input file with their numbers.
+    private func listedURLs() throws -> [(text: String, line: Int?)] {
         guard let inputFile else { return [] }
         guard let text = InputFile.text(of: inputFile) else {
             throw CommandFailure(.notFound, "cannot read \(Printable.escaped(inputFile))")
@@ -113,7 +120,7 @@ extension GetCommand {
                 String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
             }
         return lines.enumerated().filter { !$1.isEmpty && !$1.hasPrefix("#") }
-            .map { ($1, "\(Printable.escaped(inputFile)), line \($0 + 1)") }
+            .map { ($1, $0 + 1) }
     }
 
     /// Runs the downloads, at most ``maxConcurrent`` at a time.

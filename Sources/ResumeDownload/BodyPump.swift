@@ -157,7 +157,7 @@ private final class BodyFlow: Sendable {
         digest?.advance(to: segment.held)
         if contentDigest != nil { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
         if let limit = request.maximumLength, segment.held > limit {
-            throw DownloadError(.tooLarge, .tooLarge(segment.held, limit: limit))
+            throw DownloadError(.tooLarge, .tooLarge(receiving: segment.held, limit: limit))
         }
         return pace.allowsMore(after: bytes.byteCount) && mayGoOn
     }

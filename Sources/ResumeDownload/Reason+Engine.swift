@@ -44,6 +44,13 @@ extension Reason {
             text: "the store removed the \(bytes) bytes received before the pause to stay within its limits")
     }
 
+    /// More bytes than are allowed, when it is not known how many follow.
+    static func tooLarge(receiving received: Int64, limit: Int64) -> Reason {
+        Reason(
+            code: .init(rawValue: "too-large"),
+            text: "the download exceeds the limit of \(limit) bytes: \(received) bytes have been received")
+    }
+
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "too-large"),

@@ -7,7 +7,7 @@ extension StoreError {
     static let blobShort = StoreError(.io, Reason.blobShort.text)
 
     /// A key as messages show it.
-    static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
+    package static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
 
     static func inUse(_ key: String) -> StoreError {
         StoreError(
@@ -16,6 +16,14 @@ extension StoreError {
 
     static func nothingHeld(_ key: String) -> StoreError {
         StoreError(.noEntry, "there is no partial data for \(shown(key))")
+    }
+
+    /// The error of bytes that exceed a limit, when it is not known how many follow.
+    static func tooLarge(receiving received: Int64, limit: Int64) -> StoreError {
+        StoreError(
+            .tooLarge,
+            "the download exceeds the limit of \(limit) bytes in memory: \(received) bytes have been received",
+            advice: "Download it to a file, with a store on disk.")
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> StoreError {

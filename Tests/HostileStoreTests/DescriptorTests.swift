@@ -51,5 +51,47 @@ struct DescriptorTests {
             }
         }
     }
+
+    /// A list of URLs that differ.
+    private static func list(_ count: Int, from server: OriginServer, in folder: TemporaryFolder) throws -> String {
+        let lines = (0..<count).map { "\(server.baseURL)/file\($0)\n" }
+        try Files.write(Array(lines.joined().utf8), to: folder["list"])
+        return folder["list"]
+    }
+
+    @Test(
+        "Threads are made for as many files as may be opened; where there are too few for the downloads, get says so",
+        arguments: [("-n 100", 64, 74), ("-n 400", 64, 74), ("-n 600", 64, 0), ("-n 128", 8, 0)])
+    func threads(ulimit: String, downloads: Int, status: Int32) async throws {
+        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
+            try await TemporaryFolder.with { folder in
+                try await Shell.run("mkdir", folder["out"])
+                let list = try Self.list(64, from: server, in: folder)
+                let get = ["get", "-j", "\(downloads)", "-i", list, "-P", folder["out"], "--quiet"]
+                let outcome = try await Shell.outcome(
+                    "bash", ["-c", "ulimit \(ulimit) && exec \"$0\" \"$@\"", Resumectl.path] + get,
+                    environment: ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"])
+                #expect(outcome.status == status, "\(outcome.errors)")
+                #expect(outcome.errors.contains("--max-concurrent") == (status != 0), "\(outcome.errors)")
+                #expect(try Files.names(in: folder["out"]).count == (status == 0 ? 64 : 0))
+            }
+        }
+    }
+
+    @Test("Files that the parent process has left open count", arguments: [(30, 0), (60, 74)])
+    func inherited(count: Int, status: Int32) async throws {
+        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
+            try await Victim.with { victim in
+                let open = "for n in $(seq 10 \(9 + count)); do eval \"exec $n</dev/null\"; done"
+                for command in [["list"], ["get", server.baseURL + "/a", "--key", "a", "-o", victim.folder["out"]]] {
+                    let outcome = try await Shell.outcome(
+                        "bash", ["-c", "\(open); ulimit -n 100 && exec \"$0\" \"$@\"", Resumectl.path] + command,
+                        environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
+                    #expect(outcome.status == status, "\(command): \(outcome.errors)")
+                    #expect(outcome.errors.contains("ulimit -n") == (status != 0), "\(outcome.errors)")
+                }
+            }
+        }
+    }
 }
 #endif

@@ -149,4 +149,18 @@ struct UsageTests {
         #expect(outcome.status == .usage)
         #expect(outcome.errors.contains("RESUMECTL_STORE"))
     }
+
+    @Test func placeOfTheStore() async throws {
+        let option = await home.run("list", "--store", "http://127.0.0.1/store")
+        #expect(option.status == .usage && option.errors.contains("--store requires the path"), "\(option.errors)")
+        let variable = await home.run(["list"], environment: ["RESUMECTL_STORE": "http://127.0.0.1/store"])
+        #expect(variable.status == .usage, "\(variable.errors)")
+        #expect(variable.errors.contains("RESUMECTL_STORE requires the path"), "\(variable.errors)")
+    }
+
+    /// The argument that is wrong is named, not the value of an option that reads the same.
+    @Test func positionOfAnArgument() async throws {
+        let outcome = await home.run("get", "--key", "wrong", "wrong")
+        #expect(outcome.status == .usage && outcome.errors.contains("argument 4: "), "\(outcome.errors)")
+    }
 }

@@ -22,7 +22,7 @@ extension DownloadQueue {
         {
             throw QueueError(
                 .conflict,
-                "the download of \(Printable.escaped(DownloadURL.shownKey(key))) is already running without the digest requested now. "
+                "the download of \(StoreError.shown(key)) is already running without the digest requested now. "
                     + "Wait until it ends, or use another destination.")
         }
         return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isForced: isForced)
@@ -77,13 +77,13 @@ extension DownloadRequest {
         if let digest, let known = other.digest, digest != known {
             throw QueueError(
                 .conflict,
-                "the download of \(Printable.escaped(DownloadURL.shownKey(storeKey))) is already requested with a different digest. "
+                "the download of \(StoreError.shown(storeKey)) is already requested with a different digest. "
                     + "Set a separate key for one of them.")
         }
         if acceptEncoding.lowercased() != other.acceptEncoding.lowercased() {
             throw QueueError(
                 .conflict,
-                "the download of \(Printable.escaped(DownloadURL.shownKey(storeKey))) is already requested with different content codings. "
+                "the download of \(StoreError.shown(storeKey)) is already requested with different content codings. "
                     + "Set a separate key for one of them.")
         }
     }

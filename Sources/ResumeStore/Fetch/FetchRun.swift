@@ -121,7 +121,7 @@ struct FetchRun<Partial: PartialTransfer> {
             // The rest need not be read.
             if transfer.hasAllWanted { return }
             position = position.addingSaturating(Int64(bytes.count))
-            if position > limit { throw StoreError.tooLarge(position, limit: limit) }
+            if position > limit { throw StoreError.tooLarge(receiving: position, limit: limit) }
         }
     }
 

@@ -57,7 +57,9 @@ final class MemoryBlob: Sendable {
                 throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
             }
             let (end, overflow) = start.addingReportingOverflow(part.byteCount)
-            guard !overflow, end <= limit else { throw StoreError.tooLarge(Int64(clamping: end), limit: Int64(limit)) }
+            guard !overflow, end <= limit else {
+                throw StoreError.tooLarge(receiving: Int64(clamping: end), limit: Int64(limit))
+            }
             if end > state.room {
                 let room = try reserve(end...min(max(end, 2 * state.room, Self.firstRoom), limit))
                 state.bytes.reserveCapacity(room)
