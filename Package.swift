@@ -179,8 +179,9 @@ let package = Package(
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
                 "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging, inMemoryTracing, logging,
-                metricsTestKit, metrics, nioCore, nioHTTP1, nioSSL, tracing,
+                metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL, tracing,
             ],
+            exclude: ["gateway.pem"],
             swiftSettings: testSettings),
         .target(
             name: "Scenarios", dependencies: ["OriginServer"], path: "Tests/Scenarios", swiftSettings: testSettings),
@@ -235,7 +236,7 @@ let package = Package(
         .testTarget(
             name: "RealOriginTests",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl",
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl", httpTypes,
             ],
             swiftSettings: testSettings),
         // Builds the package in Tests/Linkage, which is not one of these targets.

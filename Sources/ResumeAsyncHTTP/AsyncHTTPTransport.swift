@@ -24,9 +24,14 @@ public final class AsyncHTTPTransport: Transport {
     private struct State {
         /// Responses that are not over.
         var live: [ObjectIdentifier: BodyReceiver] = [:]
-        /// One for each way.
-        var clients: [Route: HTTPClient] = [:]
+        /// One for each way, with TLS and without.
+        var clients: [Way: HTTPClient] = [:]
         var isShutDown = false
+    }
+
+    private struct Way: Hashable {
+        let route: Route
+        let isSecure: Bool
     }
 
     /// What the transport may be told.
@@ -34,6 +39,8 @@ public final class AsyncHTTPTransport: Transport {
         /// How long to try to connect, in seconds, TLS included.
         public var connectTimeout: Double
         /// The file with the certificates that are trusted, in PEM form; nil for the system's.
+        ///
+        /// A server's certificate must also name the host of the URL, as `docs/transports.md` says.
         public var trustedCertificates: String?
 
         /// How many threads receive and write.
@@ -132,6 +139,7 @@ public final class AsyncHTTPTransport: Transport {
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let url = try Self.url(of: request)
         let route = Route(to: url, configuration.proxies)
+        let way = Way(route: route, isSecure: url.scheme == "https")
         let message = try Self.message(for: request, to: url, by: route)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in
             self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
@@ -139,24 +147,30 @@ public final class AsyncHTTPTransport: Transport {
         let client = state.withLock { state -> HTTPClient? in
             guard !state.isShutDown else { return nil }
             state.live[ObjectIdentifier(receiver)] = receiver
-            return self.client(by: route, &state)
+            return self.client(by: way, &state)
         }
         guard let client else { throw Self.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach(task)
-        return try await withTaskCancellationHandler {
-            let head = try await receiver.head()
-            return TransportResponse(head: HTTPResponse(head), body: receiver)
-        } onCancel: {
-            receiver.cancel(with: CancellationError())
+        do {
+            return try await withTaskCancellationHandler {
+                let head = try await receiver.head()
+                return TransportResponse(head: HTTPResponse(head), body: receiver)
+            } onCancel: {
+                receiver.cancel(with: CancellationError())
+            }
+        } catch let error as TransportError where error.isDistrust(of: route.peer(for: url.authority)) {
+            let probe = CertificateProbe(configuration: configuration, group: group)
+            guard let reason = await probe.reason(at: url, by: route) else { throw error }
+            throw TransportError(.tls, "\(error.message): \(reason)")
         }
     }
 
-    private func client(by route: Route, _ state: inout State) -> HTTPClient {
-        if let client = state.clients[route] { return client }
-        let client = HTTPClient(
-            eventLoopGroupProvider: .shared(group), configuration: .init(for: configuration, through: route))
-        state.clients[route] = client
+    private func client(by way: Way, _ state: inout State) -> HTTPClient {
+        if let client = state.clients[way] { return client }
+        let settings = HTTPClient.Configuration(for: configuration, through: way.route, isSecure: way.isSecure)
+        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
+        state.clients[way] = client
         return client
     }
 
@@ -178,7 +192,13 @@ public final class AsyncHTTPTransport: Transport {
             address = "http://\(proxy.authority)\(url.requestTarget)"
             fields.add(name: "Host", value: url.authority)
         }
-        for field in request.headerFields { fields.add(name: field.name.rawName, value: field.value) }
+        for field in request.headerFields {
+            // The certificate is compared with this field, which must be what the connection is made to.
+            guard url.scheme == "http" || field.name != HTTPField.Name("Host") || field.value == url.authority else {
+                throw TransportError(.invalidRequest, "the field Host is not the host of the URL, \(url.authority)")
+            }
+            fields.add(name: field.name.rawName, value: field.value)
+        }
         do {
             return try HTTPClient.Request(
                 url: address, method: HTTPMethod(rawValue: request.method.rawValue),

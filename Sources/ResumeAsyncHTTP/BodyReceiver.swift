@@ -18,7 +18,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         var headWaiter: CheckedContinuation<HTTPResponseHead, any Error>?
         /// What came while nobody read.
         var parts: CircularBuffer<ByteBuffer> = []
-        /// Bytes in `parts`, of which there may be as many as bytes.
+        /// What `parts` take, of which there may be as many as bytes; see ``BodyReceiver/cost(of:)``.
         var count = 0
         var reader: Reader?
         var waiter: CheckedContinuation<Bool, any Error>?
@@ -34,6 +34,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     ///
     /// Sooner would be dear: what the client itself holds is lost when the connection is cut.
     private static let limit = 1 << 20
+
+    /// The memory of a part: its bytes, and what it keeps beside them, such as the padding of a frame of HTTP/2.
+    fileprivate static func cost(of part: ByteBuffer) -> Int { part.readableBytes + 256 }
 
     private let state = Mutex(State())
     /// Host and port, for messages.
@@ -114,7 +117,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         state.withLock { state in
             guard state.end == nil, buffer.readableBytes > 0 else { return }
             state.parts.append(buffer)
-            state.count += buffer.readableBytes
+            state.count += Self.cost(of: buffer)
         }
         drain()
         return state.withLock { state in
@@ -187,7 +190,7 @@ extension BodyReceiver.State {
         if end != nil, let pressure = pressure.take() { return .relieve(pressure) }
         guard let reader else { return .nothing }
         if let part = parts.popFirst() {
-            count -= part.readableBytes
+            count -= BodyReceiver.cost(of: part)
             isReading = true
             return .hand(part, to: reader)
         }

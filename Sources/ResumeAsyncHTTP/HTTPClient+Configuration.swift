@@ -9,18 +9,26 @@ internal import NIOSSL
 internal import ResumeDownload
 
 extension HTTPClient.Configuration {
-    init(for configuration: AsyncHTTPTransport.Configuration, through route: Route) {
+    /// Makes the settings for a client of a transport.
+    ///
+    /// - Parameters:
+    ///   - configuration: The transport's settings.
+    ///   - route: The way to the origins.
+    ///   - isSecure: Whether all connections use TLS.
+    init(for configuration: AsyncHTTPTransport.Configuration, through route: Route, isSecure: Bool) {
         self.init()
         // The engine has spans of its own; those of the client would have URLs with their signatures.
         tracing.tracer = nil
         redirectConfiguration = .disallow
         decompression = .disabled
         httpVersion = configuration.usesHTTP2 ? .automatic : .http1Only
-        if let path = configuration.trustedCertificates {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .file(path)
-            tlsConfiguration = tls
-        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let path = configuration.trustedCertificates { tls.trustRoots = .file(path) }
+        // `PeerIdentity` compares the names.
+        tls.certificateVerification = .noHostnameVerification
+        // HTTP's framing tells the end of a response: some servers, h2o among them, never answer a close_notify.
+        tls.shutdownTimeout = .milliseconds(100)
+        tlsConfiguration = tls
         if case .tunnel(let proxy) = route { self.proxy = .init(proxy) }
         let seconds = configuration.connectTimeout.isNaN ? 30 : max(min(configuration.connectTimeout, 86_400), 0.001)
         let milliseconds = Int64(seconds * 1000)
@@ -36,16 +44,27 @@ extension HTTPClient.Configuration {
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
             ).flatMapThrowing {
-                let parser = try ParserGuard.install(in: channel.pipeline.syncOperations)
+                let pipeline = channel.pipeline.syncOperations
+                let parser = try ParserGuard.install(in: pipeline)
+                if isSecure {
+                    try pipeline.addHandler(IdentityGuard(PeerIdentity(in: pipeline)), position: .after(parser))
+                }
                 guard case .forward(let proxy) = route else { return }
-                try channel.pipeline.syncOperations.addHandler(AbsoluteForm(proxy), position: .after(parser))
+                try pipeline.addHandler(AbsoluteForm(proxy), position: .after(parser))
             }
             .flatMap { Self.check(channel, permits) }
         }
-        http2ConnectionDebugInitializer = { Self.check($0, permits) }
+        http2ConnectionDebugInitializer = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try FrameGuard.install(in: channel.pipeline.syncOperations)
+            }
+            .flatMap { Self.check(channel, permits) }
+        }
         http2StreamChannelDebugInitializer = { channel in
             channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandler(StreamGuard(), position: .first)
+                guard let connection = channel.parent else { throw ChannelError.ioOnClosedChannel }
+                let frames = try connection.pipeline.syncOperations.handler(type: FrameGuard.self)
+                try channel.pipeline.syncOperations.addHandler(StreamGuard(frames), position: .first)
             }
         }
     }

@@ -22,12 +22,22 @@ public enum PublicAddress {
         return bytes.count == 4 ? isPublic4(bytes) : isPublic6(bytes)
     }
 
-    private static func bytes(of address: String) -> [UInt8]? {
+    /// The bytes of an address in numbers, 4 or 16; nil for what is no address.
+    static func bytes(of address: String) -> [UInt8]? {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
             var bytes = [UInt8](repeating: 0, count: count)
             if unsafe inet_pton(family, address, &bytes) == 1 { return bytes }
         }
         return nil
+    }
+
+    /// An address in numbers; nil for other counts of bytes than 4 and 16.
+    static func text(of bytes: [UInt8]) -> String? {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        var text = [CChar](repeating: 0, count: 64)
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Networks of IPv4 that are not public, by their first bytes and the length of the prefix.

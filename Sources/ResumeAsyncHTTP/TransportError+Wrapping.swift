@@ -8,6 +8,7 @@ internal import Glibc
 #endif
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOHTTP2
 internal import NIOPosix
 internal import NIOSSL
 internal import ResumeDownload
@@ -52,6 +53,11 @@ extension TransportError {
                 ? Self.notConnected(to: authority, error)
                 : TransportError(
                     .connectionClosed, "the connection to \(authority) failed: \(Self.text(error.errnoCode))")
+        case let error as NIOHTTP2Errors.StreamClosed:
+            self = TransportError(
+                .connectionClosed,
+                "the response from \(authority) was cut: HTTP/2 stream closed with error code \(error.errorCode.networkCode)"
+            )
         case is ChannelError:
             self = TransportError(.connectionClosed, "the connection to \(authority) closed: \(error)")
         default:
@@ -72,9 +78,16 @@ extension TransportError {
         return TransportError(.notConnected, "could not connect to \(authority)\(cause)")
     }
 
+    /// Whether a certificate was not trusted, for a reason that BoringSSL's error does not tell.
+    func isDistrust(of authority: String) -> Bool {
+        code == .tls && message == Self.distrust(of: authority)
+    }
+
+    private static func distrust(of authority: String) -> String { "the certificate of \(authority) is not trusted" }
+
     /// What BoringSSL tells among places in its source.
     private static func tlsText(_ error: String, _ authority: String) -> String {
-        if error.contains("CERTIFICATE_VERIFY_FAILED") { return "the certificate of \(authority) is not trusted" }
+        if error.contains("CERTIFICATE_VERIFY_FAILED") { return distrust(of: authority) }
         if error.contains("WRONG_VERSION_NUMBER") { return "\(authority) does not use TLS" }
         return "the TLS connection to \(authority) failed: \(error)"
     }

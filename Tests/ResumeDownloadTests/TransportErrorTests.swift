@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOSSL
 import ResumeDownload
 import Synchronization
@@ -69,6 +70,9 @@ struct TransportErrorTests {
             Case(
                 IOError(errnoCode: ECONNRESET, reason: "read"), .connectionClosed,
                 "the connection to h:1 failed: Connection reset by peer"),
+            Case(
+                NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .connectionClosed,
+                "the response from h:1 was cut: HTTP/2 stream closed with error code 8"),
             Case(ChannelError.ioOnClosedChannel, .connectionClosed, "the connection to h:1 closed: "),
             Case(CancellationError(), .other, "the request to h:1 failed: CancellationError"),
             Case(TransportError(.stalled, "nothing came"), .stalled, "nothing came"),

@@ -256,6 +256,68 @@ struct TransportTests {
             connection.close()
         """
 
+    // With 5 seconds of waiting for each connection's end, the time would not suffice.
+    @Test(
+        "The program ends although the server neither answers close_notify nor closes the connection",
+        .timeLimit(.minutes(2)), arguments: [false, true])
+    func lingering(http2: Bool) async throws {
+        try await Self.with { peers in
+            let port = try Loopback.freePort()
+            let server = try Shell.start(
+                "python3", ["-c", Self.lingering, peers.nginx.certificate, "\(port)", http2 ? "h2" : "http/1.1"],
+                output: peers.folder["python"])
+            try #require(try await Loopback.waits(for: server, at: port))
+            for number in 1...30 {
+                let outcome = try await Shell.outcome(
+                    Resumectl.path,
+                    [
+                        "get", "https://127.0.0.1:\(port)/\(number)", "-o", peers.folder["\(number)"], "--cacert",
+                        peers.nginx.certificate, "--retries", "0",
+                    ] + (http2 ? ["--http2"] : []),
+                    environment: peers.program.environment)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
+            server.send(SIGTERM)
+            await server.wait()
+        }
+    }
+
+    /// Answers one request on each connection, and leaves the connection open without reading from it.
+    private static let lingering = """
+        import socket, ssl, sys
+        protocol = sys.argv[3]
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[1])
+        context.set_alpn_protocols([protocol])
+        def frame(kind, flags, stream, payload=b""):
+            return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
+        connections = []
+        while True:
+            connection, _ = listener.accept()
+            try:
+                connection = context.wrap_socket(connection, server_side=True, suppress_ragged_eofs=True)
+                connections.append(connection)
+                if protocol != "h2":
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello")
+                    continue
+                stream = connection.makefile("rb")
+                connection.sendall(frame(4, 0, 0))
+                stream.read(24)
+                while True:
+                    head = stream.read(9)
+                    stream.read(int.from_bytes(head[:3], "big"))
+                    if head[3] == 4 and not head[4] & 1:
+                        connection.sendall(frame(4, 1, 0))
+                    if head[3] == 1:
+                        number = int.from_bytes(head[5:], "big")
+                        connection.sendall(frame(1, 4, number, b"\\x88") + frame(0, 1, number, b"hello"))
+                        break
+            except (OSError, IndexError):
+                pass
+        """
+
     @Test("SOCKS 5: the proxy resolves the name; one that refuses is told, with the host", arguments: [0, 5])
     func socks(reply: Int) async throws {
         try await TemporaryFolder.with { folder in

@@ -7,9 +7,11 @@ package final class Nginx {
     /// The folder that it serves.
     package let root: String
     /// The port where it speaks TLS, HTTP/2 included.
-    private let securePort: Int
+    package let securePort: Int
     private let process: ChildProcess
     private let folder: TemporaryFolder
+    /// Its certificate, with the key behind it, in PEM form.
+    package let certificate: String
 
     /// Whether there is one on this machine.
     package static var isInstalled: Bool { Shell.has("nginx") }
@@ -20,21 +22,26 @@ package final class Nginx {
     ///   - root: A folder.
     ///   - rate: How fast `/slow/` is, in nginx's notation for bytes a second.
     ///   - secure: Speaks TLS as well, with a ``certificate`` of its own.
+    ///   - certificate: Speaks TLS as well, with the chain of certificates and the key in this file.
     /// - Throws: Where it does not start.
-    package init(serving root: String, rate: String = "40m", secure: Bool = false) async throws {
+    package init(
+        serving root: String, rate: String = "40m", secure: Bool = false, certificate: String? = nil
+    ) async throws {
         self.root = root
         folder = try TemporaryFolder()
         port = try Loopback.freePort()
         securePort = try Loopback.freePort()
-        var tls = ""
+        let pem = certificate ?? folder["certificate.pem"]
+        self.certificate = pem
         if secure {
-            let pem = folder["certificate.pem"]
             try await Shell.run(
                 "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
                 "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder["key.pem"], "-out", pem)
             try await Shell.run("sh", "-c", "cat '\(folder["key.pem"])' >> '\(pem)'")
-            tls = "listen 127.0.0.1:\(securePort) ssl http2; ssl_certificate \(pem); ssl_certificate_key \(pem);"
         }
+        let tls =
+            secure || certificate != nil
+            ? "listen 127.0.0.1:\(securePort) ssl http2; ssl_certificate \(pem); ssl_certificate_key \(pem);" : ""
         let configuration = """
             daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log error.log;
             events { worker_connections 256; }
@@ -52,6 +59,7 @@ package final class Nginx {
                     root \(root);
                     location = /-/status { stub_status; access_log off; }
                     location = /insecure { return 302 http://127.0.0.1:\(port)/file.bin; }
+                    location = /named { return 302 https://localhost:\(securePort)/file; }
                     location /slow/ { alias \(root)/; limit_rate \(rate); }
                 }
             }
@@ -68,9 +76,6 @@ package final class Nginx {
 
     /// The address of a file by TLS.
     package func secureURL(_ path: String) -> String { "https://127.0.0.1:\(securePort)/\(path)" }
-
-    /// Its certificate, with the key behind it, in PEM form.
-    package var certificate: String { folder["certificate.pem"] }
 
     /// Waits until each request is answered or broken off: then it is in the logs.
     private func settle() async throws {

@@ -1,0 +1,91 @@
+internal import AsyncHTTPClient
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import Synchronization
+
+/// Looks at a certificate that is not trusted, to tell why.
+///
+/// BoringSSL's error does not say, and async-http-client shows no certificate of a handshake that failed. So a second
+/// connection is made that accepts any certificate, and closed before a request is sent on it.
+struct CertificateProbe {
+    let configuration: AsyncHTTPTransport.Configuration
+    let group: MultiThreadedEventLoopGroup
+
+    private struct IsDone: Error {}
+
+    /// What the handshake showed.
+    private final class Result: Sendable {
+        let certificate = Mutex<NIOSSLCertificate?>(nil)
+    }
+
+    /// Why the certificate of a server is not trusted; nil if the server cannot be reached again.
+    func reason(at url: DownloadURL, by route: Route) async -> String? {
+        guard let certificate = await certificate(at: url, by: route) else { return nil }
+        let roots = configuration.trustedCertificates.map { (try? NIOSSLCertificate.fromPEMFile($0)) ?? [] }
+        return certificate.reasonForDistrust(roots: roots ?? [], now: Date.now)
+    }
+
+    private func certificate(at url: DownloadURL, by route: Route) async -> NIOSSLCertificate? {
+        let result = Result()
+        var settings = HTTPClient.Configuration(for: configuration, through: route, isSecure: true)
+        settings.tlsConfiguration?.certificateVerification = CertificateVerification.none
+        let look: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
+            let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self)
+            let certificate = handler?.peerCertificate
+            result.certificate.withLock { $0 = certificate }
+            return channel.close().flatMapThrowing { throw IsDone() }
+        }
+        settings.http1_1ConnectionDebugInitializer = look
+        settings.http2ConnectionDebugInitializer = look
+        let deadline = NIODeadline.now() + (settings.timeout.connect ?? .seconds(30))
+        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
+        // It fails before it is sent.
+        _ = try? await client.execute(HTTPClientRequest(url: "\(url.origin)/"), deadline: deadline)
+        try? await client.shutdown()
+        return result.certificate.withLock { $0 }
+    }
+}
+
+extension NIOSSLCertificate {
+    /// The most likely reason why a server's certificate is not trusted.
+    ///
+    /// - Parameters:
+    ///   - roots: Certificates that are trusted, as far as they are known.
+    ///   - now: The time of the handshake.
+    /// - Returns: The end of a sentence, after a colon.
+    fileprivate func reasonForDistrust(roots: [NIOSSLCertificate], now: Date) -> String {
+        if subjectName == issuerName, !roots.contains(self) { return "it is self-signed" }
+        let begin = Date(timeIntervalSince1970: Double(notValidBefore))
+        let end = Date(timeIntervalSince1970: Double(notValidAfter))
+        if now > end { return "it expired on \(Self.day(end))" }
+        if now < begin { return "it is not valid before \(Self.day(begin))" }
+        if !isForServers { return "its purpose is not that of a server" }
+        let name = issuerName.last { $0.type == .commonName } ?? issuerName.last
+        let issuer = Printable.escaped(String((name?.value ?? "without a name").prefix(100)))
+        let isKnown = roots.contains { $0.subjectName == issuerName }
+        return "its issuer (\(issuer)) \(isKnown ? "may not sign for it" : "is unknown, or may not sign for it")"
+    }
+
+    private static func day(_ date: Date) -> String {
+        String(date.formatted(.iso8601).prefix(10))
+    }
+
+    /// Whether the extended key usage (RFC 5280, 4.2.1.12) includes servers, or there is none.
+    private var isForServers: Bool {
+        let usages = _extensions.first { $0.objectIdentifier == NIOSSLObjectIdentifier("2.5.29.37") }
+        // id-kp-serverAuth and anyExtendedKeyUsage in DER.
+        let server: [UInt8] = [0x06, 0x08, 0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]
+        let any: [UInt8] = [0x06, 0x04, 0x55, 0x1D, 0x25, 0x00]
+        guard let usages else { return true }
+        let bytes = Array(usages.data)
+        return bytes.firstRange(of: server) != nil || bytes.firstRange(of: any) != nil
+    }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import HTTPTypes
+import ResumeAsyncHTTP
+import ResumeDownload
+import TestSupport
+import Testing
+
+/// Whose certificate a server shows, and that no request is sent to any other (RFC 9525).
+@Suite(.timeLimit(.minutes(20)))
+struct CertificateTests {
+    /// A certificate, the host of a URL, and what is said of them.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        let certificate: TestCertificate
+        let host: String
+        /// Part of the message; nil if the request is sent.
+        let problem: String?
+
+        init(_ title: String, _ certificate: TestCertificate, host: String = "localhost", _ problem: String? = nil) {
+            (testDescription, self.certificate, self.host, self.problem) = (title, certificate, host, problem)
+        }
+    }
+
+    private static let named: [Case] = [
+        Case("the name of the host", TestCertificate("DNS:localhost")),
+        Case("the address", TestCertificate("IP:127.0.0.1"), host: "127.0.0.1"),
+        Case("one of several names", TestCertificate("DNS:a.example,IP:192.0.2.1,DNS:localhost")),
+        Case(
+            "the address of the socket for a name", TestCertificate("IP:127.0.0.1"),
+            "is for 127.0.0.1, not for localhost"),
+        Case(
+            "the name for an address", TestCertificate("DNS:localhost"), host: "127.0.0.1",
+            "is for localhost, not for 127.0.0.1"),
+        Case("another name", TestCertificate("DNS:other.example"), "is for other.example, not for localhost"),
+        Case(
+            "a common name alone", TestCertificate(nil, commonName: "localhost"),
+            "is for no name (a common name alone is not accepted), not for localhost"),
+        Case(
+            "a common name beside another name", TestCertificate("DNS:a.example", commonName: "localhost"),
+            "is for a.example, not for localhost"),
+        Case("a wildcard alone", TestCertificate("DNS:*"), "is for *, not for localhost"),
+        Case(
+            "a wildcard for an address", TestCertificate("DNS:*.0.0.1"), host: "127.0.0.1",
+            "is for *.0.0.1, not for 127.0.0.1"),
+        Case(
+            "an address as a name", TestCertificate("DNS:127.0.0.1"), host: "127.0.0.1",
+            "is for 127.0.0.1, not for 127.0.0.1"),
+        Case(
+            "many other names", TestCertificate((1...8).map { "DNS:\($0).example" }.joined(separator: ",")),
+            "is for 1.example, 2.example, 3.example, 4.example, 5.example and 3 more, not for localhost"),
+    ]
+
+    private static let untrusted: [Case] = [
+        Case("expired", TestCertificate("DNS:localhost", to: "20210101000000Z"), "it expired on 2021-01-01"),
+        Case(
+            "not yet valid", TestCertificate("DNS:localhost", from: "20450101000000Z"),
+            "it is not valid before 2045-01-01"),
+        Case("self-signed", TestCertificate("DNS:localhost", issuer: .itself), "it is self-signed"),
+        Case(
+            "an unknown issuer", TestCertificate("DNS:localhost", issuer: .unknown),
+            "is not trusted: its issuer (Other Authority) is unknown, or may not sign for it"),
+        Case(
+            "for clients only", TestCertificate("DNS:localhost", usage: "clientAuth"),
+            "its purpose is not that of a server"),
+        Case(
+            "a name that its issuer may not sign for", TestCertificate("DNS:localhost", issuer: .constrained),
+            "is not trusted: its issuer (Constrained Authority) is unknown, or may not sign for it"),
+    ]
+
+    @Test(
+        "A request is sent only to a server whose certificate is valid for it", arguments: named + untrusted,
+        [false, true])
+    func direct(example: Case, http2: Bool) async throws {
+        try await Self.with(example.certificate) { nginx, trusted in
+            let configuration = AsyncHTTPTransport.Configuration(trustedCertificates: trusted, usesHTTP2: http2)
+            let message = try await Self.send(to: "\(example.host):\(nginx.securePort)", configuration)
+            try await Self.check(example, message, nginx)
+        }
+    }
+
+    private static let tunnelled: [Case] = [
+        Case("the name of the host", TestCertificate("DNS:a.example"), host: "a.example"),
+        Case("a wildcard", TestCertificate("DNS:*.a.example"), host: "b.a.example"),
+        Case("an address that is not the proxy's", TestCertificate("IP:192.0.2.7"), host: "192.0.2.7"),
+        Case(
+            "the address of the proxy for a name", TestCertificate("IP:127.0.0.1"),
+            "is for 127.0.0.1, not for localhost"),
+        Case(
+            "the address of the proxy for another address", TestCertificate("IP:127.0.0.1"), host: "192.0.2.7",
+            "is for 127.0.0.1, not for 192.0.2.7"),
+        Case(
+            "a wildcard within a label", TestCertificate("DNS:f*.a.example"), host: "foo.a.example",
+            "is for f*.a.example, not for foo.a.example"),
+        Case(
+            "a wildcard for one label", TestCertificate("DNS:*.example"), host: "a.example",
+            "is for *.example, not for a.example"),
+        Case(
+            "expired", TestCertificate("DNS:a.example", to: "20210101000000Z"), host: "a.example",
+            "it expired on 2021-01-01"),
+    ]
+
+    @Test("The same holds for tunnels through a proxy", arguments: tunnelled, [false, true])
+    func tunnel(example: Case, http2: Bool) async throws {
+        try await Self.with(example.certificate) { nginx, trusted in
+            try await Self.withProxy { proxy in
+                let proxies = try ProxySettings(environment: ["https_proxy": proxy])
+                let configuration = AsyncHTTPTransport.Configuration(
+                    trustedCertificates: trusted, proxies: proxies, usesHTTP2: http2)
+                let message = try await Self.send(to: "\(example.host):\(nginx.securePort)", configuration)
+                try await Self.check(example, message, nginx)
+            }
+        }
+    }
+
+    @Test("A connection to one host is not used for another one at the same address", arguments: [false, true])
+    func reused(http2: Bool) async throws {
+        try await Self.with(TestCertificate("IP:127.0.0.1")) { nginx, trusted in
+            let transport = AsyncHTTPTransport(.init(trustedCertificates: trusted, usesHTTP2: http2))
+            var messages: [String?] = []
+            for host in ["127.0.0.1", "localhost", "127.0.0.1"] {
+                messages.append(try await Self.send(to: "\(host):\(nginx.securePort)", by: transport))
+            }
+            try await transport.shutdown()
+            #expect(messages[0] == nil && messages[2] == nil)
+            #expect(messages[1]?.contains("is for 127.0.0.1, not for localhost") == true)
+            #expect(try await nginx.log().count == 2)
+        }
+    }
+
+    @Test("A redirect does not lead to a server with another name", arguments: [false, true])
+    func redirected(http2: Bool) async throws {
+        try await Self.with(TestCertificate("IP:127.0.0.1")) { nginx, trusted in
+            try await TemporaryFolder.with { folder in
+                let program = Resumectl(folder: folder)
+                let more = http2 ? ["--http2"] : []
+                let outcome = try await Shell.outcome(
+                    Resumectl.path,
+                    ["get", nginx.secureURL("named"), "-o", folder["out"], "--cacert", trusted] + more,
+                    environment: program.environment)
+                #expect(outcome.status == 1)
+                #expect(outcome.errors.contains("is for 127.0.0.1, not for localhost"), "\(outcome.errors)")
+                #expect(!Files.exists(folder["out"]))
+                #expect(try await nginx.log().map(\.status) == [302])
+            }
+        }
+    }
+
+    @Test("A field Host that is not the host of the URL is refused over TLS")
+    func otherHost() async throws {
+        try await Self.with(TestCertificate("IP:127.0.0.1,DNS:a.example")) { nginx, trusted in
+            let transport = AsyncHTTPTransport(.init(trustedCertificates: trusted))
+            var request = HTTPRequest(
+                method: .get, scheme: "https", authority: "127.0.0.1:\(nginx.securePort)", path: "/file")
+            request.headerFields[try #require(HTTPField.Name("Host"))] = "a.example"
+            let error = await #expect(throws: TransportError.self) { _ = try await transport.send(request) }
+            try await transport.shutdown()
+            #expect(error?.code == .invalidRequest)
+            #expect(try await nginx.log().isEmpty)
+        }
+    }
+
+    // MARK: Servers and requests
+
+    private static func with(
+        _ certificate: TestCertificate, _ body: (Nginx, _ trusted: String) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let files = try await certificate.make(in: folder)
+            try await Shell.run("mkdir", folder["www"])
+            try Files.write(Array("hello".utf8), to: folder["www/file"])
+            let nginx = try await Nginx(serving: folder["www"], certificate: files.server)
+            do {
+                try await body(nginx, files.trusted)
+            } catch {
+                await nginx.stop()
+                throw error
+            }
+            await nginx.stop()
+        }
+    }
+
+    /// Sends a request.
+    ///
+    /// - Returns: Why it was not sent; nil if there was a response.
+    private static func send(
+        to authority: String, _ configuration: AsyncHTTPTransport.Configuration
+    ) async throws -> String? {
+        let transport = AsyncHTTPTransport(configuration)
+        let message = try await send(to: authority, by: transport)
+        try await transport.shutdown()
+        return message
+    }
+
+    private static func send(to authority: String, by transport: AsyncHTTPTransport) async throws -> String? {
+        let request = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/file")
+        do {
+            let response = try await transport.send(request)
+            #expect(response.head.status == .ok)
+            _ = try await response.body.read { _ in true }
+            return nil
+        } catch let error as TransportError {
+            #expect(error.code == .tls)
+            #expect(!error.isTransient)
+            return error.message
+        }
+    }
+
+    private static func check(_ example: Case, _ message: String?, _ nginx: Nginx) async throws {
+        if let problem = example.problem {
+            #expect(message?.contains(problem) == true, "\(message ?? "sent")")
+        } else {
+            #expect(message == nil)
+        }
+        #expect(try await nginx.log().count == (example.problem == nil ? 1 : 0))
+    }
+
+    /// Runs a body with a proxy that leads every tunnel to a port of this machine, whatever the host is.
+    private static func withProxy(_ body: (String) async throws -> Void) async throws {
+        let port = try Loopback.freePort()
+        let proxy = try Shell.start("python3", ["-c", connect, "\(port)"])
+        try #require(try await Loopback.waits(for: proxy, at: port))
+        do {
+            try await body("http://127.0.0.1:\(port)")
+        } catch {
+            proxy.send(SIGTERM)
+            await proxy.wait()
+            throw error
+        }
+        proxy.send(SIGTERM)
+        await proxy.wait()
+    }
+
+    private static let connect = """
+        import socket, sys, threading
+        def pump(source, sink):
+            try:
+                while data := source.recv(65536):
+                    sink.sendall(data)
+            except OSError:
+                pass
+            finally:
+                sink.close()
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+        while True:
+            client, _ = listener.accept()
+            head = b""
+            while not head.endswith(b"\\r\\n\\r\\n"):
+                data = client.recv(1)
+                if not data:
+                    break
+                head += data
+            if not head:
+                client.close()
+                continue
+            port = int(head.split()[1].rsplit(b":", 1)[1])
+            origin = socket.create_connection(("127.0.0.1", port))
+            client.sendall(b"HTTP/1.1 200 OK\\r\\n\\r\\n")
+            threading.Thread(target=pump, args=(client, origin), daemon=True).start()
+            threading.Thread(target=pump, args=(origin, client), daemon=True).start()
+        """
+}

@@ -1,0 +1,120 @@
+/// A certificate for a test server, made by the `openssl` program.
+package struct TestCertificate: Sendable {
+    /// Who signs it.
+    package enum Issuer: Sendable {
+        /// The authority that the test trusts.
+        case trusted
+        /// An authority of the trusted one, which may sign for names below `allowed.example` only.
+        case constrained
+        /// Another authority.
+        case unknown
+        /// Nobody else.
+        case itself
+    }
+
+    private let commonName: String
+    private let names: String?
+    private let issuer: Issuer
+    private let usage: String
+    private let start: String
+    private let end: String
+
+    /// Describes a certificate.
+    ///
+    /// - Parameters:
+    ///   - names: The value of subjectAltName in OpenSSL's notation, such as `DNS:a.example,IP:127.0.0.1`; nil for none.
+    ///   - commonName: The common name of the subject.
+    ///   - issuer: Who signs it.
+    ///   - usage: The extended key usage.
+    ///   - start: When it begins to be valid, as `YYYYMMDDHHMMSSZ`.
+    ///   - end: When it ceases to be valid.
+    package init(
+        _ names: String?, commonName: String = "server", issuer: Issuer = .trusted, usage: String = "serverAuth",
+        from start: String = "20200101000000Z", to end: String = "20491231000000Z"
+    ) {
+        (self.names, self.commonName, self.issuer) = (names, commonName, issuer)
+        (self.usage, self.start, self.end) = (usage, start, end)
+    }
+
+    /// Makes the certificate.
+    ///
+    /// - Parameter folder: Where the files are written.
+    /// - Returns: The paths of the chain with the key of the server, and of the authority to trust.
+    /// - Throws: ``Shell/Failure`` if `openssl` fails.
+    package func make(in folder: TemporaryFolder) async throws -> (server: String, trusted: String) {
+        let authority = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign"
+        try await Self.makeKey("root", "Test Authority", authority, in: folder)
+        try await Self.sign("root", by: "root", in: folder)
+        var (signer, chain) = ("root", ["server"])
+        switch issuer {
+        case .trusted: break
+        case .constrained:
+            signer = "constrained"
+            chain.append(signer)
+            let limits = "\(authority)\nnameConstraints=critical,permitted;DNS:allowed.example"
+            try await Self.makeKey(signer, "Constrained Authority", limits, in: folder)
+            try await Self.sign(signer, by: "root", in: folder)
+        case .unknown:
+            signer = "other"
+            try await Self.makeKey(signer, "Other Authority", authority, in: folder)
+            try await Self.sign(signer, by: signer, in: folder)
+        case .itself: signer = "server"
+        }
+        let alternative = names.map { "\nsubjectAltName=\($0)" } ?? ""
+        let extensions = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=\(usage)\(alternative)"
+        try await Self.makeKey("server", commonName, extensions, in: folder)
+        try await Self.sign("server", by: signer, from: start, to: end, in: folder)
+        let parts = try (chain.map { "\($0).pem" } + ["server.key"]).flatMap { try Files.bytes(folder[$0]) }
+        try Files.write(parts, to: folder["chain.pem"])
+        return (folder["chain.pem"], folder["root.pem"])
+    }
+
+    /// Makes a key and a request for a certificate.
+    private static func makeKey(
+        _ name: String, _ commonName: String, _ extensions: String, in folder: TemporaryFolder
+    ) async throws {
+        let configuration = """
+            [req]
+            distinguished_name=subject
+            prompt=no
+            [subject]
+            CN=\(commonName)
+            [extensions]
+            \(extensions)
+            [ca]
+            default_ca=authority
+            [authority]
+            database=\(folder["\(name).index"])
+            new_certs_dir=\(folder.path)
+            default_md=sha256
+            policy=any
+            rand_serial=yes
+            unique_subject=no
+            [any]
+            commonName=optional
+
+            """
+        try Files.write(Array(configuration.utf8), to: folder["\(name).conf"])
+        try Files.write([], to: folder["\(name).index"])
+        try await Shell.run(
+            "openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-config",
+            folder["\(name).conf"], "-keyout", folder["\(name).key"], "-out", folder["\(name).csr"])
+    }
+
+    private static func sign(
+        _ name: String, by issuer: String, from start: String = "20200101000000Z", to end: String = "20491231000000Z",
+        in folder: TemporaryFolder
+    ) async throws {
+        let signer =
+            name == issuer
+            ? ["-selfsign", "-keyfile", folder["\(name).key"]]
+            : ["-cert", folder["\(issuer).pem"], "-keyfile", folder["\(issuer).key"]]
+        let outcome = try await Shell.outcome(
+            "openssl",
+            ["ca", "-batch", "-notext", "-config", folder["\(name).conf"]] + signer + [
+                "-extfile", folder["\(name).conf"], "-extensions", "extensions", "-startdate", start, "-enddate", end,
+                "-in", folder["\(name).csr"], "-out", folder["\(name).pem"],
+            ])
+        guard outcome.status == 0 else { throw Shell.Failure(description: "openssl ca: \(outcome.errors)") }
+    }
+}
