@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A cut, an odd answer, an honest answer: never wrong bytes, never poisoned, never stuck.
-@Suite(.timeLimit(.minutes(10)), .eachTransport)
+@Suite(.timeLimit(.minutes(10)), .eachTransportAndHTTP2)
 struct ScenarioTests {
     @Test("In one process", arguments: Scenario.all)
     func oneProcess(_ scenario: Scenario) async throws {

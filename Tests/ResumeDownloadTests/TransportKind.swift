@@ -7,13 +7,15 @@ import Testing
 /// A transport that the engine's tests run on.
 enum TransportKind: String, Sendable, CaseIterable {
     case asyncHTTP
+    /// The same with HTTP/2 over TLS, by way of a gateway in front of the origin.
+    case http2
     case urlSession
 
-    /// Those that the tests run on: URLSession where `TEST_URLSESSION` is set, suite by suite.
+    /// Those that all suites run on: URLSession where `TEST_URLSESSION` is set, suite by suite.
     ///
     /// On Linux all its sessions share one thread, and the whole module at once has ended the program there.
     static let tested: [TransportKind] =
-        ProcessInfo.processInfo.environment["TEST_URLSESSION"] == nil ? [.asyncHTTP] : allCases
+        ProcessInfo.processInfo.environment["TEST_URLSESSION"] == nil ? [.asyncHTTP] : [.asyncHTTP, .urlSession]
 
     /// The one of this run of the test.
     @TaskLocal static var current = TransportKind.asyncHTTP
@@ -34,6 +36,21 @@ enum TransportKind: String, Sendable, CaseIterable {
                 try await transport.shutdown()
                 throw error
             }
+        case .http2:
+            return try await HTTP2Gateway.with { gateway in
+                var configuration = configuration
+                configuration.usesHTTP2 = true
+                configuration.trustedCertificates = HTTP2Gateway.certificate
+                let transport = AsyncHTTPTransport(configuration)
+                do {
+                    let result = try await body(GatewayTransport(transport: transport, port: gateway.port))
+                    try await transport.shutdown()
+                    return result
+                } catch {
+                    try await transport.shutdown()
+                    throw error
+                }
+            }
         case .urlSession:
             let transport = URLSessionTransport()
             defer { transport.shutdown() }
@@ -44,13 +61,16 @@ enum TransportKind: String, Sendable, CaseIterable {
 
 /// Runs each test of a suite on each transport, one after the other, but for those that say why not.
 struct EachTransport: SuiteTrait, TestTrait, TestScoping {
+    /// Transports that not all suites run on.
+    let more: [TransportKind]
+
     var isRecursive: Bool { true }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let isLimited = test.traits.contains { $0 is AsyncHTTPOnly }
-        for kind in isLimited ? [.asyncHTTP] : TransportKind.tested {
+        for kind in isLimited ? [.asyncHTTP] : TransportKind.tested + more {
             try await TransportKind.$current.withValue(kind) { try await function() }
         }
     }
@@ -62,7 +82,10 @@ struct AsyncHTTPOnly: TestTrait {
 }
 
 extension Trait where Self == EachTransport {
-    static var eachTransport: Self { Self() }
+    static var eachTransport: Self { Self(more: []) }
+
+    /// Each transport, and HTTP/2.
+    static var eachTransportAndHTTP2: Self { Self(more: [.http2]) }
 }
 
 extension Trait where Self == AsyncHTTPOnly {

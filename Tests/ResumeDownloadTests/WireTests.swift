@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The table of cases on the wire, as far as one answer tells; the scenarios and the other suites have the rest.
-@Suite(.timeLimit(.minutes(10)), .eachTransport)
+@Suite(.timeLimit(.minutes(10)), .eachTransportAndHTTP2)
 struct WireTests {
     @Test(
         "A01: what is asked at first; what is asked after a cut, and what the answer is worth", arguments: WireCase.all)
