@@ -110,8 +110,12 @@ struct DownloadRun {
     /// Sends one request, follows redirects, and does what the verdict says.
     private mutating func exchange(_ plan: Plan) async throws -> Step {
         let response: TransportResponse
+        // A HEAD before it asks for no range.
+        var hasAskedForRange = false
         do {
-            switch try await check(plan) {
+            let check = try await check(plan)
+            if case .range = plan { hasAskedForRange = true }
+            switch check {
             case .unchanged: response = try await send(plan)
             case .unknown(let reason):
                 try await transfer.note(reason)
@@ -121,7 +125,13 @@ struct DownloadRun {
             }
         } catch let error as TransportError {
             guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
-            return .ended(progressed: false, failure: .transport(error))
+            guard hasAskedForRange, error.code == .invalidResponse else {
+                return .ended(progressed: false, failure: .transport(error))
+            }
+            // Some servers break the rules of HTTP only when they answer a range request.
+            let reason = Reason.rangeAnswerInvalid(error)
+            try await transfer.note(reason)
+            return .askForWhole(reason)
         }
         let before = await transfer.partial
         let verdict: Verdict

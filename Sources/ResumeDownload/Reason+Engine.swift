@@ -80,6 +80,13 @@ extension Reason {
         Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
     }
 
+    static func rangeAnswerInvalid(_ error: TransportError) -> Reason {
+        let problem = Printable.escaped(error.message)
+        return Reason(
+            code: .init(rawValue: "range-answer-invalid"),
+            text: "the response to a range request is invalid, so the whole file is requested (\(problem))")
+    }
+
     static func redirect(_ problem: Redirection.Problem, from host: String) -> Reason {
         Reason(
             code: .init(rawValue: "redirect"), text: "a redirect from \(host) was not followed: \(problem.description)")

@@ -113,8 +113,11 @@ extension SegmentedBody {
             switch result {
             case .success(let answer): (response, verdict) = answer
             case .failure(let error):
-                // What is wrong for good is told to the single stream that follows.
-                if let error = error as? TransportError, error.isTransient, error.code != .notConnected {
+                // What is wrong for good is told to the single stream that follows; an invalid response to a range
+                // request comes again.
+                if let error = error as? TransportError, error.isTransient,
+                    ![.notConnected, .invalidResponse].contains(error.code)
+                {
                     failed(because: .transport(error), progressed: false, in: &group)
                 } else {
                     await refused(because: Reason(for: error))

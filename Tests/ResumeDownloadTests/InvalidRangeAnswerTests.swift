@@ -1,0 +1,88 @@
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import TestSupport
+import Testing
+
+/// Servers that break the rules of HTTP when they answer a range request, and only then.
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
+struct InvalidRangeAnswerTests {
+    /// What civetweb 1.15 sends for a range behind the end of a file that became shorter, `If-Range` or not.
+    private static func negativeLength(of resource: Resource) -> Response {
+        let length = resource.content.length
+        let head = [
+            "HTTP/1.1 206 Partial Content", "Cache-Control: max-age=3600", "Content-Type: application/octet-stream",
+            "Last-Modified: Mon, 02 Jun 2025 11:00:00 GMT", "Etag: \(resource.etag ?? "")",
+            "Content-Length: \(length - Scenario.asked)", "Accept-Ranges: bytes",
+            "Content-Range: bytes \(Scenario.asked)-\(length - 1)/\(length)", "Connection: close", "", "",
+        ].joined(separator: "\r\n")
+        return Response([.raw(Array(head.utf8)), .close])
+    }
+
+    private static let garbage = Response([.raw(Array("no answer\r\n\r\n".utf8)), .close])
+
+    @Test("F27, F3: a file that became shorter, on a server that announces a negative length then: downloaded anew")
+    func shorter() async throws {
+        let short = Resource(Content(length: 20_000, seed: 4), etag: "\"s\"")
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                request.field("Range") == nil ? .file(short, for: request) : Self.negativeLength(of: short)
+            }
+            let result = try await origin.get { $0.limits.retries = 0 }
+            #expect(try origin.hasDelivered(short))
+            #expect(result.reusedBytes == 0)
+            #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false])
+            #expect(try await origin.reasons().contains("range-answer-invalid"))
+        }
+    }
+
+    @Test("F3: the same file: asked for whole once, and what is held is compared and kept")
+    func unchanged() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { $0.field("Range") == nil ? .file(.old, for: $0) : Self.garbage }
+            let result = try await origin.get { $0.limits.retries = 0 }
+            #expect(try origin.hasDelivered(.old))
+            #expect(result.reusedBytes == 60_000)
+            #expect(origin.requests(after: 1).count == 2)
+        }
+    }
+
+    @Test("F3: an invalid answer to a request without a range is an error like any other, and costs nothing held")
+    func always() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { _ in Self.garbage }
+            let error = await origin.failure { $0.limits.retries = 2 }
+            #expect(error?.code == .unreachable)
+            // The range, and then the whole as often as it may be tried.
+            #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false, false, false])
+            let held = try await origin.store.totals().receivedBytes
+            #expect(held == 60_000)
+        }
+    }
+
+    @Test("F3: an answer to HEAD that is invalid says nothing about ranges")
+    func head() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { $0.method == "HEAD" ? Self.garbage : .file(.old, for: $0) }
+            let result = try await origin.get { $0.condition = .head }
+            #expect(result.reusedBytes == 60_000)
+            #expect(origin.server.requests.last?.field("Range") == "bytes=55904-")
+            #expect(try await !origin.reasons().contains("range-answer-invalid"))
+        }
+    }
+
+    @Test("F3: a further connection that is answered so is not asked for again; one connection fetches all")
+    func segments() async throws {
+        let handler = together(2) { request in
+            request.field("Range") == nil ? .file(SegmentTests.file, for: request) : Self.garbage
+        }
+        try await Origin.with(handler) { origin in
+            _ = try await SegmentTests.get(origin, connections: 4)
+            #expect(try origin.hasDelivered(SegmentTests.file))
+            #expect((2...4).contains(origin.server.requests.count))
+            #expect(origin.server.requests.count { $0.field("Range") == nil } == 1)
+        }
+    }
+}
