@@ -134,8 +134,8 @@ struct GetCommand: ContextCommand {
     @Flag(
         name: .long,
         help: """
-            Resume even without an ETag or Last-Modified date. The bytes are then compared, or checked with --sha256 or \
-            --sha512.
+            Resume even without an ETag or Last-Modified date. Some bytes are then compared, which does not prove that \
+            the file is unchanged; --sha256 or --sha512 does.
             """)
     var allowUnvalidated = false
 

@@ -118,8 +118,9 @@ final class GetReporter: Sendable {
         case .finished(let result):
             let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
             let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
+            let unproved = result.isProved ? "" : " (not proved to be one version: the server sent no validator)"
             let name = request.usesServerFilename ? Printable.escaped(result.path) : name
-            return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)"
+            return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)\(unproved)"
         }
     }
 
@@ -177,6 +178,7 @@ final class GetReporter: Sendable {
             members["totalBytes"] = .integer(result.totalBytes)
             members["reusedBytes"] = .integer(result.reusedBytes)
             members["lengthVerified"] = .bool(result.isLengthVerified)
+            members["proved"] = .bool(result.isProved)
             if let digest = result.digest {
                 members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
             }

@@ -36,8 +36,13 @@ public struct DownloadRequest: Sendable {
     ///
     /// A URL may be signed for one method only.
     public var headURL: DownloadURL?
-    /// Goes on without a validator, where ``digest`` or an overlap of 64 KiB can prove the bytes.
+    /// Goes on without a validator if ``digest`` can prove the bytes, or if those that are fetched again are the same:
+    /// the 64 KiB before the first missing byte, the first 64 KiB, and 64 KiB at each of three random offsets.
+    ///
+    /// Without a digest the result is not proved (``DownloadResult/isProved``).
     public var allowsUnvalidated = false
+    /// What the random places depend on; nil for others each time.
+    package var spotCheckSeed: UInt64?
     /// The value of `Accept-Encoding`.
     ///
     /// `identity` refuses what is coded all the same. Anything else is sent as it stands, and what comes is stored as it

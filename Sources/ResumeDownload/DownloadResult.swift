@@ -17,6 +17,11 @@ public struct DownloadResult: Sendable, Hashable {
     public var contentCoding: String?
     /// False where the server never said how long the whole is: it ended with its connection, as a cut would.
     public var isLengthVerified: Bool
+    /// False where parts of several responses were put together that no validator and no digest ties to one another.
+    ///
+    /// Only ``DownloadRequest/allowsUnvalidated`` leads to that: the bytes that were compared are the same, and others
+    /// may belong to different versions of the file.
+    public var isProved: Bool
 }
 
 /// A download that was given up.

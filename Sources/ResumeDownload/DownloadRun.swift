@@ -72,12 +72,14 @@ struct DownloadRun {
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
             let destination = destination(for: await transfer.partial.representation)
+            let digest = await expectedDigest
+            let isProved = if digest == nil { await transfer.isProved } else { true }
             onEvent(.progress(receivedBytes: total, totalBytes: total))
-            try await transfer.deliver(to: destination, fulfilling: request.queuedRow)
+            try await transfer.deliver(to: destination, fulfilling: request.queuedRow, isProved: isProved)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
-                digest: await expectedDigest, contentCoding: await transfer.partial.representation?.contentCoding,
-                isLengthVerified: isLengthVerified)
+                digest: digest, contentCoding: await transfer.partial.representation?.contentCoding,
+                isLengthVerified: isLengthVerified, isProved: isProved)
         }
     }
 
@@ -114,7 +116,10 @@ struct DownloadRun {
         var hasAskedForRange = false
         do {
             let check = try await check(plan)
-            if case .range = plan { hasAskedForRange = true }
+            if case .range = plan {
+                hasAskedForRange = true
+                if let step = try await spotCheck(before: plan) { return step }
+            }
             switch check {
             case .unchanged: response = try await send(plan)
             case .unknown(let reason):
@@ -163,11 +168,15 @@ struct DownloadRun {
         case .retry(let reason, let seconds):
             return .retry(reason, afterSeconds: seconds, status: response.head.status.code)
         case .refuse(let reason):
-            if try await renew(after: response.head) { return .renewed }
-            let isForbidden = Self.renewable.contains(response.head.status.code) && !before.isEmpty
-            throw DownloadError(
-                .refused, isForbidden ? .forbidden(reason) : reason, status: response.head.status.code)
+            return try await refused(by: response.head, because: reason, isEmpty: before.isEmpty)
         }
+    }
+
+    /// Asks the caller for another URL or other fields, or gives up.
+    mutating func refused(by response: HTTPResponse, because reason: Reason, isEmpty: Bool) async throws -> Step {
+        if try await renew(after: response) { return .renewed }
+        let isForbidden = Self.renewable.contains(response.status.code) && !isEmpty
+        throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: response.status.code)
     }
 
     /// Takes note of a new blob.

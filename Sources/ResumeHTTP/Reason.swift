@@ -65,10 +65,12 @@ extension Reason {
         Reason("resumed", "the file on the server is unchanged; resumed at byte \(offset)")
     }
 
+    package static let resumedUnvalidatedCode = Code(rawValue: "resumed-unvalidated")
+
     /// Only bytes that are the same vouch for it.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
         Reason(
-            "resumed-unvalidated",
+            resumedUnvalidatedCode.rawValue,
             "the server sent no validator; resumed at byte \(offset), provided that the bytes before it are the same")
     }
 
@@ -156,6 +158,17 @@ extension Reason {
             "held-bytes-differ",
             "the file changed on the server: its bytes differ from the stored ones at byte \(offset)")
     }
+
+    package static func spotCheckDiffers(at offset: Int64) -> Reason {
+        Reason(
+            "spot-check-differs",
+            "the file changed on the server: its bytes differ from the stored ones at byte \(offset), "
+                + "which were compared because the server sent no validator")
+    }
+
+    package static let spotCheckUnanswered = Reason(
+        "spot-check-unanswered",
+        "the server sent no validator, and not the bytes that were requested again to be compared")
 
     static let wholeForSegment = Reason(
         "whole-for-segment", "the server sent the whole file instead of a part; no further connections are opened")

@@ -45,7 +45,15 @@ extension Transfer {
 
     /// Does what ``deliver(to:)`` does, and takes a row of a queue away in the transaction that records it: so no crash
     /// makes the queue fetch again what was delivered.
-    package func deliver(to destination: Destination, fulfilling row: Int64?) async throws {
+    ///
+    /// - Parameters:
+    ///   - destination: The file.
+    ///   - row: The row; nil for none.
+    ///   - isProved: Whether a digest of the whole was compared; nil where that is not known here.
+    /// - Throws: What ``deliver(to:)`` throws.
+    package func deliver(
+        to destination: Destination, fulfilling row: Int64?, isProved: Bool? = nil
+    ) async throws {
         try requireOpen()
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
@@ -91,7 +99,8 @@ extension Transfer {
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
-        try leaveStore(isShared: isShared, to: destination.path, fulfilling: row)
+        let known = if let isProved { isProved } else { await self.isProved }
+        try leaveStore(isShared: isShared, to: destination.path, fulfilling: row, isProved: known)
     }
 
     /// Removes the entry once it was handed over, unless somebody else waits for it.
@@ -100,17 +109,18 @@ extension Transfer {
     ///   - isShared: Whether somebody waited when it was handed over.
     ///   - place: Where to, for people.
     ///   - row: The row of a queue that goes with it; nil for none.
+    ///   - isProved: Whether all bytes are known to be of one representation.
     /// - Throws: ``StoreError``
-    func leaveStore(isShared: Bool, to place: String, fulfilling row: Int64? = nil) throws {
+    func leaveStore(
+        isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
+    ) throws {
         let (entry, length) = (entry, held)
         let isStillShared = isShared && lease?.isAwaited == true
         let blobs = try store.writeNow { connection in
             try connection.record(
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
-                    reason: Reason(
-                        code: .init(rawValue: "delivered"), text: "the complete file was delivered to \(place)"),
-                    bytes: length))
+                    reason: .delivered(to: place, isProved: isProved), bytes: length))
             if let row { try connection.removeQueued(row) }
             return isStillShared ? [] : try connection.remove(entry)
         }

@@ -23,6 +23,7 @@ extension Transfer {
             }
         }
         guard let begun else { throw Self.superseded }
+        isSpliced = false
         KillPoint.reached(.startedOver)
         try store.removeBlobs(begun.abandoned)
         try take(begun.entry)

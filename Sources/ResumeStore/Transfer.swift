@@ -33,6 +33,8 @@ public actor Transfer {
     /// How often in a row an answer brought nothing but bytes up to a gap's end, so that they were not compared; twice
     /// counts who ended there by himself.
     var uncompared = 0
+    /// Whether responses were put together without a validator; nil where only the log can tell.
+    var isSpliced: Bool?
     /// How many bytes were held before the body.
     private(set) var receivedBefore: Int64 = 0
     /// Why some of what was held has been given up, when it was taken over or confirmed; nil where nothing was.
@@ -124,6 +126,7 @@ public actor Transfer {
         try await noteAbsence(response)
         switch verdict {
         case .append(let continuation):
+            if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
             try beginBody(continuation, of: response)
             try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):

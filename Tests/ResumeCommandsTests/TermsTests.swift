@@ -131,7 +131,48 @@ struct TermsTests {
             let outcome = try await get(server, ["--allow-unvalidated"])
             #expect(try outcome.events.contains("resumed"))
             #expect(server.requests.last?.field("If-Range") == nil)
+            #expect(try outcome.json.last?["proved"]?.bool == false)
             #expect(Self.file.content.matches(try home.bytes("out.bin")))
+            // Without the option from the start, and so of one answer.
+            let whole = try await get(server, [])
+            #expect(try whole.json.last?["proved"]?.bool == true)
+            let log = await home.run("log")
+            #expect(log.output.contains("that it is one version is not proved"))
+        }
+    }
+
+    @Test("F2: a file that differs at its ends alone is not taken for the same")
+    func unvalidatedEnds() async throws {
+        var plain = Self.file
+        plain.etag = nil
+        let old = plain
+        var bytes = old.content.bytes(in: old.content.all)
+        for index in Array(0..<65_536) + Array(bytes.count - 65_536..<bytes.count) { bytes[index] ^= 0xFF }
+        let new = Resource(Content(bytes))
+        try await OriginServer.withServer(handler: { .file(old, for: $0, cutAfter: Self.cut) }) { server in
+            let url = server.url()
+            #expect(await home.run("get", url, "-o", home["out.bin"], "--retries", "0").status == .tryAgain)
+            server.setHandler { .file(new, for: $0) }
+            let outcome = try await get(server, ["--allow-unvalidated"])
+            #expect(try outcome.json.contains { $0["reason"]?.string == "spot-check-differs" })
+            #expect(try outcome.json.last?["proved"]?.bool == true)
+            #expect(new.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    @Test("F3: a range request that is answered with no valid response is made once more, without a range")
+    func invalidRangeAnswer() async throws {
+        let answer = "HTTP/1.1 206 Partial Content\r\nContent-Length: -5\r\nContent-Range: bytes 5-4/5\r\n\r\n"
+        try await cutOnce([]) { server in
+            server.setHandler { request in
+                request.field("Range") == nil
+                    ? .file(Self.file, for: request) : Response([.raw(Array(answer.utf8)), .close])
+            }
+            _ = try await get(server, ["--retries", "0"])
+            #expect(server.requests.count == 3)
+            #expect(Self.file.content.matches(try home.bytes("out.bin")))
+            let log = await home.run("log", "--json")
+            #expect(log.output.contains("range-answer-invalid"))
         }
     }
 

@@ -94,7 +94,7 @@ struct DownloadObserver: Sendable {
                 "delivered",
                 metadata: [
                     "bytes": "\(result.totalBytes)", "reused": "\(result.reusedBytes)",
-                    "fetched": "\(result.fetchedBytes)",
+                    "fetched": "\(result.fetchedBytes)", "proved": "\(result.isProved)",
                 ])
         }
     }

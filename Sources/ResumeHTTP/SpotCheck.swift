@@ -1,0 +1,135 @@
+package import HTTPTypes
+
+/// A range of what is held that is requested again and compared, where neither a validator nor a digest shows that the
+/// file is the same.
+///
+/// The overlap before the first missing byte is not enough: a file may differ at its ends alone.
+package struct SpotCheck: Sendable, Hashable {
+    /// The range in the file that will be delivered.
+    package let range: Range<Int64>
+    /// The request for it.
+    package let request: Plan.RangeRequest
+
+    /// How many bytes are compared at each place.
+    static let length = ResumePolicy.unvalidatedOverlap
+    /// At how many random places, beside the first block.
+    static let randomPlaces = 3
+
+    /// Decides what to compare before a plan is carried out.
+    ///
+    /// - Parameters:
+    ///   - plan: The next request.
+    ///   - held: What the store holds, the same value that `plan` was made for.
+    ///   - policy: On which terms it is continued.
+    ///   - seed: What the places depend on; anything random.
+    /// - Returns: The ranges in order, apart from one another; none where something else proves the bytes.
+    package static func all(for plan: Plan, held: HeldPartial, policy: ResumePolicy, seed: UInt64) -> [SpotCheck] {
+        guard case .range(let next) = plan, next.validator == nil, !policy.hasDigest else { return [] }
+        // What comes after that is compared with the answer to the plan itself.
+        let (first, end) = (next.first &- next.shift, next.start &- next.shift)
+        let held = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
+        return places(in: held, seed: seed).compactMap { range in
+            let (start, isOver) = range.lowerBound.addingReportingOverflow(next.shift)
+            let (end, isBeyond) = range.upperBound.addingReportingOverflow(next.shift)
+            // As in a damaged row; what cannot be asked for is not believed, see the plan's own answer.
+            guard !isOver, !isBeyond, start >= 0, end > start else { return nil }
+            return SpotCheck(
+                range: range,
+                request: Plan.RangeRequest(
+                    start: start, offset: start, end: end, condition: next.condition, first: next.first,
+                    shift: next.shift))
+        }
+    }
+
+    /// The first block of what is held, and some at random places; all of it where that is not more.
+    static func places(in held: [Range<Int64>], seed: UInt64) -> [Range<Int64>] {
+        let held = held.filter { !$0.isEmpty }
+        let total = held.reduce(Int64(0)) { sum, range in
+            let (total, isOver) = sum.addingReportingOverflow(range.length)
+            return isOver ? .max : total
+        }
+        guard total > length * Int64(randomPlaces + 1) else { return held }
+        var random = Places(state: seed)
+        let offsets = [0] + (0..<randomPlaces).map { _ in Int64.random(in: length...(total - length), using: &random) }
+        var places: [Range<Int64>] = []
+        for offset in offsets.sorted() {
+            guard let place = block(at: offset, in: held) else { continue }
+            if let last = places.last, last.upperBound >= place.lowerBound {
+                places[places.count - 1] = last.lowerBound..<max(last.upperBound, place.upperBound)
+            } else {
+                places.append(place)
+            }
+        }
+        return places
+    }
+
+    /// The block that begins so many held bytes behind the first one, as far as it is held without a gap.
+    private static func block(at offset: Int64, in held: [Range<Int64>]) -> Range<Int64>? {
+        var offset = offset
+        for range in held {
+            if offset < range.length {
+                let start = range.lowerBound &+ offset
+                return start..<(range.upperBound &- start > length ? start &+ length : range.upperBound)
+            }
+            offset &-= range.length
+        }
+        return nil
+    }
+
+    /// SplitMix64, by Steele, Lea and Flood.
+    private struct Places: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            return word ^ (word >> 31)
+        }
+    }
+}
+
+/// What to do with the answer to a ``SpotCheck``, decided from its head alone.
+package enum SpotVerdict: Sendable, Hashable {
+    /// Compare the body with what is held.
+    case compare
+    /// Discard the body and request the whole: the server does not send what was asked for, or has another file.
+    case askForWhole(Reason)
+    /// Discard the body, and ask again later.
+    case retry(Reason, afterSeconds: Int64?)
+    /// Discard the body: the server wants credentials, or a URL that is still valid.
+    case refuse(Reason)
+
+    /// Judges a response.
+    ///
+    /// - Parameters:
+    ///   - response: The response's head; redirects have been followed already.
+    ///   - check: What was asked for.
+    ///   - stored: What the held bytes belong to.
+    ///   - policy: On which terms it is continued.
+    package init(
+        for response: HTTPResponse, to check: SpotCheck, stored: Representation, policy: ResumePolicy
+    ) {
+        let fields = response.headerFields
+        switch response.status.code {
+        case 206:
+            let verdict = Verdict.partial(fields, range: check.request, stored: stored, policy: policy)
+            if case .askForWhole(let reason) = verdict {
+                self = .askForWhole(reason)
+            } else if case .bytes(check.request.start, let last, _) = ContentRange(in: fields),
+                let end = check.request.end, last >= end - 1
+            {
+                self = .compare
+            } else {
+                self = .askForWhole(.spotCheckUnanswered)
+            }
+        case 401, 403, 407, 451:
+            self = .refuse(Verdict.reason(response))
+        case let code where Verdict.isForNow(code):
+            self = .retry(Verdict.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
+        default:
+            self = .askForWhole(.spotCheckUnanswered)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import Synchronization
+import TestSupport
+import Testing
+
+/// Files without a validator: what is compared before they are continued, and what is said of the result.
+@Suite(.timeLimit(.minutes(10)), .eachTransport)
+struct SpotCheckTests {
+    private static let length: Int64 = 2_000_000
+    private static let held: Int64 = 1_200_000
+    private static let old = Resource(Content(length: length, seed: 1))
+    private static let block = ResumePolicy.unvalidatedOverlap
+
+    /// The old file with other bytes in some ranges.
+    private static func changed(_ ranges: [Range<Int64>]) -> Resource {
+        var bytes = old.bytes
+        for range in ranges { for index in range { bytes[Int(index)] ^= 0xFF } }
+        return Resource(Content(bytes))
+    }
+
+    /// Runs a test with the first bytes of a resource in the store.
+    private static func holding(_ resource: Resource, _ body: (Origin) async throws -> Void) async throws {
+        try await Origin.with({ .file(resource, for: $0) }) { origin in
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            var head = HTTPResponse(status: .ok)
+            head.headerFields[.contentLength] = "\(length)"
+            head.headerFields[.contentType] = resource.contentType
+            head.headerFields[.date] = resource.date
+            head.headerFields[.eTag] = resource.etag
+            head.headerFields[.lastModified] = resource.lastModified
+            _ = try await transfer.receive(head, to: await transfer.plan())
+            try await transfer.write(resource.content.bytes(in: 0..<held))
+            _ = try await transfer.endBody(.cut)
+            try await transfer.close()
+            try await body(origin)
+        }
+    }
+
+    private static func get(
+        _ origin: Origin, _ configure: (inout DownloadRequest) -> Void = { _ in },
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        try await origin.get(
+            { request in
+                request.allowsUnvalidated = true
+                request.spotCheckSeed = 1
+                configure(&request)
+            }, onEvent: onEvent)
+    }
+
+    @Test("A21, F2: a file that differs in its first and last 64 KiB only is downloaded anew, and is one version")
+    func ends() async throws {
+        let new = Self.changed([0..<Self.block, Self.length - Self.block..<Self.length])
+        try await Self.holding(Self.old) { origin in
+            origin.server.setHandler { .file(new, for: $0) }
+            let result = try await Self.get(origin)
+            #expect(try origin.hasDelivered(new))
+            #expect(result.reusedBytes == 0 && result.isProved)
+            #expect(try await origin.reasons().contains("spot-check-differs"))
+        }
+    }
+
+    @Test("F2: a byte that changed at one of the random places is found")
+    func randomPlace() async throws {
+        try await Self.holding(Self.old) { origin in
+            // The requests of an unchanged file tell the places.
+            origin.server.setHandler { .file(Self.old, for: $0) }
+            let result = try await Self.get(origin)
+            #expect(try origin.hasDelivered(Self.old))
+            #expect(result.reusedBytes == Self.held && !result.isProved)
+            let ranges = origin.server.requests.compactMap { SegmentTests.range(of: $0) }
+            #expect(ranges.count == 5 && ranges[0] == 0..<Self.block)
+            #expect(ranges.last?.lowerBound == Self.held - Self.block)
+            #expect(origin.server.requests.allSatisfy { $0.field("If-Range") == nil })
+            let compared = ranges.dropLast().reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound }
+            #expect(result.fetchedBytes == compared + Self.block + Self.length - Self.held)
+
+            for range in ranges[1...3] {
+                let new = Self.changed([range.upperBound - 1..<range.upperBound])
+                try await Self.holding(Self.old) { origin in
+                    origin.server.setHandler { .file(new, for: $0) }
+                    _ = try await Self.get(origin)
+                    #expect(try origin.hasDelivered(new))
+                    #expect(try await origin.reasons().contains("spot-check-differs"))
+                }
+            }
+        }
+    }
+
+    @Test("F2: the result, the events and the log say that it is not proved; without the flag nothing changes")
+    func proof() async throws {
+        for allows in [true, false] {
+            try await Self.holding(Self.old) { origin in
+                origin.server.setHandler { .file(Self.old, for: $0) }
+                let finished = Finished()
+                let result = try await Self.get(origin, { $0.allowsUnvalidated = allows }, onEvent: finished.note)
+                #expect(result.isProved == !allows)
+                #expect(finished.result?.isProved == !allows)
+                let delivered = try await origin.store.events().last { $0.kind == .delivered }
+                #expect(delivered?.reason.text.contains("not proved") == allows)
+                if !allows { #expect(origin.server.requests.map { $0.field("Range") } == [nil]) }
+            }
+        }
+    }
+
+    @Test("F2: with a validator or a digest the result is proved, and nothing more is requested")
+    func proved() async throws {
+        let tagged = Resource(Self.old.content, etag: "\"a\"")
+        let dated = Resource(Self.old.content, lastModified: Resource.defaultLastModified)
+        for (resource, digest) in [
+            (tagged, nil), (dated, nil), (Self.old, HTTPDigest(.sha256, of: Self.old.bytes)),
+        ] as [(Resource, HTTPDigest?)] {
+            try await Self.holding(resource) { origin in
+                origin.server.setHandler { .file(resource, for: $0) }
+                let result = try await Self.get(origin) { $0.digest = digest }
+                #expect(result.isProved && result.reusedBytes == Self.held)
+                #expect(origin.server.requests.count == 1)
+                #expect(try origin.hasDelivered(Self.old))
+            }
+        }
+    }
+
+    @Test("F2: complete and not delivered: the next run, without a request, knows that it is not proved")
+    func undelivered() async throws {
+        try await Self.holding(Self.old) { origin in
+            origin.server.setHandler { .file(Self.old, for: $0) }
+            let folder = origin.folder["gone"]
+            try await Shell.run("mkdir", folder)
+            await #expect(throws: StoreError.self) {
+                _ = try await Self.get(origin, { $0.destination = "\(folder)/out" }) { event in
+                    if case .resumed = event { rmdir(folder) }
+                }
+            }
+            let before = origin.server.requests.count
+            let result = try await Self.get(origin)
+            #expect(!result.isProved && result.reusedBytes == Self.length)
+            #expect(origin.server.requests.count == before)
+        }
+    }
+
+    @Test(
+        "F2: a spot check that is not answered with those bytes starts over",
+        arguments: ["200", "416", "short", "other", "gzip", "tag", "404"])
+    func unanswered(answer: String) async throws {
+        try await Self.holding(Self.old) { origin in
+            origin.server.setHandler { request in
+                guard let range = request.field("Range"), range.hasPrefix("bytes=0-") else {
+                    return .file(Self.old, for: request)
+                }
+                switch answer {
+                case "200": return .file(Self.old, for: .whole)
+                case "416": return .status("416 Range Not Satisfiable")
+                case "404": return .status("404 Not Found")
+                case "short": return .part(of: Self.old, from: 0, to: 1000)
+                case "other": return .part(of: Self.old, from: 1, to: Self.block)
+                case "gzip": return .part(of: Self.old, from: 0, to: Self.block, [("Content-Encoding", "gzip")])
+                default: return .part(of: Self.old, from: 0, to: Self.block, etag: "\"other\"")
+                }
+            }
+            let result = try await Self.get(origin)
+            #expect(result.reusedBytes == 0 && result.isProved)
+            #expect(try origin.hasDelivered(Self.old))
+            #expect(origin.server.requests.last?.field("Range") == nil)
+        }
+    }
+
+    @Test("F2: what fails for now is tried again, and costs nothing that is held", arguments: ["503", "cut", "401"])
+    func forNow(answer: String) async throws {
+        try await Self.holding(Self.old) { origin in
+            origin.server.setHandler { request in
+                guard request.number == 2 else { return .file(Self.old, for: request) }
+                switch answer {
+                case "503": return .status("503 Service Unavailable")
+                case "401": return .status("401 Unauthorized")
+                default: return .file(Self.old, for: request, cutAfter: 1000)
+                }
+            }
+            let result = try await Self.get(origin) { request in request.renewal = { _ in Renewal() } }
+            #expect(result.reusedBytes == Self.held)
+            #expect(try origin.hasDelivered(Self.old))
+        }
+    }
+}
+
+/// The result that an event told.
+private final class Finished: Sendable {
+    private let told = Mutex<DownloadResult?>(nil)
+    var result: DownloadResult? { told.withLock { $0 } }
+
+    @Sendable func note(_ event: DownloadEvent) {
+        if case .finished(let result) = event { told.withLock { $0 = result } }
+    }
+}
