@@ -1,5 +1,5 @@
 # `make` without a target lists the targets.
-.PHONY: help setup setup-test build build-all release check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build build-all release check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 export SWIFT
 # The Swift libraries are linked statically: the program runs on machines without Swift, and calls into them are cheaper.
@@ -22,6 +22,7 @@ help:
 	@echo "make release  build resumectl in the release configuration"
 	@echo "make tsan     run the tests with ThreadSanitizer; make asan: with AddressSanitizer"
 	@echo "make fuzz     feed ten million malformed responses to the parsers, in about three minutes (SEED=1)"
+	@echo "make fuzz-store  plant random rows and damage random pages of stores, for every command (SECONDS=600, SEED=1)"
 	@echo "make crowd    run many processes on one store, killing and stopping them (SECONDS=600, SEED=1)"
 	@echo "make sweep    kill resumectl and simulate power loss at each file-system call; needs root and up to an hour (SEEDS=2)"
 	@echo "make failing  make each file-system call of resumectl fail with each error; takes hours"
@@ -134,6 +135,12 @@ crowd: setup-test
 	Scripts/swift.sh build $(RELEASE) --product resumectl
 	Scripts/swift.sh build $(RELEASE) --product store-crowd
 	.build/release/store-crowd --seconds $(SECONDS) --seed $(SEED)
+
+# The debug configuration, since checks that it alone has are traps as well.
+fuzz-store: setup-test
+	Scripts/swift.sh build --product resumectl
+	Scripts/swift.sh build --product store-fuzzer
+	.build/debug/store-fuzzer --seconds $(SECONDS) --seed $(SEED)
 
 # Mounts ext4 and XFS images in a private namespace.
 SEEDS ?= 2

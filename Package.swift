@@ -193,12 +193,21 @@ let package = Package(
             name: "ResumectlTests",
             dependencies: ["FaultInjection", "OriginServer", "Scenarios", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
+        // Random stores, for every command and the library.
+        .target(
+            name: "StoreFuzz",
+            dependencies: [
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport",
+            ],
+            path: "Tests/StoreFuzz", swiftSettings: testSettings),
+        .executableTarget(
+            name: "store-fuzzer", dependencies: ["StoreFuzz", "TestSupport", "resumectl"], path: "Tests/store-fuzzer",
+            swiftSettings: testSettings),
         .testTarget(
             name: "HostileStoreTests",
             dependencies: [
                 "CForkedChild", "OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite",
-                "ResumeStore",
-                "TestSupport", "resumectl", httpTypes,
+                "ResumeStore", "StoreFuzz", "TestSupport", "resumectl", "store-fuzzer", httpTypes,
             ],
             swiftSettings: testSettings),
         .target(

@@ -12,7 +12,7 @@ struct DoctorCommand: ContextCommand {
 
             --rebuild replaces a damaged database. It keeps every entry that can still be read, with the bytes that \
             match their checksums. The old database and all other data files are moved to a folder inside the store; \
-            nothing is deleted.
+            nothing is deleted. If the database is not damaged, the store is repaired as by verify --repair.
 
             EXAMPLE:
               resumectl doctor
@@ -29,7 +29,7 @@ struct DoctorCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let path = try context.storePath(storeOptions.store)
-        if rebuild { return Self.print(try await DownloadStore.rebuild(at: path), json, context) }
+        if rebuild { return try await rebuild(at: path, context) }
         var checks = [
             Diagnostics.Check(name: "resumectl", value: ResumeCtl.configuration.version),
             Diagnostics.Check(name: "store", value: path),
@@ -60,16 +60,38 @@ struct DoctorCommand: ContextCommand {
         if checks.contains(where: { $0.problem != nil }) { throw CommandFailure(.damaged) }
     }
 
-    private static func print(_ report: RebuildReport, _ json: Bool, _ context: CommandContext) {
+    private func rebuild(at path: String, _ context: CommandContext) async throws {
+        let report = try await DownloadStore.rebuild(at: path)
+        var findings: [Finding] = []
+        if report.wasWhole {
+            // The rows of a database that SQLite finds nothing wrong with may be wrong all the same.
+            findings = try await context.withStore(storeOptions.store) { try await $0.verify(repairing: true) }
+        }
+        Self.print(report, findings, json, context)
+        let left = findings.count { !$0.isRepaired }
+        if left > 0 { throw CommandFailure(.damaged, "\(Rendering.problems(left)) found that could not be repaired") }
+    }
+
+    private static func print(
+        _ report: RebuildReport, _ findings: [Finding], _ json: Bool, _ context: CommandContext
+    ) {
         guard !json else {
             let members: [String: JSON] = [
                 "aside": .optional(report.asideFolder), "asideBlobs": .integer(Int64(report.asideBlobs)),
-                "lost": .array(report.lost.map { .string($0) }), "saved": .array(report.saved.map { .string($0) }),
+                "lost": .array(report.lost.map { .string($0) }),
+                "repaired": .integer(Int64(findings.count(where: \.isRepaired))),
+                "saved": .array(report.saved.map { .string($0) }),
                 "savedBytes": .integer(report.savedBytes), "wasWhole": .bool(report.wasWhole),
             ]
             return context.print(JSON.object(members).text)
         }
-        guard !report.wasWhole else { return context.print("the database is not damaged; nothing was changed") }
+        for finding in findings { context.print(VerifyCommand.line(finding)) }
+        guard !report.wasWhole else {
+            return context.print(
+                findings.isEmpty
+                    ? "the database is not damaged; nothing was changed"
+                    : "the database is not damaged; data that did not match its rows was removed")
+        }
         for key in report.saved { context.print("recovered: \(Redaction.key(key))") }
         for key in report.lost { context.print("lost: \(Redaction.key(key)): none of its bytes could be verified") }
         context.print(

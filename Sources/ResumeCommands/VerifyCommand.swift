@@ -46,7 +46,7 @@ struct VerifyCommand: ContextCommand {
         }
     }
 
-    private static func line(_ finding: Finding) -> String {
+    static func line(_ finding: Finding) -> String {
         let key = finding.key.map { " \(Redaction.key($0)):" } ?? ""
         return
             "\(finding.kind.rawValue):\(key) \(Printable.escaped(finding.detail))\(finding.isRepaired ? " (repaired)" : "")"

@@ -41,6 +41,13 @@ struct SchemaTexts: Sendable, Equatable {
         return nil
     }
 
+    /// Whether any table is the same.
+    func sharesTable(with other: SchemaTexts) -> Bool {
+        texts.contains { name, text in
+            name.hasPrefix("table ") && !name.hasPrefix("table sqlite_") && other.texts[name] == text
+        }
+    }
+
     /// A text with each white space as one space, and none beside brackets and commas; what is quoted stays.
     private static func normalized(_ text: String) -> String {
         var result: [UInt8] = []

@@ -145,9 +145,12 @@ extension DownloadStore {
         if repairing {
             try await write { connection in
                 let (_, actual) = try sums(connection)
+                // The row itself may be gone.
                 try connection.run(
-                    "UPDATE store SET entries = ?, received = ?", .integer(actual.entries),
-                    .integer(actual.receivedBytes))
+                    """
+                    INSERT INTO store (id, entries, received, created_at) VALUES (1, ?, ?, ?)
+                    ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, received = excluded.received
+                    """, .integer(actual.entries), .integer(actual.receivedBytes), .integer(WallClock.milliseconds))
             }
         }
         let detail = "the recorded total is \(stored.receivedBytes) bytes, the entries have \(actual.receivedBytes)"

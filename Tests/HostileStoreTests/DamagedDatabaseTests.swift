@@ -170,6 +170,34 @@ struct DamagedDatabaseTests {
         }
     }
 
+    @Test("D3: verify --repair and doctor --rebuild put back a row of totals that is gone")
+    func totalsRepaired() async throws {
+        for repair in [["verify", "--repair"], ["doctor", "--rebuild"]] {
+            try await Victim.with { victim in
+                try await victim.sql("DELETE FROM store")
+                #expect(try await victim.run(["verify"]).status == 65)
+                #expect(try await victim.run(repair).status == 0)
+                #expect(try await victim.run(["verify"]).status == 0, "\(repair)")
+            }
+        }
+    }
+
+    @Test("D3: wrong numbers in the header of a store make it no other program's, and a rebuild works")
+    func headerNumbers() async throws {
+        // The number of the application, and the schema's version.
+        for offset in [68, 63] {
+            try await Victim.with { victim in
+                try Self.overwrite(victim.database, at: offset, with: [0x7F])
+                #expect(try await victim.run(["list"]).status == 65)
+                let rebuild = try await victim.run(["doctor", "--rebuild"])
+                #expect(rebuild.status == 0, "\(offset): \(rebuild.errors)")
+                #expect(try await victim.run(["verify"]).status == 0)
+                let list = try await victim.run(["list"])
+                #expect(list.status == 0 && list.output.contains("a"), "\(offset): \(list.output)")
+            }
+        }
+    }
+
     @Test("A store without its row of totals goes on")
     func totals() async throws {
         try await Victim.each(["DELETE FROM store", "UPDATE store SET entries = 7, received = -1"], .found) {

@@ -244,7 +244,7 @@ struct DamagedStoreTests {
         #expect(text.output.contains(isLost ? "no entry could be recovered" : "2 entries recovered"), "\(text.output)")
         if isLost { return }
         let whole = try await home.run("doctor", "--rebuild", "--json").object
-        #expect(whole.keys == ["aside", "asideBlobs", "lost", "saved", "savedBytes", "wasWhole"])
+        #expect(whole.keys == ["aside", "asideBlobs", "lost", "repaired", "saved", "savedBytes", "wasWhole"])
         #expect(whole["wasWhole"]?.bool == true)
         try home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
         let report = try await home.run("doctor", "--rebuild", "--json").object

@@ -55,7 +55,7 @@ extension Connection {
             "UPDATE chunk SET received = ?1, durable = min(max(durable, ?2), ?1) WHERE download = ?3 AND first_byte = ?4",
             .integer(after), .integer(durable), .integer(part.id), .integer(part.offset))
         for block in blocks { try insert(block, of: part.id) }
-        if after != before { try run("UPDATE store SET received = received + ?", .integer(after - before)) }
+        if after != before { try run("UPDATE store SET received = received + ?", .integer(after &- before)) }
         return true
     }
 
