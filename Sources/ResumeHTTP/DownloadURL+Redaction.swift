@@ -7,30 +7,40 @@ extension DownloadURL {
     /// a wrong byte: the validator decides whether bytes are used.
     public var redacted: String { origin + Self.redacted(requestTarget, abbreviates: false) }
 
+    /// The same for a URL that is a value within another one: no further ones are looked for in its own values.
+    var redactedAsValue: String { origin + Self.redacted(requestTarget, abbreviates: false, isValue: true) }
+
     /// A caller's key as it may be stored: if it is a URL that contains a secret, that URL without it.
     package static func redactedKey(_ key: String) -> String {
-        guard let url = try? DownloadURL(key), url.userInfo != nil || url.redacted != url.absoluteString else {
-            return key
-        }
-        return url.redacted
+        let target = key.utf8.prefix { $0 != UInt8(ascii: "#") }
+        guard let url = try? DownloadURL(String(Substring(target))) else { return key }
+        let fragment = Substring(key.utf8[target.endIndex...])
+        let body = Substring(fragment.utf8.dropFirst())
+        let kept = ParameterList(body, separatedBy: "#&;").text(without: nil, abbreviates: false, isValue: false)
+        let isPlain = url.userInfo == nil && url.redacted == url.absoluteString
+        return (isPlain ? String(Substring(target)) : url.redacted)
+            + (kept == body ? String(fragment) : kept.isEmpty ? "" : "#\(kept)")
     }
 
     /// A key as it may be shown to people: long random strings in a URL, which may be secrets, are abbreviated.
     package static func shownKey(_ key: String) -> String {
         // What follows is the selection, or text of the caller's.
-        let target = key.prefix { $0 != "#" }
-        guard let url = try? DownloadURL(String(target)) else { return key }
+        let target = key.utf8.prefix { $0 != UInt8(ascii: "#") }
+        guard let url = try? DownloadURL(String(Substring(target))) else {
+            return holdsSecret(key) ? "(not shown: the key contains a secret)" : key
+        }
         let isPlain = url.userInfo == nil && url.description == url.absoluteString
-        return (isPlain ? String(target) : url.description)
-            + ParameterList(key[target.endIndex...], separatedBy: "#&;")
-            .text(without: Signature(of: []), abbreviates: true)
+        return (isPlain ? String(Substring(target)) : url.description)
+            + ParameterList(Substring(key.utf8[target.endIndex...]), separatedBy: "#&;")
+            .text(without: nil, abbreviates: true, isValue: false)
     }
 
     /// Whether a text that is no URL contains what would be a secret in one: a password, or a parameter.
     package static func holdsSecret(_ text: String) -> Bool {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        // Images are named so: `repository:tag@sha256:…`.
-        let hasPassword = parts.count == 2 && parts[0].contains(":") && !parts[1].hasPrefix("sha256:")
+        // Images are named so: `repository:tag@sha256:…`; packages, `pkg:npm/name@1.0`; pictures, `s3://bucket/icon@2x.png`.
+        let user = parts[0].split(separator: "/", omittingEmptySubsequences: false).last
+        let hasPassword = parts.count == 2 && user?.contains(":") == true && !parts[1].hasPrefix("sha256:")
         return hasPassword || ParameterList(text[...], separatedBy: "?&;#").holdsSecret
     }
 
@@ -40,15 +50,17 @@ extension DownloadURL {
         return value.isSecret || value.isRandom
     }
 
-    private static func redacted(_ target: String, abbreviates: Bool) -> String {
+    private static func redacted(_ target: String, abbreviates: Bool, isValue: Bool = false) -> String {
         let path = target.prefix { $0 != "?" }
         let inPath = ParameterList(path, separatedBy: "/;", isPath: true)
         let query = target[path.endIndex...].dropFirst()
         let inQuery = ParameterList(query, separatedBy: "&;")
         let signature = Signature(of: inPath.parameters + inQuery.parameters)
-        let text = inPath.text(without: signature, abbreviates: abbreviates)
+        let left = inPath.text(without: signature, abbreviates: abbreviates, isValue: isValue)
+        // Where a secret was all of it.
+        let text = left.isEmpty ? "/" : left
         guard path.endIndex < target.endIndex else { return text }
-        let kept = inQuery.text(without: signature, abbreviates: abbreviates)
+        let kept = inQuery.text(without: signature, abbreviates: abbreviates, isValue: isValue)
         return kept.isEmpty && !query.isEmpty ? text : "\(text)?\(kept)"
     }
 }
@@ -75,19 +87,31 @@ private struct ParameterList {
 
     var holdsSecret: Bool { all.contains { $0.hasValue && $0.isSecret } }
 
-    /// In a path, only what follows `;`.
-    private func isParameter(_ part: SecretParameter) -> Bool { !isPath || part.separator == UInt8(ascii: ";") }
+    /// In a path, what follows `;`, and what has a name and a value.
+    private func isParameter(_ part: SecretParameter) -> Bool {
+        !isPath || part.separator == UInt8(ascii: ";") || part.hasValue
+    }
 
     /// The text without secrets, and without what belongs to a signature.
-    func text(without signature: Signature, abbreviates: Bool) -> String {
+    ///
+    /// - Parameters:
+    ///   - signature: What is left out beside secrets.
+    ///   - abbreviates: Whether long random strings are shortened.
+    ///   - isValue: Whether the URL is itself a value, so that none is looked for in its values.
+    /// - Returns: What is left.
+    func text(without signature: Signature?, abbreviates: Bool, isValue: Bool) -> String {
         var (text, isFirst, followsSecret) = ("", true, false)
         for part in all {
             // A value may contain `;`.
             let continues = followsSecret && part.separator == UInt8(ascii: ";") && !part.hasValue
-            followsSecret = isParameter(part) && (continues || part.isSecret || signature.includes(part))
+            followsSecret = isParameter(part) && (continues || part.isSecret || signature?.includes(part) == true)
             guard !followsSecret else { continue }
             if !isFirst, let separator = part.separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }
-            text += abbreviates && isParameter(part) && part.isRandom ? part.abbreviated : String(part.text)
+            if let known = isPath ? part.withoutTokenOfSegment : isValue ? nil : part.withoutSecretsOfURL {
+                text += known
+            } else {
+                text += abbreviates && isParameter(part) && part.isRandom ? part.abbreviated : String(part.text)
+            }
             isFirst = false
         }
         return text
@@ -98,11 +122,12 @@ private struct ParameterList {
 private struct Signature {
     private let companions: Set<String>
     private let prefixes: [String]
-    private let hasSecret: Bool
+    /// Whether there is a secret that times beside it are likely to belong to.
+    private let isSigned: Bool
 
     init(of parameters: [SecretParameter]) {
         let names = Set(parameters.map(\.name))
-        hasSecret = parameters.contains { $0.isSecret }
+        isSigned = parameters.contains { $0.isSignature }
         let known = Self.known.filter { names.isSuperset(of: $0.main) }
         companions = known.reduce(into: []) { $0.formUnion($1.others) }
         prefixes = names.contains("q-signature") ? ["q-"] : []
@@ -110,7 +135,7 @@ private struct Signature {
 
     func includes(_ parameter: SecretParameter) -> Bool {
         companions.contains(parameter.name) || prefixes.contains(where: parameter.name.hasPrefix)
-            || hasSecret
+            || isSigned
                 && (Self.expiries.contains(parameter.name) || Self.times.contains(parameter.name) && parameter.isTime)
     }
 
@@ -130,12 +155,14 @@ private struct Signature {
             ["x-signature"],
             ["x-algorithm", "x-date", "x-expires", "x-notsignbody", "x-signedheaders", "x-signedqueries"]
         ),
-        (
-            ["sig"],
-            [
-                "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv",
-                "si", "saoid", "suoid", "scid", "sdd", "sduoid", "skdutid", "skn", "ses", "spk", "srk", "epk", "erk",
-            ]
-        ),
+        (["sig", "sv"], azure), (["sig", "skv"], azure), (["sig", "skn"], azure),
+        // Subsonic: a token and its salt, or a password.
+        (["u", "t", "s", "v", "c"], ["t", "s"]), (["u", "p", "v", "c"], ["p"]),
+    ]
+
+    /// What a shared access signature consists of.
+    private static let azure: Set<String> = [
+        "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv", "si",
+        "saoid", "suoid", "scid", "sdd", "sduoid", "skdutid", "skn", "ses", "spk", "srk", "epk", "erk",
     ]
 }

@@ -100,7 +100,8 @@ public struct DownloadURL: Sendable, Hashable {
     /// The last component of the path, percent-decoded; nil where the path ends in `/`, or where the component
     /// could not be a file's name.
     public var lastPathComponent: String? {
-        let path = requestTarget.prefix { $0 != "?" }
+        // A secret that belongs to the path is no part of a name.
+        let path = redacted.dropFirst(origin.count).prefix { $0 != "?" }
         guard let component = path.split(separator: "/", omittingEmptySubsequences: false).last,
             let name = Self.percentDecoded(String(component)), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200

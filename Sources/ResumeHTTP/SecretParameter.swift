@@ -13,6 +13,8 @@ struct SecretParameter {
     let hasValue: Bool
     /// Whether the value is a secret, whatever stands beside it.
     let isSecret: Bool
+    /// Whether the secret signs the URL, so that times beside it are likely to change with it.
+    let isSignature: Bool
 
     init(_ text: Substring, after separator: UInt8?) {
         self.text = text
@@ -22,11 +24,17 @@ struct SecretParameter {
         let rawName = Self.percentDecoded(Self.percentDecoded(Array(parts.first ?? text.utf8)))
         let name = String(decoding: rawName, as: UTF8.self).lowercased()
         hasValue = parts.count > 1
-        value = parts.dropFirst().first.map { Self.percentDecoded(Array($0)) } ?? rawName
+        let value = parts.dropFirst().first.map { Self.percentDecoded(Array($0)) } ?? rawName
+        self.value = value
+        let words = ParameterWords(of: rawName)
         isSecret =
             Self.exactNames.contains(name) || Self.hasSecretPrefix(name)
-            || Self.hasSecretWord(Self.words(of: rawName), length: hasValue ? value.count : 0)
-            || Self.isWebToken(value) || Self.isKnownToken(value)
+            || Self.hasSecretWord(words, value: hasValue ? value : [])
+            || Self.isToken(value) || name == "verify" && Self.beginsWithTime(value)
+        isSignature =
+            isSecret
+            && (Self.signatures.contains(name)
+                || words.all.contains { Self.signatureEndings.contains(where: $0.hasSuffix) })
         self.rawName = rawName
         self.name = name
     }
@@ -45,26 +53,71 @@ struct SecretParameter {
 
     /// The parameter with only the beginning of its value.
     var abbreviated: String {
-        let name = text.prefix { $0 != "=" }
-        guard hasValue, !Self.isRandom(rawName) else { return "\(text.prefix(4))…" }
-        return "\(name)=\(text[name.endIndex...].dropFirst().prefix(4))…"
+        // By bytes: a mark that follows on `=` makes one character with it.
+        let name = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        guard hasValue, !Self.isRandom(rawName) else { return "\(Self.beginning(of: text.utf8))…" }
+        return "\(Substring(name))=\(Self.beginning(of: text.utf8[name.endIndex...].dropFirst()))…"
     }
 
-    /// Whether the value could be a time in seconds or milliseconds.
-    var isTime: Bool { [8, 10, 13].contains(value.count) && value.allSatisfy(Self.isHexadecimal) }
-}
+    private static func beginning(of text: Substring.UTF8View) -> String {
+        String(decoding: text.prefix { $0 < 0x80 }.prefix(4), as: UTF8.self)
+    }
 
-// MARK: - Vocabulary
+    /// Whether the value could be a moment in seconds or milliseconds since 1970, between 2014 and 2100.
+    var isTime: Bool {
+        let text = String(decoding: value, as: UTF8.self)
+        let seconds: Int64? =
+            switch value.count {
+            case 8: Int64(text, radix: 16)
+            case 10: Int64(text)
+            case 13: Int64(text).map { $0 / 1000 }
+            default: nil
+            }
+        return seconds.map { (1_388_534_400...4_102_444_800).contains($0) } ?? false
+    }
+
+    /// The URL that is the value, without its secrets; nil where the value is no URL, or one without secrets.
+    var withoutSecretsOfURL: String? {
+        guard hasValue, value.count <= 65_536, let text = String(validating: value, as: UTF8.self),
+            let url = try? DownloadURL(text), url.userInfo != nil || url.redactedAsValue != url.absoluteString
+        else { return nil }
+        let encoded = url.redactedAsValue.utf8.map { byte -> String in
+            Self.isWordByte(byte) && byte < 0x80 || "-._~".utf8.contains(byte)
+                ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return Substring(self.text.utf8.prefix { $0 != UInt8(ascii: "=") }) + "=" + encoded.joined()
+    }
+
+    /// A segment of a path without the token that it is; nil where it is none.
+    ///
+    /// What takes its place tells one token from another, and no more: it may be what selects the file.
+    var withoutTokenOfSegment: String? {
+        guard !hasValue, Self.isToken(value) else { return nil }
+        let digest = HTTPDigest(.sha256, of: value)?.bytes.prefix(8) ?? []
+        return "token-" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
 
 extension SecretParameter {
     /// Words that make any value a secret.
     private static let secretWords: Set<String> = [
-        "auth", "authentication", "authorization", "bearer", "cookie", "credential", "credentials", "csrf", "hmac",
-        "jwt", "oauth", "otp", "pass", "passcode", "passphrase", "passwd", "password", "psw", "pwd", "saml", "secret",
-        "session", "sig", "signature", "token", "xsrf",
+        "auth", "authentication", "authorisation", "authorization", "bearer", "cookie", "credential", "credentials",
+        "csrf", "hmac", "jwt", "lsig", "oauth", "otp", "pass", "passcode", "passkey", "passphrase", "passwd",
+        "password",
+        "psw", "pw", "pwd", "rlkey", "saml", "secret", "sess", "session", "sig", "signature", "token", "userpass",
+        "xsrf",
     ]
 
-    /// What the words of names end in that are written as one, such as `phpsessid` and `accesstoken`.
+    /// Those of them that a short number is no secret for: the pass of a satellite, the number of a session.
+    private static let numberedWords: Set<String> = ["auth", "otp", "pass", "sess", "session"]
+
+    /// Secrets that sign a URL, among other things.
+    private static let signatures: Set<String> = [
+        "__gda__", "authorization", "hdnea", "hdntl", "hdnts", "hmac", "lsig", "secure", "sig", "sign",
+    ]
+    private static let signatureEndings = ["secret", "sig", "sign", "signature", "token", "hmac"]
+
+    /// Endings of names that are written as one word, such as `phpsessid` and `accesstoken`.
     private static let endings = [
         "accesskey", "accesskeyid", "apikey", "authkey", "passwd", "password", "passphrase", "privatekey", "secret",
         "secretkey", "sessid", "sessionid", "signature", "tempauth", "token",
@@ -73,14 +126,16 @@ extension SecretParameter {
     /// Words that make a `key` after them a secret; any other `key` selects something.
     private static let keyKinds: Set<String> = [
         "access", "account", "admin", "api", "app", "application", "client", "consumer", "decryption", "developer",
-        "encryption", "function", "functions", "host", "licence", "license", "master", "private", "secret", "security",
-        "service", "shared", "sign", "signing", "stream", "subscription", "user",
+        "encryption", "functions", "licence", "license", "master", "private", "secret", "security", "service", "shared",
+        "sign", "signing", "subscription", "user",
     ]
+    /// Those after which it may also be a key on a keyboard or a camera: a long value makes a secret.
+    private static let weakKeyKinds: Set<String> = ["function", "host", "stream"]
 
     /// Words that make a long value a secret: a short one is a sign of the zodiac, a code of a country.
     private static let weakWords: Set<String> = ["code", "secure", "sid", "sign", "ticket"]
 
-    private static let shortestWeakSecret = 20
+    static let shortestWeakSecret = 20
 
     /// Names that belong to one service.
     private static let exactNames: Set<String> = [
@@ -94,117 +149,24 @@ extension SecretParameter {
         prefixes.contains(where: name.hasPrefix) && !name.hasPrefix("x-tos-process")
     }
 
-    private static func hasSecretWord(_ words: [String], length: Int) -> Bool {
-        words.contains { secretWords.contains($0) || endings.contains(where: $0.hasSuffix) }
-            || zip(words, words.dropFirst()).contains { $1 == "key" && keyKinds.contains($0) }
-            || length >= shortestWeakSecret && !weakWords.isDisjoint(with: words)
-    }
-
-    /// The words of a name in lower case, without the digits at their ends: `X-Amz-AccessKeyId2` has x, amz, access,
-    /// key, id, and as a whole accesskeyid.
-    private static func words(of name: [UInt8]) -> [String] {
-        var words: [String] = []
-        for whole in name.split(whereSeparator: { !isWordByte($0) }) {
-            var start = whole.startIndex
-            for index in whole.indices.dropFirst() {
-                let (before, byte) = (whole[index - 1], whole[index])
-                let next = index + 1 < whole.endIndex ? whole[index + 1] : 0
-                // accessToken, and APIKey.
-                guard isUpper(byte), !isUpper(before) || isLower(next) else { continue }
-                words.append(word(whole[start..<index]))
-                start = index
+    private static func hasSecretWord(_ words: ParameterWords, value: [UInt8]) -> Bool {
+        let isShortNumber = (1...3).contains(value.count) && value.allSatisfy(isDigit)
+        let isLong = value.count >= shortestWeakSecret
+        return words.all.contains {
+            secretWords.contains($0) && !(isShortNumber && numberedWords.contains($0))
+                || endings.contains(where: $0.hasSuffix)
+        }
+            || words.pairs.contains { first, second in
+                second == "key" && (keyKinds.contains(first) || isLong && weakKeyKinds.contains(first))
+                    || second == "code" && first == "access"
             }
-            words.append(word(whole[start...]))
-            if start > whole.startIndex { words.append(word(whole)) }
-        }
-        return words
+            || isLong
+                && words.all.contains {
+                    weakWords.contains($0) && ($0 != "code" || value.count >= 40 || isRandom(value))
+                }
     }
 
-    private static func word(_ bytes: ArraySlice<UInt8>) -> String {
-        String(decoding: bytes.reversed().drop(while: isDigit).reversed(), as: UTF8.self).lowercased()
-    }
-}
-
-// MARK: - Values
-
-extension SecretParameter {
-    /// Whether a value is a JSON Web Token: base64url parts, the first of which decodes to something that begins with
-    /// `{"` (RFC 7515, 3).
-    private static func isWebToken(_ value: [UInt8]) -> Bool {
-        // Those two characters are 12 bits and 4 more: "ey", and one of I to L.
-        guard value.starts(with: "ey".utf8), let third = value.dropFirst(2).first,
-            (UInt8(ascii: "I")...UInt8(ascii: "L")).contains(third)
-        else { return false }
-        let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        // Signed ones have three, the last empty where there is no signature; encrypted ones five.
-        guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else { return false }
-        return value.allSatisfy { isWordByte($0) && $0 < 0x80 || "-_.".utf8.contains($0) }
-    }
-
-    /// How the tokens of some services begin, which are given under names such as `key`.
-    private static let knownTokens = [
-        "AIza", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk_live_", "rk_live_", "xoxb-", "xoxp-",
-        "ya29.",
-    ]
-
-    private static func isKnownToken(_ value: [UInt8]) -> Bool {
-        value.count >= shortestWeakSecret && knownTokens.contains { value.starts(with: $0.utf8) }
-    }
-
-    private static func isRandom(_ value: [UInt8]) -> Bool {
-        value.count >= 20
-            && value.split { !(isWordByte($0) && $0 < 0x80 || "-_+=".utf8.contains($0)) }.contains(where: isRandomPiece)
-    }
-
-    /// Whether letters and digits alternate as they do in no name: few words, few numbers, few separators.
-    private static func isRandomPiece(_ piece: ArraySlice<UInt8>) -> Bool {
-        guard piece.count >= 20, piece.contains(where: isDigit), piece.contains(where: { isLower($0) || isUpper($0) })
-        else { return false }
-        let separators = piece.count { !isWordByte($0) }
-        // UUIDs and hashes.
-        if piece.count - separators >= (separators == 0 ? 20 : 32),
-            piece.allSatisfy({ isHexadecimal($0) || $0 == UInt8(ascii: "-") })
-        {
-            return true
-        }
-        var (run, kind, inRuns) = (0, -1, 0)
-        for byte in piece {
-            let next = isLower(byte) ? 0 : isUpper(byte) ? 1 : isDigit(byte) ? 2 : 3
-            run = next == kind ? run + 1 : 1
-            kind = next
-            // A word of four letters, a number of six digits.
-            let shortest = kind == 2 ? 6 : 4
-            if run == shortest { inRuns += shortest } else if run > shortest { inRuns += 1 }
-        }
-        return separators * 8 <= piece.count && inRuns * 4 < piece.count
-    }
-
-    /// Replaces each percent encoding by its byte.
-    ///
-    /// What is none stays: the rest of the name counts all the same.
-    private static func percentDecoded(_ text: [UInt8]) -> [UInt8] {
-        guard text.contains(UInt8(ascii: "%")) else { return text }
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(hexadecimalValue) : []
-            if digits.count == 2 { rest = rest.dropFirst(2) }
-            bytes.append(digits.count == 2 ? digits[0] << 4 | digits[1] : byte)
-        }
-        return bytes
-    }
-
-    private static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init(truncatingIfNeeded:))
-    }
-
-    private static func isLower(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-    private static func isUpper(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-    private static func isWordByte(_ byte: UInt8) -> Bool {
-        isLower(byte) || isUpper(byte) || isDigit(byte) || byte >= 0x80
-    }
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+    private static func beginsWithTime(_ value: [UInt8]) -> Bool {
+        value.count > 10 && value.prefix(10).allSatisfy(isDigit) && value[10] == UInt8(ascii: "-")
     }
 }

@@ -108,7 +108,9 @@ extension DownloadStore {
                 value: odd.isEmpty
                     ? "ok (sizes only; 'resumectl verify' checks the bytes)"
                     : odd.count == 1 ? "1 problem" : "\(odd.count) problems",
-                problem: odd.first.map { "\($0.kind.rawValue): \($0.key ?? $0.detail). \(repair)" }),
+                problem: odd.first.map {
+                    "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail). \(repair)"
+                }),
         ]
     }
 }

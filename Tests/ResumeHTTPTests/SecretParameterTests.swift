@@ -80,7 +80,7 @@ struct SecretParameterTests {
         Wangsu | /f?wsSecret=s1&wsTime=5c271099 | s1 5c271099
         Backblaze B2 | /file/b/f?Authorization=s1 | s1
         Cloudflare R2 | /f?X-Amz-Credential=s1&X-Amz-Signature=s2&x-id=GetObject | s1 s2
-        Cloudflare, token authentication | /f?verify_token=1484063787-s1 | s1
+        Cloudflare, token authentication | /f?verify=1484063787-9JQB8vP1z0yc5DEBnH6JGWM3mBmvIeMrnnxFi3WtJLE%3D | 1484063787 9JQB
         Cloudflare Access | /f?cf_access_token=s1&CF-Access-Client-Secret=s2 | s1 s2
         Cloudflare Images | /f?exp=1632000000&sig=s1 | s1
         Akamai EdgeAuth | /f?__token__=exp=1577836800~acl=/*~hmac=s1 | s1 1577836800
@@ -126,13 +126,29 @@ struct SecretParameterTests {
         Hugging Face, older CDN | /f?Policy=s1&Signature=s2&Key-Pair-Id=s3&Expires=1700000000 | s1 s2 s3 1700000000
         Civitai | /api/download/models/1?type=Model&token=s1 | s1
         Slack files | /f?t=xoxb-123456789012-s1s1s1s1s1 | xoxb
+        Slack refresh | /f?t=xoxe-1-s1s1s1s1s1s1s1s1s1s1 | xoxe
         Slack legacy | /f?token=xoxp-s1 | s1
         Discord CDN | /f?ex=65d903de&is=65c68ede&hm=2481f30dd67f503f54d020ae3b5533b9987fae4e55f2b4e3926e08a3fa3ee24f&session_id=s1 | s1
         Telegram login | /f?auth_date=1600000000&auth_hash=s1 | s1
         Plex | /library/parts/1/f?download=1&X-Plex-Token=s1 | s1
         Emby and Jellyfin | /Items/1/Download?api_key=s1 | s1
         Jellyfin | /Items/1/Download?ApiKey=s1&X-Emby-Token=s2 | s1 s2
-        Subsonic | /rest/download?id=1&u=x&p=1&password=s1&token=s2 | s1 s2
+        Subsonic, token | /rest/download?id=1&u=x&t=26719a1196d2a940705a59634eb18eab&s=c19b2d&v=1.12.0&c=app | 26719 c19b2d
+        Subsonic, password | /rest/download?id=1&u=x&p=sesame&v=1.12.0&c=app | sesame
+        Dropbox | /scl/fi/1/f?rlkey=s1&dl=1 | s1
+        YouTube | /videoplayback?expire=1700000000&sig=s1&lsig=s2 | s1 s2 1700000000
+        Trackers | /download.php?id=1&passkey=5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e | 5ca1
+        Passwords | /f?u=j&pw=hunter2&userpass=s1&sess=s2&access_code=9431 | hunter2 s1 s2 9431
+        British | /f?authorisation=s1 | s1
+        Camel case | /f?mapsApi_key=s1 | s1
+        Bunny CDN, path | /bcdn_token=HS256-s1&expires=1598024587&token_path=%2F/v.mp4 | s1
+        Akamai, path | /hdnts=exp=1577837800~acl=/f | 157783
+        Cloudflare Stream | /JWT/downloads/default.mp4 | eyJ
+        Telegram | /file/bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/documents/f | 110201543 AAHd
+        URL in a value | /f?url=https%3A%2F%2Fo%2Ff%3Ftoken%3Ds1&w=2 | s1
+        URL in a value | /f?u=https://o/f?X-Amz-Signature=s1&w=2 | s1
+        URL in a value | /f?u=https%3A%2F%2Fj%3As1%40o%2Ff | s1
+        Bearer | /f?h=Bearer%20JWT | eyJ
         Sonarr, NZBGet | /f?apikey=s1 | s1
         Home Assistant | /api/f?authSig=s1&api_password=s2 | s1 s2
         Synology | /webapi/f?api=x&_sid=s1&SynoToken=s2 | s1 s2
@@ -219,6 +235,9 @@ struct SecretParameterTests {
         "ref=refs/heads/main", "path=%2Fa%2Fb", "name=eyJ.txt", "j=eyJhIjoxfQ", "host=a.b.c", "host=eyJ-x.example.org",
         "d=e.y.J", "filename=debian-12.5.0-amd64-netinst.iso", "model=meta-llama-3-70b-instruct-q4-k-m.gguf",
         "title=The-Quick-Brown-Fox-2024-01-01-Final", "x=%25&y=%252", "arch=x86-64-linux-gnu-gcc-13-2-0",
+        "cycle=10&pass=120", "otp=26", "session=41", "stream_key=cam7", "function_key=F5",
+        "product_code=WIN11-ENT-X64-EN-US-24H2", "source_code=linux-kernel-6.9.tar.xz", "se=1&sr=44100&st=2",
+        "verify=true", "u=https://o/f?a=1", "u=x&t=1&v=2", "botany=1",
     ]
 
     @Test("What selects the file is stored as it was given", arguments: ordinary)
@@ -262,7 +281,68 @@ struct SecretParameterTests {
             #expect(try DownloadURL("https://h/f?\(query)").redacted == "https://h/f\(kept)")
         }
         #expect(try DownloadURL("https://h/a;v=1;token=s/b;sid=7?x").redacted == "https://h/a;v=1/b;sid=7?x")
-        #expect(try DownloadURL("https://h/token=s/token;x").redacted == "https://h/token=s/token;x")
+        #expect(try DownloadURL("https://h/token=s/token;x").redacted == "https://h/token;x")
+        #expect(try DownloadURL("https://h/a=1/botany/eyJ/f").redacted == "https://h/a=1/botany/eyJ/f")
+    }
+
+    /// What selects the file stays part of the key beside a secret that signs nothing, or not with that.
+    @Test(
+        "Only times that belong to a signature leave the key with it",
+        arguments: [
+            ("api_key=K&timestamp=2024050112", "timestamp=2024050112"),
+            ("symbol=A&apikey=K&expiry=2024-06-21", "symbol=A&expiry=2024-06-21"),
+            ("token=K&t=1a2b3c4d", "t=1a2b3c4d"), ("token=K&expires=1700000000", ""), ("token=K&e=1700000000", ""),
+            ("password=K&e=1700000000", "e=1700000000"), ("sig=K&se=1", "se=1"), ("sig=K&se=1&sv=2", ""),
+            ("sig=K&sr=44100", "sr=44100"),
+        ])
+    func companions(query: String, kept: String) throws {
+        let expected = kept.isEmpty ? "https://h/f" : "https://h/f?\(kept)"
+        #expect(try DownloadURL("https://h/f?\(query)").redacted == expected)
+    }
+
+    @Test("Two tokens in a path name two files; one is the same every time")
+    func tokensInPaths() throws {
+        let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmN"
+        let keys = try [token, token, token + "abcd"].map { try DownloadURL("https://h/\($0)/f").redacted }
+        #expect(keys[0] == keys[1] && keys[0] != keys[2])
+        #expect(try DownloadURL(keys[0]).redacted == keys[0])
+    }
+
+    @Test(
+        "A caller's own key loses secrets and nothing else",
+        arguments: [
+            ("https://h/b.zip?sig=x#part1", "https://h/b.zip#part1"), ("https://h/f#access_token=S", "https://h/f"),
+            ("https://h/f#access_token=S&x=1", "https://h/f#x=1"), ("https://H/f?a=1#b", "https://H/f?a=1#b"),
+            ("https://u:p@h/f", "https://h/f"), ("pkg:npm/react@18.2.0", "pkg:npm/react@18.2.0"), ("", ""), ("#", "#"),
+        ])
+    func keys(key: String, expected: String) {
+        #expect(DownloadURL.redactedKey(key) == expected)
+    }
+
+    @Test(
+        "What is no URL holds a secret or not",
+        arguments: [
+            ("pkg:npm/react@18.2.0", false), ("s3://bucket/icon@2x.png", false),
+            ("git+https://github.com/o/r@v1", false), ("ssh://git@host/r", false),
+            ("repository:tag@sha256:0123", false), ("u:pw@h/f", true), ("//u:pw@h/f", true), ("https:/u:pw@h/f", true),
+            ("http:u:pw@h/f", true), ("h/f?token=s", true), ("name@host", false),
+        ])
+    func otherKeys(key: String, holds: Bool) {
+        #expect(DownloadURL.holdsSecret(key) == holds)
+        #expect(DownloadURL.shownKey(key).contains("pw") == false)
+    }
+
+    @Test("A secret in a path is no part of the file's name")
+    func filenames() throws {
+        #expect(try DownloadURL("https://h/f.zip;jsessionid=S").lastPathComponent == "f.zip")
+        #expect(try DownloadURL("https://h/a;v=1/f.zip?token=S").lastPathComponent == "f.zip")
+        #expect(try DownloadURL("https://h/dir/").lastPathComponent == nil)
+    }
+
+    @Test("A mark after the equals sign hides no less")
+    func combiningMark() throws {
+        let value = "1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms"
+        #expect(!DownloadURL.shownKey("https://h/f#id=\u{301}\(value)").contains(value.suffix(20)))
     }
 
     @Test(

@@ -17,6 +17,8 @@ struct TracedTransport: Transport {
         self.origin = origin
     }
 
+    var permitsSomeAddressesOnly: Bool { transport.permitsSomeAddressesOnly }
+
     func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let span = startSpan(request.method.rawValue, ofKind: .client)
         span.attributes["http.request.method"] = request.method.rawValue
@@ -91,7 +93,7 @@ private struct FieldInjector: Injector {
 extension Span {
     /// Where it goes, as far as that may be shown.
     func describe(_ url: DownloadURL) {
-        attributes["url.full"] = url.redacted
+        attributes["url.full"] = url.description
         attributes["server.address"] = url.host
         attributes["server.port"] = url.port
     }
