@@ -18,6 +18,7 @@ package struct Migration: Sendable {
         Migration(version: 4, name: "V4__queue", sql: text(PackageResources.V4__queue_sql)),
         Migration(version: 5, name: "V5__suggested_filename", sql: text(PackageResources.V5__suggested_filename_sql)),
         Migration(version: 6, name: "V6__queue_failed", sql: text(PackageResources.V6__queue_failed_sql)),
+        Migration(version: 7, name: "V7__request_identity", sql: text(PackageResources.V7__request_identity_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -87,6 +87,9 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
+    /// Whether it is told to look at addresses (``Configuration/permitsAddress``).
+    public var permitsSomeAddressesOnly: Bool { configuration.permitsAddress != nil }
+
     /// Whether a file has certificates that can be trusted, in PEM form.
     public static func hasCertificates(at path: String) -> Bool {
         (try? NIOSSLCertificate.fromPEMFile(path).isEmpty) == false

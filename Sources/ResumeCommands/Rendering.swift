@@ -43,7 +43,8 @@ enum Rendering {
             "suggestedFilename": .optional(entry.representation?.suggestedFilename),
             "receivedBytes": .integer(entry.receivedBytes), "resumable": .bool(entry.isResumable),
             "state": .string(entry.state.rawValue), "totalBytes": .optional(entry.totalBytes),
-            "url": .string(entry.url),
+            "url": .string(entry.url), "variant": .integer(Int64(entry.variant)),
+            "vary": .optional(entry.representation?.vary),
         ])
     }
 
@@ -113,6 +114,11 @@ enum Rendering {
             ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
         ]
         if let selection = entry.selection { facts.insert(("ranges", selection.description), at: 2) }
+        if let vary = known?.vary {
+            facts.append(("variant", "\(entry.variant) (depends on the request: \(vary))"))
+        } else if entry.variant > 1 {
+            facts.append(("variant", "\(entry.variant) (for another request)"))
+        }
         if let goneAt = entry.goneAt {
             facts.append(("gone", "the server has reported since \(time(goneAt)) that the file does not exist"))
         }

@@ -72,6 +72,12 @@ public struct DownloadRequest: Sendable {
     public var waits = true
     /// Bytes before the first missing one that are fetched again and compared; 0 turns it off.
     public var overlap: Int64 = ResumePolicy.defaultOverlap
+    /// The caller's own fields with the codings: with the URL, what decides which bytes come, and who may have them.
+    var identityFields: HTTPFields {
+        var fields = fields
+        fields[.acceptEncoding] = acceptEncoding
+        return fields
+    }
     /// The terms, put together.
     var policy: ResumePolicy {
         ResumePolicy(

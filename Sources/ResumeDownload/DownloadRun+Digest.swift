@@ -24,38 +24,78 @@ extension DownloadRun {
 
     /// Whether what is held has the digest that is expected, if one is.
     ///
-    /// - Returns: False where it was dropped, to be fetched again: once, and not where one answer alone brought what the
-    ///   caller did not ask for, since the next one would bring the same.
+    /// - Returns: False where the server is to be asked once more: for all of it where the bytes are in doubt, and else
+    ///   whether it has these bytes.
     mutating func isAsExpected() async throws -> Bool {
         guard let expected = await expectedDigest else { return true }
-        let running: RunningDigest
-        if let digest, digest.algorithm == expected.algorithm {
-            running = digest
-        } else {
-            running = RunningDigest(expected.algorithm, of: await transfer.heldBytes)
+        if wrongDigest == nil {
+            let running: RunningDigest
+            if let digest, digest.algorithm == expected.algorithm {
+                running = digest
+            } else {
+                running = RunningDigest(expected.algorithm, of: await transfer.heldBytes)
+            }
+            let found = try await running.finish(at: await transfer.partial.length)
+            if found == expected { return true }
+            digest = nil
+            wrongDigest = found ?? expected
         }
-        let found = try await running.finish(at: await transfer.partial.length)
-        if found == expected { return true }
-        let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, found)
-        digest = nil
+        let isProved = await transfer.partial.representation?.validator != nil
+        guard request.digest != nil, isProved || isOfOneAnswer else {
+            let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, wrongDigest)
+            return try await dropOnce(because: reason)
+        }
+        guard hasAnswer else {
+            try await transfer.note(.digestToBeConfirmed)
+            await transfer.requireAnswer()
+            return false
+        }
+        // The server has just these bytes: what the caller expects is not what it sends.
+        let reason = Reason.digestMismatch(expected, wrongDigest)
+        try await transfer.refuse(expected, because: reason)
+        throw DownloadError(.digestMismatch, reason)
+    }
+
+    /// Drops what is held, to be fetched again; once.
+    private mutating func dropOnce(because reason: Reason) async throws -> Bool {
         try await transfer.discard(reason: reason)
         reused = 0
-        guard !hasRetriedDigest, request.digest == nil || !isOfOneAnswer else {
-            throw DownloadError(.digestMismatch, reason)
-        }
+        wrongDigest = nil
+        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, reason) }
         hasRetriedDigest = true
         onEvent(.restarted(reason: reason, totalBytes: nil))
         return false
+    }
+
+    /// A caller who asks for the same digest again, which the bytes do not have: they are fetched once more, beside those
+    /// that are there.
+    mutating func keepRefusedBytes() async throws {
+        guard let digest = request.digest, await transfer.isComplete, try await transfer.refusedDigest == digest
+        else { return }
+        try await transfer.fetchAgainBeside(because: .digestInsisted)
+        reused = 0
+        onEvent(.restarted(reason: .digestInsisted, totalBytes: nil))
     }
 }
 
 extension Reason {
     static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?) -> Reason {
-        Reason(
+        let found = found == expected ? nil : found
+        return Reason(
             code: .init(rawValue: "digest-mismatch"),
             text: "the \(expected.algorithm.rawValue.uppercased()) of the content is "
-                + "\(found?.hexadecimal ?? "different"), expected \(expected.hexadecimal); the content was removed")
+                + "\(found?.hexadecimal ?? "different"), expected \(expected.hexadecimal); the server has this content, "
+                + "and it is kept: a request with the right digest needs no download, one with the same downloads it again"
+        )
     }
+
+    static let digestToBeConfirmed = Reason(
+        code: .init(rawValue: "digest-to-be-confirmed"),
+        text: "the content does not have the expected digest; the server is asked whether it still has this content")
+
+    static let digestInsisted = Reason(
+        code: .init(rawValue: "digest-insisted"),
+        text: "the stored content does not have the expected digest; the file is downloaded again beside it")
 
     static let announcedDigestMismatch = Reason(
         code: .init(rawValue: "announced-digest-mismatch"),

@@ -26,9 +26,9 @@ extension DownloadRun {
                 request.fields = Redirection.withoutSecrets(request.fields, secret: request.secretFields)
             }
             request.url = url
-            await transfer.move(to: url)
         }
         if let fields = new.fields { request.fields = fields }
+        await transfer.move(to: request.url, headerFields: request.identityFields)
         request.secretFields.formUnion(new.secretFields)
         return true
     }

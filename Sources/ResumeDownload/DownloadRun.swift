@@ -22,6 +22,10 @@ struct DownloadRun {
     var connections: Int
     var isLengthVerified = true
     var hasRetriedDigest = false
+    /// The digest that what is held has, in place of the one that is expected.
+    var wrongDigest: HTTPDigest?
+    /// Whether an answer has shown in this run that the server has these bytes.
+    var hasAnswer = false
     /// Whether all that is held came with one answer, so that nothing was put together here.
     var isOfOneAnswer = false
     var digest: RunningDigest?
@@ -63,6 +67,7 @@ struct DownloadRun {
         reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
+        try await keepRefusedBytes()
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()
@@ -71,11 +76,15 @@ struct DownloadRun {
             guard try await isConfirmed() else { continue }
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
+            // Also of what somebody else has fetched.
+            if let limit = request.maximumLength, total > limit {
+                throw DownloadError(.tooLarge, .tooLarge(total, limit: limit))
+            }
             let destination = destination(for: await transfer.partial.representation)
             let digest = await expectedDigest
             let isProved = if digest == nil { await transfer.isProved } else { true }
             onEvent(.progress(receivedBytes: total, totalBytes: total))
-            try await transfer.deliver(to: destination, fulfilling: request.queuedRow, isProved: isProved)
+            try await transfer.deliver(to: destination, fulfilling: request.queuedRow, having: digest)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
                 digest: digest, contentCoding: await transfer.partial.representation?.contentCoding,
@@ -98,6 +107,7 @@ struct DownloadRun {
         case .discard(let reason):
             reused = 0
             digest = nil
+            wrongDigest = nil
             // First, so that nobody goes on with what was found to be wrong where this was the last try.
             try await transfer.discard(reason: reason)
             try await follow(.discarded, because: reason)
@@ -156,12 +166,14 @@ struct DownloadRun {
         case .append(let continuation):
             _ = course.began(anew: false)
             isOfOneAnswer = false
+            hasAnswer = true
             let total = await transfer.partial.totalLength ?? continuation.representation.completeLength
             onEvent(.resumed(offset: continuation.offset, totalBytes: total))
             return try await readBody(of: response, from: before.length)
         case .startOver, .startRange:
             return try await readBody(of: response, from: 0)
         case .complete:
+            hasAnswer = true
             return .ended(progressed: true, failure: nil)
         case .askForWhole(let reason):
             return .askForWhole(reason)
@@ -185,8 +197,10 @@ struct DownloadRun {
     ) async throws {
         let reason = begun.reason
         digest = nil
+        wrongDigest = nil
         reused = 0
         isOfOneAnswer = true
+        hasAnswer = true
         if request.usesServerFilename {
             try await transfer.setDestination(destination(for: begun.representation))
         }

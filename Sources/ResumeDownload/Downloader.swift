@@ -96,7 +96,8 @@ public struct Downloader: Sendable {
                 try await keep(transfer, because: error, request.interruption)
             }
             guard var failure = error as? DownloadError else { throw error }
-            failure.resumeData = await transfer.resumeData
+            // What the caller had before is the caller's, also where the server refuses this request.
+            failure.resumeData = await transfer.resumeData ?? request.resumeData
             throw failure
         }
     }
@@ -125,9 +126,11 @@ public struct Downloader: Sendable {
     }
 
     private func begin(_ request: DownloadRequest, to destination: Destination, waits: Bool) async throws -> Transfer {
-        try await store.begin(
-            request.url, key: request.key, selection: request.selection, policy: request.policy,
-            destination: request.usesServerFilename ? nil : destination, waits: waits)
+        var policy = request.policy
+        policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
+        return try await store.begin(
+            request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
+            policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits)
     }
 
     /// Records what is held and why it stopped.
@@ -148,7 +151,7 @@ public struct Downloader: Sendable {
             default: (kind, reason) = (.cancelled, .cancelled)
             }
         }
-        try? await store.record(kind, key: transfer.key, reason: reason, bytes: held)
+        try? await store.record(kind, key: await transfer.entryKey, reason: reason, bytes: held)
     }
 }
 

@@ -10,6 +10,15 @@ public protocol Transport: Sendable {
     /// - Returns: The head, and the body that follows it.
     /// - Throws: ``TransportError``; `CancellationError` where the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> TransportResponse
+
+    /// Whether there are addresses that it does not connect to: then the engine asks the server also for what is complete,
+    /// since nobody knows which address it came from. False where nothing is said.
+    var permitsSomeAddressesOnly: Bool { get }
+}
+
+extension Transport {
+    /// It connects to every address.
+    public var permitsSomeAddressesOnly: Bool { false }
 }
 
 /// A response whose body is still to come.

@@ -40,6 +40,9 @@ public struct HTTPDigest: Sendable, Hashable {
         guard self.bytes.count == algorithm.byteCount else { return nil }
     }
 
+    /// The digest as a field such as `Repr-Digest` has it.
+    package var fieldValue: String { "\(algorithm.rawValue)=:\(Data(bytes).base64EncodedString()):" }
+
     /// Why a text is no digest.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// How many hexadecimal digits there must be.

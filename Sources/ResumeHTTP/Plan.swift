@@ -10,11 +10,26 @@ public struct HeldPartial: Sendable, Hashable {
     public var nextHeld: Range<Int64>?
     /// What is wanted of the representation; nil for all of it.
     public var selection: RangeSelection?
+    /// Whether the caller may have the bytes.
+    public var access: Access
+
+    /// Whether a caller may have what is held.
+    public enum Access: Sendable, Hashable {
+        /// The bytes were fetched with the very request of this caller, or the server has confirmed since that it sends
+        /// them to this caller: complete data needs no request.
+        case granted
+        /// The bytes were fetched with the very request of this caller, who wants the server asked all the same.
+        case unconfirmed
+        /// The bytes were fetched with another request: what was in its fields or in its URL is not known to be the same.
+        case foreign
+    }
 
     /// Makes a value from what a store holds.
     public init(
-        representation: Representation?, length: Int64, nextHeld: Range<Int64>? = nil, selection: RangeSelection? = nil
+        representation: Representation?, length: Int64, nextHeld: Range<Int64>? = nil, selection: RangeSelection? = nil,
+        access: Access = .granted
     ) {
+        self.access = access
         self.representation = representation
         self.length = length
         self.nextHeld = nextHeld
@@ -33,8 +48,11 @@ public struct HeldPartial: Sendable, Hashable {
 
     /// Whether every wanted byte is held.
     ///
-    /// Only coverage means complete.
-    public var isComplete: Bool { totalLength == length }
+    /// Only coverage means that.
+    public var hasAllBytes: Bool { totalLength == length }
+
+    /// Whether every wanted byte is held, and the caller may have them without a request.
+    public var isComplete: Bool { hasAllBytes && access == .granted }
 }
 
 /// The next request for a download, decided before anything is sent.
@@ -84,7 +102,10 @@ public enum Plan: Sendable, Hashable {
             return
         }
         let validator = representation.validator
-        if validator == nil, !policy.allowsUnvalidated {
+        if validator == nil, held.access == .foreign || held.hasAllBytes {
+            // Bytes that nothing names are nobody else's.
+            self = .anew(held, .notShared)
+        } else if validator == nil, !policy.allowsUnvalidated {
             self = .anew(held, representation.weakness)
         } else if let avoidsRange {
             self = .anew(held, avoidsRange)
@@ -92,6 +113,8 @@ public enum Plan: Sendable, Hashable {
             self = .anew(held, .rangesNotAccepted)
         } else if let selection = held.selection {
             self = Self.continuing(selection, of: representation, held: held, policy: policy)
+        } else if held.hasAllBytes {
+            self = .confirming(length: held.length, validator: validator, policy: policy)
         } else if held.length <= policy.overlap(for: validator), held.nextHeld == nil || validator == nil {
             self = .anew(held, .tooLittleHeld)
         } else {
@@ -110,6 +133,14 @@ public enum Plan: Sendable, Hashable {
         held.selection?.elements.first.map { .first($0, reason: reason) } ?? .whole(reason: reason)
     }
 
+    /// The last bytes of what is all there, to be compared: an answer with the same validator shows that the server has
+    /// these bytes for this caller too.
+    private static func confirming(length: Int64, validator: Validator?, policy: ResumePolicy) -> Plan {
+        let start = max(length - max(policy.overlap, 1), 0)
+        return .range(
+            RangeRequest(start: start, offset: length, end: length, condition: policy.condition, validator: validator))
+    }
+
     /// The rest of the range in which the first missing byte lies.
     private static func continuing(
         _ selection: RangeSelection, of representation: Representation, held: HeldPartial, policy: ResumePolicy
@@ -119,12 +150,12 @@ public enum Plan: Sendable, Hashable {
             return .anew(held, representation.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
         }
         // More than is wanted, as in a damaged row: sums with it would overflow.
-        guard held.length - part.position < part.count else {
+        guard held.length - part.position < part.count || held.hasAllBytes else {
             return .anew(held, .moreHeldThanWanted)
         }
         let shift = part.first - part.position
         let offset = held.length + shift
-        let wanted = max(policy.overlap(for: representation.validator), 0)
+        let wanted = max(policy.overlap(for: representation.validator), held.hasAllBytes ? 1 : 0)
         let overlap = min(wanted, offset - part.first)
         // Without a validator nothing but the overlap shows that the file is the same.
         guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {

@@ -55,6 +55,9 @@ extension Reason {
         "ranges-not-accepted", "the server does not support range requests (Accept-Ranges: none)")
     static let tooLittleHeld = Reason(
         "too-little-held", "the partial data is shorter than the part that would be downloaded again for comparison")
+    static let notShared = Reason(
+        "not-shared",
+        "the stored bytes were downloaded with a different request, and without a strong validator they are not shared")
     package static let rangeFailsRepeatedly = Reason(
         "range-fails-repeatedly", "every range request failed on the server, so the whole file is requested")
 }

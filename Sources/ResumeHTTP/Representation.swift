@@ -21,13 +21,17 @@ public struct Representation: Sendable, Hashable {
     /// What the server calls the file (`Content-Disposition`, RFC 6266): a name in one folder and nothing more, not hidden;
     /// nil where it does not say, or says nothing that is one.
     public var suggestedFilename: String?
+    /// The request fields that the answer depends on (`Vary`, RFC 9110, 12.5.5): their names in lower case and in order,
+    /// separated by commas; `*` where more than the request decides, nil where none is named.
+    public var vary: String?
 
     /// Makes a representation from stored columns.
     public init(
         entityTag: EntityTag? = nil, lastModified: String? = nil, date: String? = nil, completeLength: Int64? = nil,
         contentType: String? = nil, reprDigest: String? = nil, contentCoding: String? = nil, acceptsRanges: Bool = true,
-        suggestedFilename: String? = nil
+        suggestedFilename: String? = nil, vary: String? = nil
     ) {
+        self.vary = vary
         self.entityTag = entityTag
         self.lastModified = lastModified
         self.date = date
@@ -53,6 +57,7 @@ public struct Representation: Sendable, Hashable {
         contentCoding = Self.contentCoding(fields)
         acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
         suggestedFilename = SuggestedFilename(in: fields)?.name
+        vary = Self.vary(fields)
     }
 
     /// Reads a representation off the response that a download begins with, as far as it may be continued.
@@ -60,11 +65,25 @@ public struct Representation: Sendable, Hashable {
         self.init(fields: response.headerFields)
         // A transforming proxy (203) does not vouch for its bytes (RFC 9110, 15.3.4), and what varies by more
         // than the request cannot be continued: no validator, so that it is never resumed.
-        if response.status.code == 203 || Verdict.variesAlways(response.headerFields) {
+        if response.status.code == 203 || vary == "*" {
             entityTag = nil
             lastModified = nil
         }
     }
+
+    private static func vary(_ fields: HTTPFields) -> String? {
+        let names = Set(
+            fields[values: .vary].flatMap { $0.split(separator: ",") }
+                .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() })
+        if names.contains("*") { return "*" }
+        let list = names.filter { HTTPField.Name($0) != nil }.sorted().joined(separator: ", ")
+        // So many that nobody means them: that is as good as all.
+        guard list.utf8.count <= longestVary else { return "*" }
+        return list.isEmpty ? nil : list
+    }
+
+    /// In bytes.
+    private static let longestVary = 4096
 
     private static func contentCoding(_ fields: HTTPFields) -> String? {
         let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
@@ -97,7 +116,8 @@ public struct Representation: Sendable, Hashable {
     /// Why an answer belongs to another representation although it carries the same validator; nil where nothing says so.
     ///
     /// Some servers keep an entity tag when the file changes. What only one of the two has is no contradiction: a 206
-    /// may leave fields out (RFC 9110, 15.3.7).
+    /// may leave fields out (RFC 9110, 15.3.7). But for the coding: some servers send ranges of the uncoded file under the
+    /// tag of the coded one.
     func contradiction(in answer: Representation) -> Reason? {
         guard answer.contentCoding == contentCoding else {
             return .codingChanged(from: contentCoding, to: answer.contentCoding)

@@ -33,6 +33,10 @@ public struct ResumePolicy: Sendable, Hashable {
     ///
     /// Nothing is ever decoded. The codings asked for are set on the request, in place of the plan's `identity`.
     public var storesCoded: Bool
+    /// Asks the server also where every byte is held and was fetched with the very same request.
+    ///
+    /// For callers with conditions that only an answer can meet, such as where redirects lead.
+    public var confirmsComplete = false
 
     /// Makes a policy; the defaults suit most servers.
     public init(

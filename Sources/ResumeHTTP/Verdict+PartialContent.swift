@@ -9,7 +9,7 @@ extension Verdict {
         _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
     ) -> Verdict {
         if let reason = obstacle(in: fields, policy) { return .askForWhole(reason: reason) }
-        if variesAlways(fields) { return .askForWhole(reason: .variesAlways) }
+        if Representation(fields: fields).vary == "*" { return .askForWhole(reason: .variesAlways) }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .askForWhole(reason: .contentRangeInvalid)
         }
@@ -24,7 +24,8 @@ extension Verdict {
         if first > range.start { return .askForWhole(reason: .gap(expected: range.start, got: first)) }
         // Everything up to the end of what is held may be there only to be compared, where that is the end; a part that
         // ends before would leave bytes uncompared and yet make them complete.
-        guard last >= range.offset || (completeLength == range.offset && last == range.offset - 1) else {
+        let isAtEnd = completeLength == range.offset || range.end == range.offset
+        guard last >= range.offset || isAtEnd && last == range.offset - 1 else {
             return .askForWhole(reason: .noProgress)
         }
         // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length may be learned.
@@ -83,13 +84,6 @@ extension Verdict {
         // The transport takes chunks off and nothing else: other transfer codings would be stored as the file.
         if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
         return !policy.storesCoded && Representation(fields: fields).contentCoding != nil
-    }
-
-    /// Whether the fields say `Vary: *`.
-    static func variesAlways(_ fields: HTTPFields) -> Bool {
-        fields[values: .vary].contains {
-            $0.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "*" }
-        }
     }
 }
 

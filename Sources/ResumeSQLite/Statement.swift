@@ -22,6 +22,11 @@ public enum SQLiteValue: Sendable, Equatable {
     }
 
     /// 1 or 0.
+    public static func optional(_ bytes: [UInt8]?) -> SQLiteValue {
+        bytes.map(SQLiteValue.blob) ?? .null
+    }
+
+    /// 1 or 0.
     public static func flag(_ value: Bool) -> SQLiteValue {
         .integer(value ? 1 : 0)
     }

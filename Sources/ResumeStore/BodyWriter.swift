@@ -34,6 +34,9 @@ final class BodyWriter: Sendable {
         /// Whether all that it has to write came.
         var isAtEnd: Bool { position >= end ?? .max }
 
+        /// Whether it came as far as what was held before it, so that all of that was compared that was asked for.
+        var hasComparedHeld: Bool { position >= compareUntil }
+
         /// Whether every byte came that was announced of it.
         var isWhole: Bool { !goesOn && isAtEnd }
 
@@ -51,7 +54,7 @@ final class BodyWriter: Sendable {
 
         /// The complete length as this body tells it, once it has ended; nil where it does not.
         func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
-            guard position >= compareUntil, !goesOn else { return nil }
+            guard hasComparedHeld, !goesOn else { return nil }
             if let learned { return learned }
             return ending != .cut && end == nil ? position : nil
         }

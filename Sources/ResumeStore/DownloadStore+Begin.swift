@@ -1,3 +1,4 @@
+public import HTTPTypes
 public import ResumeHTTP
 internal import ResumeSQLite
 
@@ -6,6 +7,9 @@ extension DownloadStore {
     ///
     /// - Parameters:
     ///   - url: What will be asked for.
+    ///   - headerFields: The caller's own fields of the request, with credentials. Whoever sends the same ones to the same
+    ///     URL is given what is complete without a request; all others, and callers who do not tell (nil), ask the server
+    ///     first. They are stored as a keyed hash only.
     ///   - key: What names the download; nil for the URL without user info and signature.
     ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
     ///   - policy: On which terms it is continued.
@@ -14,26 +18,34 @@ extension DownloadStore {
     /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
     /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
     public func begin(
-        _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
-        destination: Destination? = nil, waits: Bool = true
+        _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
+        policy: ResumePolicy = ResumePolicy(), destination: Destination? = nil, waits: Bool = true
     ) async throws -> Transfer {
-        let key = Self.key(of: url, named: key, selection: selection)
-        let shown = url.redacted
+        try await begin(
+            Caller(url: url, headerFields: headerFields, policy: policy, destination: destination), key: key,
+            selection: selection, waits: waits)
+    }
+
+    /// Does what ``begin(_:headerFields:key:selection:policy:destination:waits:)`` does.
+    func begin(_ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool) async throws -> Transfer {
+        let name = Self.key(of: caller.url, named: key, selection: selection)
+        let (shown, identityKey) = (caller.url.redacted, identityKey)
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
             let folder = folder
-            let (id, fresh): (Int64, Fresh?) = try await writeEntry { connection in
+            let (id, variant, fresh): (Int64, Int, Fresh?) = try await writeEntry { connection in
+                let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
                 let (id, isNew) = try connection.claim(
-                    key: key, url: shown, selection: selection, destination: destination?.path,
-                    now: WallClock.milliseconds)
+                    key: Variant.key(name, variant), variant: variant, url: shown, selection: selection,
+                    destination: caller.destination?.path, now: WallClock.milliseconds)
                 // Before the commit nobody else sees it, so that its lease is free.
                 guard isNew, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id) else {
-                    return (id, nil)
+                    return (id, variant, nil)
                 }
-                return (id, Fresh(entry: entry, lease: lease))
+                return (id, variant, Fresh(entry: entry, lease: lease))
             }
             if let fresh {
-                return Transfer(store: self, lease: fresh.lease, entry: fresh.entry, blob: nil, policy: policy)
+                return Transfer(store: self, name: name, caller: caller, lease: fresh.lease, entry: fresh.entry)
             }
             let lease: Lease
             do {
@@ -42,24 +54,23 @@ extension DownloadStore {
                 } else if waits {
                     lease = try await Lease.wait(for: id, in: folder)
                 } else {
-                    throw StoreError.inUse(key)
+                    throw StoreError.inUse(name)
                 }
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
-            guard let transfer = try await adopt(lease, key: key, url: url, selection: selection, policy: policy)
-            else {
+            guard let transfer = try await adopt(lease, name: name, variant: variant, selection, for: caller) else {
                 continue
             }
-            if let destination { try await transfer.setDestination(destination) }
+            try await transfer.noteDestination()
             // Coded bytes are no answer for who asks for the file itself, however complete they are.
             let isCoded = await transfer.partial.representation?.contentCoding != nil
-            if isCoded, !policy.storesCoded { try await transfer.discard(reason: .codedHeld) }
+            if isCoded, !caller.policy.storesCoded { try await transfer.discard(reason: .codedHeld) }
             return transfer
         }
         throw StoreError(
-            .damaged, "the entry \(StoreError.shown(key)) disappears each time it is opened",
+            .damaged, "the entry \(StoreError.shown(name)) disappears each time it is opened",
             advice: "Run 'resumectl verify' to check the database.")
     }
 
@@ -101,7 +112,7 @@ extension DownloadStore {
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
     private func adopt(
-        _ lease: Lease, key: String, url: DownloadURL, selection: RangeSelection?, policy: ResumePolicy
+        _ lease: Lease, name: String, variant: Int, _ selection: RangeSelection?, for caller: Caller
     ) async throws -> Transfer? {
         let (found, blocks) = try await read { connection in
             (try connection.entry(id: lease.id), try connection.blocks(of: lease.id))
@@ -112,15 +123,18 @@ extension DownloadStore {
             return nil
         }
         // A row that was lost, since SQLite's locks do not work: another one has its number.
-        guard entry.key == key else { return nil }
-        guard entry.selection == selection else {
-            // A key of the caller's own that reads like that of other ranges, or a planted row.
+        guard entry.key == Variant.key(name, variant) else { return nil }
+        guard entry.selection == selection, entry.variant == variant else {
+            // A key of the caller's own that reads like that of other ranges or variants, or a planted row.
             try removeBlobs(try await write { connection in try connection.remove(entry) })
             return nil
         }
         // Whatever becomes of the entry now, its next destination may be another one.
         try await Blocking.run { Self.removeLeftovers(of: entry) }
         let folder = folder
+        let access = caller.access(to: entry, identityKey)
+        // Until the server has said that this caller may have it, nothing of another one's entry changes.
+        let shown = access == .foreign ? entry.url : caller.url.redacted
         let lastBlocks = Trusted.last(of: entry, among: blocks)
         let trusted: Trusted
         do {
@@ -131,7 +145,7 @@ extension DownloadStore {
         let adopted: Entry? = try await write { connection in
             // With locks that do not work somebody may have started it over meanwhile.
             guard try connection.entry(id: entry.id) == entry else { return nil }
-            try connection.adopt(entry, url: url.redacted, now: WallClock.milliseconds)
+            try connection.adopt(entry, url: shown, now: WallClock.milliseconds)
             // Parts that several streams left beside one another become one.
             let chunks = trusted.chunks.joined
             if chunks != entry.chunks {
@@ -155,27 +169,13 @@ extension DownloadStore {
         // A folder of that name, which only somebody else can have made, is left: no row names it any more.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
-            store: self, lease: lease, entry: adopted, blob: trusted.blob,
-            policy: policy.moving(from: entry.url, to: url),
+            store: self, name: name, caller: caller, lease: lease, entry: adopted, blob: trusted.blob, access: access,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
 }
 
 /// An entry that was made just now, so that there is nothing to look at.
-private struct Fresh: Sendable {
+struct Fresh: Sendable {
     let entry: Entry
     let lease: Lease
-}
-
-extension ResumePolicy {
-    /// The policy for a URL that may be at another origin than the one that the bytes came from.
-    ///
-    /// An entity tag is a name within one resource (RFC 9110, 8.8.3): elsewhere the same one may name other bytes, so
-    /// there an overlap is compared whatever the caller says.
-    func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
-        guard (try? DownloadURL(old))?.origin != new.origin else { return self }
-        var policy = self
-        policy.overlap = max(overlap, Self.defaultOverlap)
-        return policy
-    }
 }

@@ -27,8 +27,10 @@ extension DownloadStore {
         let database = Database(label: "resume-store.database")
         do {
             let (folder, presence, lock) = try await database.opening(path: path, creating: creating)
+            let identityKey = try await database.withConnection { try $0.identityKey() }
             return DownloadStore(
-                folder: folder, presence: presence, database: database, guardLock: lock, configuration: configuration)
+                folder: folder, presence: presence, database: database, guardLock: lock, identityKey: identityKey,
+                configuration: configuration)
         } catch {
             await database.close()
             throw StoreError(wrapping: error, at: path)

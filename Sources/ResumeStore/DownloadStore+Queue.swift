@@ -155,8 +155,11 @@ extension DownloadStore {
     ) async throws -> WaitingSign {
         let name = Self.key(of: url, named: key, selection: selection)
         let id = try await writeEntry { connection in
-            try connection.claim(
-                key: name, url: url.redacted, selection: selection, destination: nil, now: WallClock.milliseconds
+            // Whoever works on it has used it last.
+            let variant = try connection.variants(of: name).first?.number ?? 1
+            return try connection.claim(
+                key: Variant.key(name, variant), variant: variant, url: url.redacted, selection: selection,
+                destination: nil, now: WallClock.milliseconds
             ).id
         }
         do {

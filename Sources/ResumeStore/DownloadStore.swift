@@ -3,7 +3,7 @@ internal import ResumeSQLite
 
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.
 ///
-/// Any number of tasks and processes may use one store at a time. ``begin(_:key:selection:policy:destination:waits:)``
+/// Any number of tasks and processes may use one store at a time. ``begin(_:headerFields:key:selection:policy:destination:waits:)``
 /// is the door to one download; everything else looks after what is left.
 ///
 /// ```swift
@@ -54,10 +54,14 @@ public final class DownloadStore: Sendable {
     let guardLock: StoreLock
     let checkpointer: Checkpointer
     let pausedEntries = PausedEntries()
+    /// The key of the hashes that tell whose bytes are held.
+    let identityKey: [UInt8]
 
     init(
-        folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, configuration: Configuration
+        folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, identityKey: [UInt8],
+        configuration: Configuration
     ) {
+        self.identityKey = identityKey
         path = folder.path
         self.folder = folder
         self.presence = presence

@@ -30,9 +30,13 @@ public struct Entry: Sendable, Hashable {
     let generation: Int64
     /// Under which start of the machine the bytes were received.
     let bootID: String
+    /// For whom the bytes were fetched.
+    let requester: Requester
 
     /// What names the download: by default its URL, without what signs it.
     public var key: String
+    /// Which of the representations of its download it is: 1, or one that the server sent to another request.
+    public var variant: Int
     /// The URL it was last asked for by, without user info and signature.
     public var url: String
     /// What of the representation is wanted; nil for all of it.
@@ -76,9 +80,14 @@ public struct Entry: Sendable, Hashable {
 
     /// The same, where so many bytes are held from the first one on by now.
     func held(upTo end: Int64) -> HeldPartial {
+        held(upTo: end, .granted)
+    }
+
+    /// The same, for a caller who may have it, or not yet.
+    func held(upTo end: Int64, _ access: HeldPartial.Access) -> HeldPartial {
         HeldPartial(
-            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end),
-            selection: selection)
+            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection,
+            access: access)
     }
 
     /// The part that is written next.

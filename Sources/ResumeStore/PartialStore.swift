@@ -3,8 +3,8 @@ public import ResumeHTTP
 
 /// A store of partial downloads, wherever it keeps them: on disk (``DownloadStore``) or in memory (``MemoryStore``).
 ///
-/// ``fetch(_:key:selection:policy:limit:retries:sending:)`` does a whole download with the HTTP client of the caller;
-/// ``begin(_:key:selection:policy:waits:)`` is the door for who makes each request himself.
+/// ``fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` does a whole download with the HTTP client of the caller;
+/// ``begin(_:headerFields:key:selection:policy:waits:)`` is the door for who makes each request himself.
 public protocol PartialStore: Sendable {
     /// One download of this store under its lease.
     associatedtype Partial: PartialTransfer
@@ -13,6 +13,9 @@ public protocol PartialStore: Sendable {
     ///
     /// - Parameters:
     ///   - url: What will be asked for.
+    ///   - headerFields: The caller's own fields of the request, with credentials. Whoever sends the same ones to the same
+    ///     URL is given what is complete without a request; all others, and callers who do not tell (nil), ask the server
+    ///     first.
     ///   - key: What names the download; nil for the URL without user info and signature.
     ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
     ///   - policy: On which terms it is continued.
@@ -20,7 +23,8 @@ public protocol PartialStore: Sendable {
     /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
     /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
     func begin(
-        _ url: DownloadURL, key: String?, selection: RangeSelection?, policy: ResumePolicy, waits: Bool
+        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
+        waits: Bool
     ) async throws -> Partial
 }
 
@@ -34,7 +38,7 @@ public protocol PartialTransfer: Actor {
     nonisolated var key: String { get }
     /// What is held so far.
     var partial: HeldPartial { get }
-    /// Whether every byte is there, so that it can be had without a request.
+    /// Whether every byte is there, and the caller may have them, so that they can be had without a request.
     var isComplete: Bool { get }
     /// Whether the body goes on, but nothing more of it is wanted.
     nonisolated var hasAllWanted: Bool { get }
@@ -105,11 +109,14 @@ extension PartialTransfer {
 extension PartialStore {
     /// Opens the download of all that a URL names, on the usual terms, and waits for somebody who works on it already.
     ///
-    /// - Parameter url: What will be asked for.
+    /// - Parameters:
+    ///   - url: What will be asked for.
+    ///   - headerFields: The caller's own fields of the request; nil where the server is to be asked in any case.
     /// - Returns: The transfer.
     /// - Throws: ``StoreError``, `CancellationError`.
-    public func begin(_ url: DownloadURL) async throws -> Partial {
-        try await begin(url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+    public func begin(_ url: DownloadURL, headerFields: HTTPFields? = nil) async throws -> Partial {
+        try await begin(
+            url, headerFields: headerFields, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
     }
 }
 
@@ -118,9 +125,12 @@ extension DownloadStore: PartialStore {
     ///
     /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
     public func begin(
-        _ url: DownloadURL, key: String?, selection: RangeSelection?, policy: ResumePolicy, waits: Bool
+        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
+        waits: Bool
     ) async throws -> Transfer {
-        try await begin(url, key: key, selection: selection, policy: policy, destination: nil, waits: waits)
+        try await begin(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: nil,
+            waits: waits)
     }
 }
 

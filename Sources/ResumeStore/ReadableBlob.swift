@@ -18,7 +18,11 @@ final class ReadableBlob: Sendable {
         /// What was held before the transfer, and has not been compared with its checksums yet.
         var unread: [Block]
         var isClosed = false
+        /// Whether nobody may read yet, since the bytes were fetched for another caller.
+        var isWithheld: Bool
         var onChange: (@Sendable () -> Void)?
+
+        func readable(in epoch: Int) -> OpenFile? { self.epoch == epoch && !isWithheld ? blob : nil }
     }
 
     /// What became of reading a range.
@@ -32,8 +36,16 @@ final class ReadableBlob: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ blob: OpenFile?, totalLength: Int64?, heldBefore: [Range<Int64>], unread: [Block]) {
-        state = Mutex(State(blob: blob, totalLength: totalLength, heldBefore: heldBefore, unread: unread))
+    init(_ blob: OpenFile?, totalLength: Int64?, heldBefore: [Range<Int64>], unread: [Block], isWithheld: Bool) {
+        state = Mutex(
+            State(
+                blob: blob, totalLength: totalLength, heldBefore: heldBefore, unread: unread, isWithheld: isWithheld))
+    }
+
+    /// Lets the bytes be read.
+    func grant() {
+        state.withLock { $0.isWithheld = false }
+        changed()
     }
 
     /// Goes on with a blob, or without one, after the writer does.
@@ -69,6 +81,7 @@ final class ReadableBlob: Sendable {
     /// - Returns: The first byte that is missing.
     func contiguousEnd(from main: Segment) -> Int64 {
         state.withLock { state in
+            guard !state.isWithheld else { return 0 }
             var (end, isCompared) = (main.held, main.run.isCompared)
             guard !state.segments.isEmpty || state.heldBefore.count > 1 else { return end }
             let runs = state.heldBefore.map { ($0, isCompared: false) } + state.segments.map(\.run)
@@ -116,21 +129,21 @@ final class ReadableBlob: Sendable {
         state.withLock(\.onChange)?()
     }
 
-    /// What the present epoch is, and how many bytes are wanted.
+    /// What the present epoch is, how many bytes are wanted, and whether there are none that may be read.
     var status: (epoch: Int, totalLength: Int64?, isClosed: Bool) {
-        state.withLock { ($0.epoch, $0.totalLength, $0.isClosed) }
+        state.withLock { ($0.epoch, $0.isWithheld ? nil : $0.totalLength, $0.isClosed || $0.isWithheld) }
     }
 
     /// The blob, as long as the epoch is the same.
     func blob(in epoch: Int) -> OpenFile? {
-        state.withLock { $0.epoch == epoch ? $0.blob : nil }
+        state.withLock { $0.readable(in: epoch) }
     }
 
     /// Reads a range that is held, and compares what was held before with its checksums first; blocks meanwhile.
     ///
     /// - Throws: ``StoreError``
     func read(_ range: Range<Int64>, in epoch: Int) throws -> Reading {
-        let (found, unread) = state.withLock { ($0.epoch == epoch ? $0.blob : nil, $0.unread) }
+        let (found, unread) = state.withLock { ($0.readable(in: epoch), $0.unread) }
         guard let blob = found else { return .givenUp }
         let blocks = unread.filter { $0.range.overlaps(range) }
         do {

@@ -4,13 +4,16 @@ internal import ResumeSQLite
 extension ResumeData {
     /// Names what is held of an entry; nil where the next request could not ask for the rest only.
     init?(of entry: Entry, held: HeldPartial, receivedBytes: Int64, policy: ResumePolicy) {
+        // What the server has not said that this caller may have is no data of this caller's.
+        guard held.access != .foreign else { return nil }
         switch Plan(for: held, policy: policy) {
         case .whole, .first: return nil
         case .range, .complete: break
         }
         // Coded bytes are dropped by whoever asks for the file itself.
         guard held.representation?.contentCoding == nil || policy.storesCoded else { return nil }
-        let key = DownloadStore.callersKey(entry.key, entry.selection) ?? entry.key
+        let name = Variant.name(entry.key, entry.variant)
+        let key = DownloadStore.callersKey(name, entry.selection) ?? name
         self.init(
             url: entry.url, key: key, selection: entry.selection,
             validator: held.representation?.validator, receivedBytes: receivedBytes, totalBytes: held.totalLength)
@@ -18,7 +21,7 @@ extension ResumeData {
 
     /// Why what is held is not what this was made of; nil where it is, or may be.
     package func mismatch(with held: HeldPartial) -> Reason? {
-        if held.isEmpty, !held.isComplete { return .partialGone }
+        if held.isEmpty, !held.hasAllBytes { return .partialGone }
         guard let validator, held.representation?.validator != validator else { return nil }
         return .otherRepresentationHeld
     }

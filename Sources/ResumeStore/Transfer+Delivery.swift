@@ -6,7 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 internal import CResumeFiles
-internal import ResumeHTTP
+package import ResumeHTTP
 internal import ResumeSQLite
 
 extension Transfer {
@@ -40,7 +40,7 @@ extension Transfer {
     ///   complete in the store. `heldBytesDiffer` where bytes that were held before are not those that were recorded
     ///   any more: they were dropped, and the next plan asks for them.
     public func deliver(to destination: Destination) async throws {
-        try await deliver(to: destination, fulfilling: nil)
+        try await deliver(to: destination, fulfilling: nil, having: nil)
     }
 
     /// Does what ``deliver(to:)`` does, and takes a row of a queue away in the transaction that records it: so no crash
@@ -49,12 +49,14 @@ extension Transfer {
     /// - Parameters:
     ///   - destination: The file.
     ///   - row: The row; nil for none.
-    ///   - isProved: Whether a digest of the whole was compared; nil where that is not known here.
+    ///   - digest: What the bytes were found to have; nil where none was compared. Bytes of the same download go that were
+    ///     found not to have it.
     /// - Throws: What ``deliver(to:)`` throws.
     package func deliver(
-        to destination: Destination, fulfilling row: Int64?, isProved: Bool? = nil
+        to destination: Destination, fulfilling row: Int64?, having digest: HTTPDigest?
     ) async throws {
         try requireOpen()
+        guard isComplete else { throw StoreError.incomplete }
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
         try await requireConfirmed()
@@ -99,8 +101,9 @@ extension Transfer {
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
-        let known = if let isProved { isProved } else { await self.isProved }
-        try leaveStore(isShared: isShared, to: destination.path, fulfilling: row, isProved: known)
+        let isProved = if digest == nil { await isProved } else { true }
+        try leaveStore(
+            isShared: isShared, to: destination.path, fulfilling: row, having: digest, isProved: isProved)
     }
 
     /// Removes the entry once it was handed over, unless somebody else waits for it.
@@ -109,12 +112,14 @@ extension Transfer {
     ///   - isShared: Whether somebody waited when it was handed over.
     ///   - place: Where to, for people.
     ///   - row: The row of a queue that goes with it; nil for none.
+    ///   - digest: What the bytes were found to have; nil where none was compared.
     ///   - isProved: Whether all bytes are known to be of one representation.
     /// - Throws: ``StoreError``
     func leaveStore(
-        isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
+        isShared: Bool, to place: String, fulfilling row: Int64? = nil, having digest: HTTPDigest? = nil,
+        isProved: Bool = true
     ) throws {
-        let (entry, length) = (entry, held)
+        let (entry, length, name, folder) = (entry, held, key, store.folder)
         let isStillShared = isShared && lease?.isAwaited == true
         let blobs = try store.writeNow { connection in
             try connection.record(
@@ -122,7 +127,8 @@ extension Transfer {
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
                     reason: .delivered(to: place, isProved: isProved), bytes: length))
             if let row { try connection.removeQueued(row) }
-            return isStillShared ? [] : try connection.remove(entry)
+            let refused = try digest.map { try connection.removeVariants(of: name, refusing: $0, in: folder) } ?? []
+            return try isStillShared ? refused : refused + connection.remove(entry)
         }
         KillPoint.reached(.rowRemoved)
         // It was handed over: a blob that cannot be removed is left to the collector.

@@ -26,9 +26,11 @@ extension Transfer {
         try requireOpen()
         let isAtBorder = main.isAtBorder
         main.bodyEnded()
-        if let length = main.writer.end()?.completeLength(after: ending), entry.representation?.completeLength == nil {
+        let body = main.writer.end()
+        if let length = body?.completeLength(after: ending), entry.representation?.completeLength == nil {
             try await learnLength(length)
         }
+        if body?.hasComparedHeld == true { try await grantAccess() }
         if isDelivered, isBrief {
             // Its row goes with its delivery.
             try main.recordIfDue()
@@ -93,7 +95,7 @@ extension Transfer {
         if receivedBytes > 0 { try? await synchronize() }
         // A sync that became due meanwhile: after this call nothing more is written for this transfer.
         try? await synchronizer.finish()
-        guard receivedBytes == 0, !isComplete, !entry.isPinned else { return }
+        guard receivedBytes == 0, !hasAllBytes, !entry.isPinned else { return }
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)

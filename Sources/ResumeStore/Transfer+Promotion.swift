@@ -13,7 +13,8 @@ extension Transfer {
     /// - Throws: ``StoreError``: `holdsMore`, `noSpace`, `superseded`, `io`, `database`; then the entry is what it was.
     func replace(with representation: Representation, bytes: [UInt8]) async throws {
         try requireOpen()
-        guard !isComplete, receivedBytes <= bytes.count else {
+        try await leaveForeignEntry()
+        guard !hasAllBytes, receivedBytes <= bytes.count else {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
@@ -22,6 +23,7 @@ extension Transfer {
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let (store, blocks) = (store, Block.blocks(of: bytes))
+        let requester = requester(for: representation)
         let (file, replaced): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
             try unsafe file.write(bytes.span.bytes, at: 0)
             try file.synchronizeData()
@@ -30,7 +32,7 @@ extension Transfer {
             try await store.write(durability: .power) { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, length: length, blob: name, now: now)
+                    id: id, generation: old, with: representation, for: requester, length: length, blob: name, now: now)
                 guard let blobs, let part = try connection.entry(id: id)?.part,
                     try connection.checkpoint(part, received: count, durable: count, blocks: blocks)
                 else { return nil }

@@ -4,18 +4,19 @@ internal import ResumeSQLite
 extension Transfer {
     /// Gives the entry a new representation with an empty blob of its own; the old blob goes after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
+        try await leaveForeignEntry()
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         if let length { try await store.makeRoom(for: length, except: entry.id) }
         // Nothing of the old representation may be committed after this.
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
-        let store = store
+        let (store, requester) = (store, requester(for: representation))
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
         let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
             try store.writeNow { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, length: length, blob: name, now: now)
+                    id: id, generation: old, with: representation, for: requester, length: length, blob: name, now: now)
                 guard let blobs else { return nil }
                 let kind: Event.Kind = lost > 0 ? .restarted : .started
                 try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
@@ -52,6 +53,8 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) async throws {
         try requireOpen()
+        // Wrong for this caller: whoever it was fetched for may find it right.
+        if access == .foreign, try await takeOwnVariant().isEmpty { return try await note(reason) }
         try? await synchronizer.finish()
         let entry = entry
         let lost = receivedBytes
@@ -148,7 +151,7 @@ extension Transfer {
     /// Read later it might be somebody else's, where locks do not work: under his generation, and with his blob in
     /// place of the one that is being written, which would be recorded and delivered as what it is not.
     func take(_ current: Entry?) throws(StoreError) {
-        guard let current, current.key == key, current.selection == entry.selection else { throw Self.superseded }
+        guard let current, current.key == entry.key, current.selection == entry.selection else { throw Self.superseded }
         entry = current
     }
 

@@ -11,7 +11,7 @@ internal import ResumeSQLite
 ///
 /// It runs on a queue of its own, since writing to files blocks.
 public actor Transfer {
-    /// What names the download in the store.
+    /// What names the download in the store, whichever of its variants this is.
     public nonisolated let key: String
     nonisolated let store: DownloadStore
     /// Given back by ``close()`` and after the delivery.
@@ -40,7 +40,13 @@ public actor Transfer {
     /// Why some of what was held has been given up, when it was taken over or confirmed; nil where nothing was.
     public internal(set) var damage: Reason?
     /// On which terms it is continued.
-    public private(set) var policy: ResumePolicy
+    public var policy: ResumePolicy { caller.policy }
+    /// Who asks.
+    var caller: Caller
+    /// Whether it is fetched beside bytes that do not have the digest that is asked for.
+    var isBesideRefused = false
+    /// Whether the caller may have what is held.
+    var access: HeldPartial.Access
 
     /// The executor of this transfer's queue.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -48,20 +54,23 @@ public actor Transfer {
     }
 
     init(
-        store: DownloadStore, lease: Lease, entry: Entry, blob: OpenFile?, policy: ResumePolicy, damage: Reason? = nil,
-        unread: [Block] = []
+        store: DownloadStore, name: String, caller: Caller, lease: Lease, entry: Entry, blob: OpenFile? = nil,
+        access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
     ) {
-        self.policy = policy
+        self.caller = caller
+        self.caller.policy = caller.policy.moving(from: entry.url, to: caller.url)
+        self.access = access
         self.damage = damage
         if let blob, !unread.isEmpty { heldCheck = HeldCheck(of: blob, blocks: unread) }
-        key = entry.key
+        key = name
         self.store = store
         self.lease = lease
         self.entry = entry
         self.blob = blob
         synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
         readable = ReadableBlob(
-            blob, totalLength: entry.totalBytes, heldBefore: entry.chunks.disjoint.extents, unread: unread)
+            blob, totalLength: entry.totalBytes, heldBefore: entry.chunks.disjoint.extents, unread: unread,
+            isWithheld: access == .foreign)
         main = Segment(
             store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
         executor = QueueExecutor(label: "resume-store.transfer")
@@ -71,14 +80,22 @@ public actor Transfer {
     package nonisolated var held: Int64 { main.held }
 
     /// What is held so far.
-    public var partial: HeldPartial { entry.held(upTo: held) }
+    public var partial: HeldPartial { entry.held(upTo: held, access) }
+
+    /// What names the entry that is worked on: its ``key``, and which variant it is.
+    package var entryKey: String { entry.key }
 
     /// How many bytes are held, also behind a gap.
     public var receivedBytes: Int64 { parts.heldBytes }
 
-    /// Whether every byte is there, so that it can be delivered without a request.
+    /// Whether every byte is there, and the caller may have them, so that it can be delivered without a request.
     public var isComplete: Bool {
         blob != nil && partial.isComplete
+    }
+
+    /// Whether every byte is there.
+    var hasAllBytes: Bool {
+        blob != nil && partial.hasAllBytes
     }
 
     /// Runs a body on the transfer's own queue, where what it asks of the transfer costs no change of thread.
@@ -128,7 +145,9 @@ public actor Transfer {
         case .append(let continuation):
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
             try beginBody(continuation, of: response)
-            try await store.record(.resumed, key: key, reason: continuation.reason, bytes: continuation.offset)
+            // The server sends them to this caller too.
+            readable.grant()
+            try await store.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
             try beginBody(Verdict.Continuation(whole: representation, reason: reason), of: response)
@@ -137,20 +156,23 @@ public actor Transfer {
             try beginBody(continuation, of: response)
         case .complete(let representation, let reason):
             try await learn(representation)
-            try await store.record(.resumed, key: key, reason: reason, bytes: held)
+            try await grantAccess()
+            try await store.record(.resumed, key: entry.key, reason: reason, bytes: held)
         case .askForWhole(let reason), .retry(let reason, _), .refuse(let reason):
-            try await store.record(.refused, key: key, reason: reason, bytes: held)
+            try await store.record(.refused, key: entry.key, reason: reason, bytes: held)
         }
     }
 
     /// Records a decision about what is held, for people to read.
     package func note(_ reason: Reason) async throws {
-        try await store.record(.refused, key: key, reason: reason, bytes: held)
+        try await store.record(.refused, key: entry.key, reason: reason, bytes: held)
     }
 
-    /// Goes on with another URL for the same download.
-    package func move(to url: DownloadURL) {
-        policy = policy.moving(from: entry.url, to: url)
+    /// Goes on with another URL, or with other fields, for the same download.
+    package func move(to url: DownloadURL, headerFields: HTTPFields) {
+        caller.policy = policy.moving(from: entry.url, to: url)
+        caller.url = url
+        caller.identity = RequestIdentity(url, headerFields)
     }
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {

@@ -63,7 +63,7 @@ struct ForkTests {
     /// A store with a transfer in its middle.
     static func open(in path: String) async throws -> (DownloadStore, Transfer) {
         let store = try await DownloadStore.open(at: "\(path)/store")
-        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1:9/a"), key: "a")
+        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1:9/a"), headerFields: [:], key: "a")
         let (head, _) = HonestServer(Victim.bytes).answer([:])
         _ = try await transfer.receive(head, to: await transfer.plan())
         try await transfer.write(Array(Victim.bytes[..<100_000]))
@@ -133,7 +133,8 @@ struct ForkTests {
         let doors: [(String, @Sendable () async throws -> Void)] = [
             ("open", { _ = try await DownloadStore.open(at: "\(path)/store") }),
             ("open anew", { _ = try await DownloadStore.open(at: "\(path)/new") }),
-            ("begin", { _ = try await store.begin(url) }), ("entries", { _ = try await store.entries() }),
+            ("begin", { _ = try await store.begin(url, headerFields: [:]) }),
+            ("entries", { _ = try await store.entries() }),
             ("entry", { _ = try await store.entry(key: "a") }), ("events", { _ = try await store.events() }),
             ("totals", { _ = try await store.totals() }),
             ("pin", { _ = try await store.setPinned(true, key: "a") }),

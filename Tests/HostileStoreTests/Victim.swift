@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import OriginServer
 import ResumeHTTP
 import ResumeStore
@@ -27,7 +28,8 @@ struct Victim {
             let victim = Victim(folder: folder)
             let store = try await DownloadStore.open(at: victim.store)
             for key in ["a", "b"] {
-                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1:9/\(key)"), key: key)
+                let transfer = try await store.begin(
+                    try DownloadURL("http://127.0.0.1:9/\(key)"), headerFields: [:], key: key)
                 try await HonestServer(bytes).fill(transfer, upTo: 200_000)
                 try await transfer.close()
             }

@@ -44,7 +44,7 @@ struct FetchTests {
             let url = try visit.url
             let store = visit.store
             let task = Task {
-                try await store.fetch(url) { _ in
+                try await store.fetch(url, headerFields: [:]) { _ in
                     var head = HTTPResponse(status: .ok)
                     head.headerFields[.eTag] = "\"v1\""
                     // No length: only the end of the body tells how long the file is.
@@ -80,6 +80,7 @@ struct FetchTests {
                 let port = server.port
                 try await store.fetch(
                     try DownloadURL(server.baseURL + "/file"), to: Destination(checking: folder["out"]),
+                    headerFields: [:],
                     retries: .init(retries: 1, firstDelay: 0.01)
                 ) { try await SmallClient.get(port: port, $0) }
                 #expect(try Files.bytes(folder["out"]) == Self.file.bytes)
@@ -106,7 +107,7 @@ struct FetchTests {
                 var bytes = try Files.bytes(blob)
                 bytes[100_000] ^= 1
                 try Files.write(bytes, to: blob)
-                let transfer = try await store.begin(try visit.url)
+                let transfer = try await store.begin(try visit.url, headerFields: [:])
                 let plan = await transfer.plan()
                 let (head, body) = try await SmallClient.get(port: server.port, plan.fields)
                 _ = try await transfer.receive(head, to: plan)
@@ -166,7 +167,8 @@ struct FetchTests {
     ) async throws -> (bytes: [UInt8], requests: [HTTPFields]) {
         let requests = Mutex<[HTTPFields]>([])
         let bytes = try await store.fetch(
-            DownloadURL("http://127.0.0.1/file"), selection: selection.map { try RangeSelection(parsing: $0) },
+            DownloadURL("http://127.0.0.1/file"), headerFields: [:],
+            selection: selection.map { try RangeSelection(parsing: $0) },
             policy: ResumePolicy(overlap: overlap), retries: .init(retries: retries, firstDelay: 0.01)
         ) { fields in
             let count = requests.withLock { requests in
@@ -216,7 +218,8 @@ struct FetchTests {
             // Without a length: nobody knows that these are all bytes.
             let unknown = Answer(body: Self.bytes)
             let transfer = try await visit.store.begin(
-                DownloadURL("http://127.0.0.1/file"), key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+                DownloadURL("http://127.0.0.1/file"), headerFields: [:], key: nil, selection: nil,
+                policy: ResumePolicy(), waits: true)
             let plan = await transfer.plan(avoidsRange: nil)
             _ = try await transfer.receive(unknown.head, to: plan)
             try await transfer.write(Self.bytes)
@@ -305,6 +308,119 @@ struct FetchTests {
                 #expect(server.requests.count == 3, "the cut one, the rest, and the damaged block")
                 await store.close()
             }
+        }
+    }
+}
+
+/// Bytes that were fetched with other fields: on disk and in memory.
+@Suite(.timeLimit(.minutes(5)))
+struct FetchIdentityTests {
+    private static let file = FetchTests.file
+    private static let other = Resource(Content(length: 60_000, seed: 2), etag: "\"v2\"")
+
+    /// Leaves all bytes of a file in a store, or the first ones.
+    private static func leave(_ length: Int = 60_000, as fields: HTTPFields?, _ visit: Visit) async throws {
+        try await leave(length, as: fields, in: visit.store, at: try visit.url)
+    }
+
+    private static func leave(
+        _ length: Int, as fields: HTTPFields?, in store: some PartialStore, at url: DownloadURL
+    ) async throws {
+        let transfer = try await store.begin(url, headerFields: fields)
+        try await HonestServer(file.bytes, etag: "\"v1\"").fill(transfer, upTo: length)
+        try await transfer.close()
+    }
+
+    private static func fetch(as fields: HTTPFields?, _ visit: Visit) async throws -> [UInt8] {
+        let port = visit.server.port
+        return try await visit.store.fetch(try visit.url, headerFields: fields, retries: .init(retries: 0)) { added in
+            try await SmallClient.get(port: port, (fields ?? [:]) + added)
+        }
+    }
+
+    @Test("The same fields: no request; others, or a caller who does not tell: one", arguments: Place.allCases)
+    func asks(_ place: Place) async throws {
+        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
+            try await Self.leave(as: [.accept: "a"], visit)
+            #expect(try await Self.fetch(as: [.accept: "a"], visit) == Self.file.bytes)
+            #expect(visit.server.requests.isEmpty)
+            let others: [(owner: HTTPFields?, caller: HTTPFields?)] = [
+                ([.accept: "a"], [.accept: "b"]), ([:], nil), (nil, nil), (nil, [:]),
+            ]
+            for (count, (owner, caller)) in others.enumerated() {
+                try await Self.leave(as: owner, visit)
+                #expect(try await Self.fetch(as: caller, visit) == Self.file.bytes)
+                #expect(visit.server.requests.count == count + 1)
+                #expect(visit.request?.field("Range") == "bytes=55904-59999")
+            }
+        }
+    }
+
+    @Test("What the server refuses is not handed out, and stays", arguments: Place.allCases)
+    func refused(_ place: Place) async throws {
+        try await Visit.with(place, { _ in .status("403 Forbidden") }) { visit in
+            try await Self.leave(as: [.accept: "a"], visit)
+            let error = await #expect(throws: FetchError.self) { try await Self.fetch(as: [:], visit) }
+            #expect(error?.status == 403)
+            let transfer = try await visit.store.begin(try visit.url, headerFields: [:])
+            #expect(await !transfer.isComplete)
+            await #expect(throws: StoreError.self) { try await transfer.takeData(upTo: 1 << 20) }
+            try await transfer.close()
+            #expect(try await Self.fetch(as: [.accept: "a"], visit) == Self.file.bytes)
+            #expect(visit.server.requests.count == 1)
+        }
+    }
+
+    @Test("Another representation has an entry of its own", arguments: Place.allCases)
+    func ownEntry(_ place: Place) async throws {
+        try await Visit.with(place, { .file($0.field("Accept") == "a" ? Self.file : Self.other, for: $0) }) { visit in
+            try await Self.leave(as: [.accept: "a"], visit)
+            #expect(try await Self.fetch(as: [.accept: "b"], visit) == Self.other.bytes)
+            #expect(try await Self.fetch(as: [.accept: "a"], visit) == Self.file.bytes)
+            #expect(visit.server.requests.count == 1)
+        }
+    }
+
+    @Test("In memory there are at most four, and those in use are nobody else's")
+    func atMostFour() async throws {
+        let store = MemoryStore()
+        let url = try DownloadURL("http://127.0.0.1/file")
+        for number in 1...6 {
+            let transfer = try await store.begin(url, headerFields: [.accept: "\(number)"])
+            while try await !HonestServer(sampleBytes(9000, seed: UInt64(number)), etag: "\"\(number)\"").fill(transfer)
+            {}
+            await transfer.close()
+        }
+        #expect(store.entries.map(\.key) == [url.redacted] + (2...4).map { "\(url.redacted)#variant=\($0)" })
+        // The two that were used last are still their callers'.
+        for number in 5...6 {
+            let transfer = try await store.begin(url, headerFields: [.accept: "\(number)"])
+            #expect(try await transfer.takeData(upTo: 9000) == sampleBytes(9000, seed: UInt64(number)))
+        }
+        #expect(store.entries.count == 2)
+    }
+
+    @Test("What is moved to disk stays its caller's")
+    func promoted() async throws {
+        try await TemporaryFolder.with { folder in
+            let url = try DownloadURL("http://127.0.0.1/file")
+            let (memory, disk) = (MemoryStore(), try await DownloadStore.open(at: folder["store"]))
+            try await Self.leave(60_000, as: [.accept: "a"], in: memory, at: url)
+            let held = try await memory.begin(url, headerFields: [.accept: "a"])
+            try await held.promote(to: disk).close()
+            let own = try await disk.begin(url, headerFields: [.accept: "a"])
+            #expect(await own.isComplete)
+            try await own.close()
+            let foreign = try await disk.begin(url, headerFields: [.accept: "b"])
+            #expect(await !foreign.isComplete)
+            try await foreign.close()
+            // Moved by its key.
+            try await Self.leave(60_000, as: [.accept: "c"], in: memory, at: try DownloadURL("http://127.0.0.1/g"))
+            try await memory.promote("http://127.0.0.1/g", to: disk)
+            let moved = try await disk.begin(DownloadURL("http://127.0.0.1/g"), headerFields: [.accept: "c"])
+            #expect(await moved.isComplete)
+            try await moved.close()
+            await disk.close()
         }
     }
 }

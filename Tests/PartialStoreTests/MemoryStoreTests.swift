@@ -16,7 +16,7 @@ struct MemoryStoreTests {
 
     /// Leaves a partial, as a fetch that stops does.
     static func leave(_ count: Int, as name: String, in store: MemoryStore) async throws {
-        let transfer = try await store.begin(try url(name))
+        let transfer = try await store.begin(try url(name), headerFields: [:])
         try await server(count * 2).fill(transfer, upTo: count)
         await transfer.close()
     }
@@ -36,13 +36,13 @@ struct MemoryStoreTests {
     @Test("G6: a key that is a URL is stored without its secrets, on disk as well as in memory")
     func urlAsKey() async throws {
         let key = "https://user:hidden@h/f?a=1&api_token=hidden"
-        let memory = try await MemoryStore().begin(try Self.url("a"), key: key)
+        let memory = try await MemoryStore().begin(try Self.url("a"), headerFields: [:], key: key)
         #expect(memory.key == "https://h/f?a=1")
         await memory.close()
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for (key, stored) in [(key, "https://h/f?a=1"), ("HTTPS://h/f?a=1#plain", "HTTPS://h/f?a=1#plain")] {
-                let transfer = try await store.begin(try Self.url("a"), key: key)
+                let transfer = try await store.begin(try Self.url("a"), headerFields: [:], key: key)
                 #expect(transfer.key == stored)
                 #expect(try await store.entries().map(\.key) == [stored])
                 try await transfer.close()
@@ -56,7 +56,7 @@ struct MemoryStoreTests {
         let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
         for name in ["a", "b", "c"] { try await Self.leave(60_000, as: name, in: store) }
         #expect(Self.names(store) == ["a", "b", "c"])
-        await (try await store.begin(try Self.url("a"))).close()
+        await (try await store.begin(try Self.url("a"), headerFields: [:])).close()
         try await Self.leave(60_000, as: "d", in: store)
         #expect(Self.names(store) == ["a", "c", "d"])
         #expect(store.size <= 200_000)
@@ -73,13 +73,13 @@ struct MemoryStoreTests {
     func inUse() async throws {
         let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
         // Idle once, and so the one that was used least recently.
-        let idle = try await store.begin(try Self.url("used"))
+        let idle = try await store.begin(try Self.url("used"), headerFields: [:])
         try await Self.server(150_000).fill(idle, upTo: 10_000)
         await idle.close()
-        let used = try await store.begin(try Self.url("used"))
+        let used = try await store.begin(try Self.url("used"), headerFields: [:])
         try await Self.server(150_000).fill(used, upTo: 120_000)
         try await Self.leave(20_000, as: "idle", in: store)
-        let other = try await store.begin(try Self.url("other"))
+        let other = try await store.begin(try Self.url("other"), headerFields: [:])
         await #expect(throws: StoreError(.noSpace, "")) { try await Self.server(100_000).fill(other, piece: 60_000) }
         // What would not have been enough was not given up either.
         #expect(Self.names(store) == ["idle", "other", "used"])
@@ -97,7 +97,7 @@ struct MemoryStoreTests {
     @Test("A length that a server announces allocates next to nothing")
     func announcedLength() async throws {
         let store = MemoryStore()
-        let transfer = try await store.begin(try Self.url("a"))
+        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
         _ = try await transfer.receive(Self.head(8 << 20), to: .whole(reason: nil))
         #expect(store.size == 0)
         try await transfer.write([1])
@@ -114,7 +114,7 @@ struct MemoryStoreTests {
     func tooLong() async throws {
         let store = MemoryStore(.init(maximumEntrySize: 100_000))
         try await Self.leave(50_000, as: "a", in: store)
-        let transfer = try await store.begin(try Self.url("a"))
+        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
         for length in [100_001, Int.max] {
             await #expect(throws: StoreError(.tooLarge, "")) {
                 try await transfer.receive(Self.head(length), to: .whole(reason: nil))
@@ -127,7 +127,7 @@ struct MemoryStoreTests {
     @Test("What turns out to be too long is refused where it is, and what came before stays")
     func endless() async throws {
         let store = MemoryStore(.init(maximumEntrySize: 100_000))
-        let transfer = try await store.begin(try Self.url("a"))
+        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
         _ = try await transfer.receive(Self.head(nil), to: .whole(reason: nil))
         for _ in 0..<3 { try await transfer.write(sampleBytes(30_000)) }
         await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.write(sampleBytes(30_000)) }
@@ -165,7 +165,7 @@ struct MemoryStoreTests {
         try await Visit.with(place, handler) { visit in
             // Held until all tasks wait, where that can be seen.
             let first = try await visit.store.begin(
-                try visit.url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+                try visit.url, headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(), waits: true)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 { group.addTask { try await visit.fetch { received.add($0) } } }
                 if let memory = visit.store as? MemoryStore {
@@ -189,38 +189,38 @@ struct MemoryStoreTests {
     func leases() async throws {
         let store = MemoryStore()
         let url = try Self.url("a")
-        let first = try await store.begin(url)
-        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, waits: false) }
-        let cancelled = Task { try await store.begin(url) }
+        let first = try await store.begin(url, headerFields: [:])
+        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, headerFields: [:], waits: false) }
+        let cancelled = Task { try await store.begin(url, headerFields: [:]) }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        let waiting = Task { try await store.begin(url) }
+        let waiting = Task { try await store.begin(url, headerFields: [:]) }
         while store.waiterCount(key: url.redacted) < 1 { try await Task.sleep(for: .milliseconds(2)) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(store.waiterCount(key: url.redacted) == 0)
-        let next = Task { try await store.begin(url) }
+        let next = Task { try await store.begin(url, headerFields: [:]) }
         try await Self.server(100_000).fill(first, upTo: 40_000)
         await first.close()
         let second = try await next.value
         #expect(await second.partial.length == 40_000)
-        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, waits: false) }
+        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, headerFields: [:], waits: false) }
     }
 
     @Test("A transfer that is just let go leaves what came, for whoever is next")
     func letGo() async throws {
         let store = MemoryStore()
-        var transfer: MemoryTransfer? = try await store.begin(try Self.url("a"))
+        var transfer: MemoryTransfer? = try await store.begin(try Self.url("a"), headerFields: [:])
         if let transfer { try await Self.server(100_000).fill(transfer, upTo: 40_000) }
         transfer = nil
         #expect(store.entries.map(\.bytes) == [40_000])
-        #expect(await (try await store.begin(try Self.url("a"))).partial.length == 40_000)
+        #expect(await (try await store.begin(try Self.url("a"), headerFields: [:])).partial.length == 40_000)
     }
 
     @Test("Calls in the wrong order are errors, and a closed transfer is closed")
     func misuse() async throws {
         let store = MemoryStore()
-        let transfer = try await store.begin(try Self.url("a"))
+        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
         await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
         await #expect(throws: StoreError(.misuse, "")) { try await transfer.takeData(upTo: 10) }
         await transfer.close()
@@ -233,14 +233,14 @@ struct MemoryStoreTests {
     func coded() async throws {
         let store = MemoryStore()
         let url = try Self.url("a")
-        let coded = try await store.begin(url, policy: ResumePolicy(storesCoded: true))
+        let coded = try await store.begin(url, headerFields: [:], policy: ResumePolicy(storesCoded: true))
         var head = Self.head(100)
         head.headerFields[.contentEncoding] = "gzip"
         _ = try await coded.receive(head, to: .whole(reason: nil))
         try await coded.write(sampleBytes(100))
         #expect(try await coded.endBody(.whole))
         await coded.close()
-        let plain = try await store.begin(url)
+        let plain = try await store.begin(url, headerFields: [:])
         #expect(await plain.partial.isEmpty)
         #expect(store.size == 0)
     }
@@ -250,7 +250,7 @@ struct MemoryStoreTests {
         let store = MemoryStore()
         let selection = try RangeSelection(parsing: "bytes=10-19")
         try await Self.leave(50, as: "a", in: store)
-        let transfer = try await store.begin(try Self.url("a"), selection: selection)
+        let transfer = try await store.begin(try Self.url("a"), headerFields: [:], selection: selection)
         var head = Self.head(10)
         head.status = .partialContent
         head.headerFields[.contentRange] = "bytes 10-19/100"
@@ -266,7 +266,7 @@ struct MemoryStoreTests {
     func removingAll() async throws {
         let store = MemoryStore()
         for name in ["a", "b"] { try await Self.leave(1000, as: name, in: store) }
-        let used = try await store.begin(try Self.url("c"))
+        let used = try await store.begin(try Self.url("c"), headerFields: [:])
         try await Self.server(2000).fill(used, upTo: 1000)
         store.removeAll()
         #expect(Self.names(store) == ["c"])
@@ -279,7 +279,7 @@ struct MemoryStoreTests {
         try await Self.leave(10, as: "old", in: store)
         for number in 0..<200 {
             try await Self.leave(10, as: "\(number)", in: store)
-            let transfer = try await store.begin(try Self.url("\(number)"))
+            let transfer = try await store.begin(try Self.url("\(number)"), headerFields: [:])
             #expect(try await Self.server(20).fill(transfer))
             #expect(try await transfer.takeData(upTo: 20) == Self.server(20).content)
         }
@@ -290,11 +290,11 @@ struct MemoryStoreTests {
     @Test("A key of the caller's own that reads like that of other ranges holds nothing for them")
     func ambiguousKey() async throws {
         let store = MemoryStore()
-        let whole = try await store.begin(try Self.url("a"), key: "mine#bytes=0-9")
+        let whole = try await store.begin(try Self.url("a"), headerFields: [:], key: "mine#bytes=0-9")
         try await Self.server(100).fill(whole, upTo: 50)
         await whole.close()
         let ranges = try await store.begin(
-            try Self.url("a"), key: "mine", selection: try RangeSelection(parsing: "bytes=0-9"))
+            try Self.url("a"), headerFields: [:], key: "mine", selection: try RangeSelection(parsing: "bytes=0-9"))
         #expect(ranges.key == "mine#bytes=0-9")
         #expect(await ranges.partial.isEmpty)
     }
@@ -303,7 +303,7 @@ struct MemoryStoreTests {
     func limits() async throws {
         let store = MemoryStore()
         let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
-        let transfer = try await store.begin(try Self.url("a"))
+        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
         #expect(try await Self.server(1000).fill(transfer))
         await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.takeData(upTo: 999) }
         #expect(await transfer.isComplete)
@@ -324,7 +324,7 @@ struct MemoryStoreTests {
 
     @Test("Nothing is written for a plan from before everything was discarded")
     func planBeforeDiscard() async throws {
-        let transfer = try await MemoryStore().begin(try Self.url("a"))
+        let transfer = try await MemoryStore().begin(try Self.url("a"), headerFields: [:])
         try await Self.server(20_000).fill(transfer, upTo: 10_000)
         let plan = await transfer.plan()
         try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: "Test."))

@@ -61,7 +61,7 @@ struct NukeResumableDownloadsTests {
         try await Visit.with(place, Self.cutOnce(Self.file)) { visit in
             #expect(await visit.fetchCut())
             let transfer = try await visit.store.begin(
-                try visit.url, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
+                try visit.url, headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(), waits: true)
             let plan = await transfer.plan()
             let (head, body) = try await SmallClient.get(port: visit.server.port, plan.fields)
             #expect(head.status.code == 206)

@@ -45,7 +45,8 @@ struct Visit {
     ) async throws -> [UInt8] {
         let port = server.port
         return try await store.fetch(
-            try url, limit: limit, retries: .init(retries: retries, firstDelay: 0.01, longestDelay: 0.02)
+            try url, headerFields: [:], limit: limit,
+            retries: .init(retries: retries, firstDelay: 0.01, longestDelay: 0.02)
         ) { fields in try await SmallClient.get(port: port, fields, onPart: onPart) }
     }
 
@@ -61,7 +62,7 @@ struct Visit {
 
     /// What is held.
     func held() async throws -> HeldPartial {
-        let transfer = try await store.begin(try url)
+        let transfer = try await store.begin(try url, headerFields: [:])
         let partial = await transfer.partial
         try await transfer.close()
         return partial

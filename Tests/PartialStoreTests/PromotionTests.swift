@@ -17,7 +17,7 @@ struct PromotionTests {
     /// A store in memory with a partial.
     static func memory(holding count: Int = 1_500_000) async throws -> MemoryStore {
         let store = MemoryStore()
-        let transfer = try await store.begin(try DownloadURL(url))
+        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
         try await new.fill(transfer, upTo: count)
         await transfer.close()
         return store
@@ -25,7 +25,7 @@ struct PromotionTests {
 
     /// Leaves an older partial on disk.
     static func leaveOld(_ count: Int, in store: DownloadStore) async throws {
-        let transfer = try await store.begin(try DownloadURL(url))
+        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
         try await old.fill(transfer, upTo: count)
         try await transfer.close()
     }
@@ -49,7 +49,7 @@ struct PromotionTests {
             #expect(try await store.totals() == Totals(entries: 1, receivedBytes: 1_500_000))
             #expect(try Files.names(in: folder["store/blobs"]).count == 1)
             #expect(try await store.events().last?.reason.code.rawValue == "promoted")
-            let transfer = try await store.begin(try DownloadURL(Self.url))
+            let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
             #expect(await transfer.plan().fields[.ifRange] == "\"v2\"")
             #expect(try await Self.new.fill(transfer))
             #expect(try await transfer.takeData(upTo: 2_500_000) == Self.new.content)
@@ -62,7 +62,7 @@ struct PromotionTests {
         try await TemporaryFolder.with { folder in
             let disk = try await DownloadStore.open(at: folder["store"])
             let small = HonestServer(sampleBytes(100_000), etag: "\"v3\"")
-            let transfer = try await disk.begin(try DownloadURL(Self.url))
+            let transfer = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
             try await small.fill(transfer)
             try await transfer.close()
             let memory = try await Self.memory()
@@ -70,7 +70,7 @@ struct PromotionTests {
                 ($0 as? StoreError)?.code == .holdsMore
             }
             #expect(memory.entries.count == 1)
-            let kept = try await disk.begin(try DownloadURL(Self.url))
+            let kept = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
             #expect(try await kept.takeData(upTo: 100_000) == small.content)
             await disk.close()
         }
@@ -105,7 +105,7 @@ struct PromotionTests {
         try await TemporaryFolder.with { folder in
             let memory = try await Self.memory()
             let disk = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await memory.begin(try DownloadURL(Self.url))
+            let transfer = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
             try await transfer.rewind(to: 400_000, reason: Reason(code: .init(rawValue: "test"), text: "Test."))
             let moved = try await transfer.promote(to: disk)
             #expect(await moved.partial.length == 400_000)
@@ -171,7 +171,7 @@ struct PromotionTests {
             bytes[1_200_000] ^= 1
             try Files.write(bytes, to: blob)
             #expect(try await disk.verify().isEmpty == false)
-            let transfer = try await disk.begin(try DownloadURL(Self.url))
+            let transfer = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
             #expect(await transfer.partial.length == 1 << 20, "what comes before the damaged block")
             #expect(try await Self.new.fill(transfer))
             #expect(try await transfer.takeData(upTo: .max) == Self.new.content)
@@ -190,16 +190,16 @@ struct PromotionTests {
             let entry = try await disk.entry(key: Self.url)
             #expect(entry?.chunks == before?.chunks && entry?.representation == before?.representation)
 
-            let used = try await disk.begin(try DownloadURL(Self.url))
+            let used = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
             await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk) }
             try await used.close()
             await #expect(throws: StoreError(.noEntry, "")) { try await memory.promote("nothing", to: disk) }
-            let open = try await memory.begin(try DownloadURL(Self.url))
+            let open = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
             await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk, waits: false) }
             await open.close()
             // All the while it stayed where it was, and of use.
             #expect(memory.entries.map(\.bytes) == [1_500_000])
-            let transfer = try await memory.begin(try DownloadURL(Self.url))
+            let transfer = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
             #expect(try await Self.new.fill(transfer))
             await disk.close()
         }
@@ -211,7 +211,7 @@ struct PromotionTests {
             let memory = MemoryStore(.init(maximumEntrySize: 1_000_000))
             let disk = try await DownloadStore.open(at: folder["store"])
             let url = try DownloadURL(Self.url)
-            let transfer = try await memory.begin(url, key: "mine")
+            let transfer = try await memory.begin(url, headerFields: [:], key: "mine")
             var (head, _) = Self.new.answer([:])
             head.headerFields[.contentLength] = nil
             _ = try await transfer.receive(head, to: .whole(reason: nil))
@@ -229,7 +229,7 @@ struct PromotionTests {
 
             let whole = try await Self.memory(holding: 2_500_000)
             try await whole.promote(Self.url, to: disk)
-            let complete = try await disk.begin(url)
+            let complete = try await disk.begin(url, headerFields: [:])
             #expect(await complete.plan() == .complete)
             #expect(try await complete.takeData(upTo: .max) == Self.new.content)
             await disk.close()
@@ -262,7 +262,7 @@ struct PromotionTests {
     static func recover(_ folder: TemporaryFolder, _ point: KillPoint, before: Int) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         #expect(try await store.verify().filter { $0.kind != .orphan }.isEmpty)
-        let transfer = try await store.begin(try DownloadURL(url))
+        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
         let partial = await transfer.partial
         let isMoved = point == .promotionCommitted
         #expect(partial.length == Int64(isMoved ? 1_500_000 : before))

@@ -23,7 +23,7 @@ struct ListTests {
             + #""goneAt":null,"inUse":false,"key":"URL","#
             + #""lastModified":"Mon, 04 Mar 2024 05:06:07 GMT","lastUsedAt":"T","pinned":false,"#
             + #""ranges":null,"receivedBytes":200000,"resumable":true,"state":"partial","#
-            + #""suggestedFilename":null,"totalBytes":300000,"url":"URL"\}"#
+            + #""suggestedFilename":null,"totalBytes":300000,"url":"URL","variant":1,"vary":null\}"#
         let pattern = shape.replacing("\"T\"", with: "\"\(time)\"").replacing("DEST", with: home["file.bin"])
             .replacing("URL", with: url)
         #expect(try Regex(pattern).wholeMatch(in: line) != nil, "\(line)")

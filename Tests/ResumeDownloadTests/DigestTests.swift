@@ -132,16 +132,76 @@ struct DigestTests {
         }
     }
 
-    @Test("What was put together from several answers is fetched once more where its digest is wrong")
+    @Test(
+        "What was put together from several answers and has a wrong digest is confirmed, and fetched anew when asked again"
+    )
     func putTogether() async throws {
         let (old, new) = (Resource.old.bytes, Resource.new.bytes)
         let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
         try await Origin.afterCut(of: mixed, at: 50_000) { origin in
             origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
-            let result = try await origin.get { $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old)) }
-            #expect(result.reusedBytes == 0)
+            let configure: (inout DownloadRequest) -> Void = {
+                $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
+            }
+            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            #expect(origin.server.requests.count == 2)
+            let result = try await origin.get(configure)
+            #expect(result.reusedBytes == 0 && origin.server.requests.count == 3)
             #expect(try origin.hasDelivered(.old))
-            #expect(try await origin.reasons().contains("digest-mismatch"))
+            #expect(try await origin.reasons().contains("digest-insisted"))
+            #expect(try await origin.store.entries().isEmpty, "the bytes that have not that digest went")
+        }
+    }
+
+    @Test("A mistyped digest costs no byte: the right one delivers what is there")
+    func mistyped() async throws {
+        let (right, wrong) = (
+            HTTPDigest(.sha256, bytes: Sample.sha256(.old)), HTTPDigest(.sha512, bytes: Sample.sha512(.new))
+        )
+        for held: Int64? in [nil, 60_000] {
+            try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 1 ? held : nil) }) { origin in
+                let error = await origin.failure { $0.digest = wrong }
+                #expect(error?.code == .digestMismatch)
+                let count = origin.server.requests.count
+                #expect(count == (held == nil ? 1 : 2))
+                // The server is asked once whether it has these bytes.
+                let other = HTTPDigest(.sha512, bytes: Sample.sha512(.old).reversed())
+                #expect(await origin.failure { $0.digest = other }?.code == .digestMismatch)
+                #expect(origin.server.requests.count == count + 1)
+                let result = try await origin.get { $0.digest = right }
+                #expect(result.fetchedBytes == 0 && origin.server.requests.count == count + 1)
+                #expect(try origin.hasDelivered(.old))
+            }
+        }
+    }
+
+    @Test("A wrong digest of a file that has changed meanwhile: the new one is fetched")
+    func changedMeanwhile() async throws {
+        let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            #expect(
+                await origin.failure { $0.digest = HTTPDigest(.sha512, bytes: Sample.sha512(.new)) }?.code
+                    == .digestMismatch)
+            origin.server.setHandler { .file(.new, for: $0) }
+            _ = try await origin.get { $0.digest = digest }
+            #expect(try origin.hasDelivered(.new))
+            #expect(origin.server.requests.count == 2)
+        }
+    }
+
+    @Test("Who insists on a wrong digest keeps what was there first, and nothing more")
+    func insisting() async throws {
+        let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            for count in 1...3 {
+                #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+                #expect(origin.server.requests.count == count)
+                #expect(try await origin.store.entries().map(\.receivedBytes) == [Int64(Resource.old.bytes.count)])
+                #expect(try Files.names(in: origin.folder["store/blobs"]).count == 1)
+            }
+            _ = try await origin.get()
+            #expect(origin.server.requests.count == 3)
+            #expect(try origin.hasDelivered(.old))
         }
     }
 

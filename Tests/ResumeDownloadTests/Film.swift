@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -30,7 +31,7 @@ enum Film {
 
     /// Leaves the first bytes of a resource in the store.
     static func leave(_ length: Int, of resource: Resource, _ desk: Desk) async throws {
-        let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url))
+        let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
         try await HonestServer(resource.bytes, etag: resource.etag ?? "").fill(transfer, upTo: length)
         try await transfer.close()
     }

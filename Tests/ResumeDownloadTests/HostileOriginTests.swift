@@ -17,7 +17,7 @@ struct HostileOriginTests {
         try await Origin.with({ .file(.new, for: $0) }) { origin in
             // All bytes came coded; stopped before the delivery (as by SIGKILL, or a destination that fails).
             let transfer = try await origin.store.begin(
-                try DownloadURL(origin.url), policy: ResumePolicy(storesCoded: true))
+                try DownloadURL(origin.url), headerFields: [:], policy: ResumePolicy(storesCoded: true))
             let plan = await transfer.plan()
             var head = HTTPResponse(status: .ok)
             head.headerFields[.eTag] = "\"a\""
@@ -36,7 +36,7 @@ struct HostileOriginTests {
     func diesBeforeDigest() async throws {
         // As a kill between the last commit of a body and its end leaves the store.
         try await Origin.afterCut { origin in
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
             let plan = await transfer.plan()
             guard case .range(let range) = plan else {
                 Issue.record("\(plan)")

@@ -49,7 +49,7 @@ struct ObservabilityTests {
             let watch = Watch()
             let blob = try #require(try Files.names(in: origin.folder["store/blobs"]).first)
             try await Shell.run("truncate", "-s", "50000", origin.folder["store/blobs/\(blob)"])
-            let other = try await origin.store.begin(try DownloadURL(origin.url))
+            let other = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
             let download = Task { try await watch.get(origin) }
             try await eventually { !watch.lines.isEmpty }
             try await other.close()
@@ -97,7 +97,7 @@ struct ObservabilityTests {
         let served = large
         try await Origin.with({ .file(served, for: $0) }) { origin in
             let watch = Watch()
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
             try await HonestServer(served.bytes, etag: served.etag ?? "").fill(transfer, upTo: 10_000_000)
             let data = try #require(await transfer.resumeData)
             try await transfer.close()

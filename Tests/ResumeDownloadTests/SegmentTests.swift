@@ -249,10 +249,14 @@ struct SegmentTests {
             let isBorder = Self.range(of: request)?.upperBound == Self.length / 4 + 4096
             return isBorder ? .file(altered, for: request) : Self.stallingAtBorder(request)
         }) { origin in
+            await #expect(throws: DownloadError.self) {
+                _ = try await Self.get(origin, connections: 4) { $0.digest = digest }
+            }
+            #expect(try await origin.reasons().contains("digest-mismatch"))
+            origin.server.setHandler { .file(Self.file, for: $0) }
             let result = try await Self.get(origin, connections: 4) { $0.digest = digest }
             #expect(try origin.hasDelivered(Self.file))
             #expect(result.digest == digest)
-            #expect(try await origin.reasons().contains("digest-mismatch"))
         }
     }
 

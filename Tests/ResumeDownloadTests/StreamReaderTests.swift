@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -84,7 +85,7 @@ struct StreamReaderTests {
     @Test("Somebody else's download is waited for, and then read")
     func waiting() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url))
+            let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
             let server = HonestServer(Film.file.bytes, etag: "\"film\"")
             try await server.fill(transfer, upTo: 2_000_000)
             let isWaiting = Flag()
@@ -135,11 +136,11 @@ struct StreamReaderTests {
             let store = try await DownloadStore.open(at: folder["store"])
             let server = HonestServer(large.bytes, etag: "\"large\"")
             let url = try DownloadURL("http://127.0.0.1/file")
-            let first = try await store.begin(url)
+            let first = try await store.begin(url, headerFields: [:])
             try await server.fill(first, upTo: 10_000_000)
             try await first.close()
             try Film.flip(1_000, in: folder["store/blobs"])
-            let transfer = try await store.begin(url)
+            let transfer = try await store.begin(url, headerFields: [:])
             #expect(await transfer.heldRanges == [0..<10_000_000])
             await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await transfer.read(0..<10) }
             let fine = try await transfer.read(9_000_000..<9_000_100)

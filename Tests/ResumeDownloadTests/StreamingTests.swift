@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -62,7 +63,7 @@ struct StreamingTests {
     @Test("What is complete is read without a request")
     func complete() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url))
+            let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
             let server = HonestServer(Film.file.bytes, etag: "\"film\"")
             #expect(try await server.fill(transfer))
             try await transfer.close()

@@ -51,7 +51,7 @@ struct WireTests {
     func complete() async throws {
         try await Origin.with({ _ in .status("500 Internal Server Error") }) { origin in
             let server = HonestServer(sampleBytes(300_000))
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url))
+            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
             try await server.fill(transfer)
             try await transfer.close()
             let result = try await origin.get()

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
@@ -18,7 +19,7 @@ struct BrokenLockTests {
     /// - Returns: How it failed; nil where it was delivered.
     static func download(in path: String, whileStarting sql: String) async throws -> StoreError? {
         let store = try await DownloadStore.open(at: "\(path)/store")
-        let transfer = try await store.begin(try DownloadURL(url))
+        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
         KillPoint.arm(.startedOver) {
             let other = try? Connection.open(path: "\(path)/store/store.sqlite")
             if let other { try? other.execute(sql) }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
@@ -9,7 +10,7 @@ import Testing
 struct CollectorTests {
     /// Puts a partial of a size into a store, used a second after all before it and a second before all that follow.
     static func put(_ name: String, _ size: Int, into store: DownloadStore) async throws {
-        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"))
+        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
         try await HonestServer(sampleBytes(size * 2, seed: UInt64(size))).fill(transfer, upTo: size)
         try await transfer.close()
         let connection = try Connection.open(path: "\(store.path)/store.sqlite")
@@ -25,7 +26,7 @@ struct CollectorTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["a", "b", "c", "d"] { try await Self.put(name, 100_000, into: store) }
-            try await (store.begin(try DownloadURL("http://127.0.0.1/a"))).close()
+            try await (store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])).close()
             let dry = try await store.collect(maximumSize: 250_000, dryRun: true)
             #expect(dry.removed.count == 2)
             #expect(try await Self.names(store).count == 4)
@@ -64,7 +65,7 @@ struct CollectorTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["running", "idle"] { try await Self.put(name, 100_000, into: store) }
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/running"))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/running"), headerFields: [:])
             try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%running'")
             let report = try await store.collect(maximumSize: 0)
             #expect(report.inUse == ["http://127.0.0.1/running"])
@@ -163,13 +164,13 @@ struct CollectorTests {
         let store = try await DownloadStore.open(at: folder["disk/store"])
         try await Self.put("old", 2_000_000, into: store)
         // Announced to be longer than the disk: refused before a byte is written, the idle entry given up for it.
-        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/huge"))
+        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/huge"), headerFields: [:])
         await #expect(throws: StoreError(.noSpace, "")) {
             try await HonestServer(sampleBytes(7_000_000)).fill(transfer, upTo: 1)
         }
         try await transfer.close()
         try await Self.put("kept", 2_000_000, into: store)
-        let running = try await store.begin(try DownloadURL("http://127.0.0.1/kept"))
+        let running = try await store.begin(try DownloadURL("http://127.0.0.1/kept"), headerFields: [:])
         let before = await running.partial.length
         // Filled to the last byte from outside.
         _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])

@@ -190,7 +190,7 @@ struct DamageTests {
     func shared() async throws {
         try await Self.withDamage(at: []) { store, folder in
             let more = HonestServer(sampleBytes(10_000_000))
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/more"))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/more"), headerFields: [:])
             try await more.fill(transfer, upTo: 9_000_000)
             try await transfer.close()
             let entry = try #require(try await store.entry(key: "http://127.0.0.1/more"))
@@ -198,7 +198,7 @@ struct DamageTests {
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: blob))
             try file.write(contentsOf: [more.content[0] ^ 1])
             try file.close()
-            let again = try await store.begin(try DownloadURL("http://127.0.0.1/more"))
+            let again = try await store.begin(try DownloadURL("http://127.0.0.1/more"), headerFields: [:])
             #expect(await again.partial.length == 9_000_000)
             try await Shell.run("ln", blob, folder["linked"])
             let before = try Files.bytes(folder["linked"])

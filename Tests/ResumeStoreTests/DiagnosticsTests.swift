@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
@@ -87,7 +88,7 @@ struct DiagnosticsTests {
         func make(in store: DownloadStore) async throws {
             let url = try DownloadURL(TransferTests.url)
             switch self {
-            case .begin: _ = try await store.begin(url)
+            case .begin: _ = try await store.begin(url, headerFields: [:])
             case .entries: _ = try await store.entries()
             case .purge: _ = try await store.purge { _ in true }
             case .collect: _ = try await store.collect()
@@ -120,7 +121,8 @@ struct DiagnosticsTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let server = HonestServer(sampleBytes(300_000))
-            let transfer = try await store.begin(try DownloadURL(TransferTests.url), key: "the-key-a")
+            let transfer = try await store.begin(
+                try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-a")
             try await server.fill(transfer, upTo: 200_000)
             try await transfer.close()
             await store.close()
@@ -129,7 +131,7 @@ struct DiagnosticsTests {
 
             let damaged = try await DownloadStore.open(at: folder["store"])
             let error = await #expect(throws: StoreError(.damaged, "")) {
-                try await damaged.begin(try DownloadURL(TransferTests.url), key: "the-key-b")
+                try await damaged.begin(try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-b")
             }
             #expect(error?.message.contains("the-key-b") == true)
             #expect(try await damaged.verify().contains { $0.kind == .database })

@@ -90,7 +90,7 @@ struct HostileTests {
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: 60)], ofItemAtPath: folder["out"])
         let store = try await DownloadStore.open(at: folder["store"])
-        let transfer = try await store.begin(try DownloadURL(KillPointTests.url))
+        let transfer = try await store.begin(try DownloadURL(KillPointTests.url), headerFields: [:])
         #expect(await transfer.isComplete == false)
         try await KillPointTests.new.fill(transfer)
         try await transfer.deliver(to: Destination(checking: folder["other"]))
@@ -110,14 +110,14 @@ struct HostileTests {
                 UPDATE chunk SET received = \(number); UPDATE store SET received = \(number);
                 """)
             #expect(try await store.entries().count == 2)
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             try await transfer.close()
             _ = try await store.collect(dryRun: true)
             #expect(try await store.verify().isEmpty == false, "such rows are no valid ones")
             // Both can still be downloaded.
             for name in ["a", "b"] {
                 let server = HonestServer(sampleBytes(2000, seed: 1000))
-                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"))
+                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
                 for _ in 0..<5 where await !transfer.isComplete { try await server.fill(transfer) }
                 try await transfer.deliver(to: Destination(checking: folder[name]))
                 #expect(try Files.bytes(folder[name]) == server.content)
@@ -133,7 +133,7 @@ struct HostileTests {
             for name in ["a", "b"] { try await CollectorTests.put(name, 1000, into: store) }
             try TransferTests.sql(
                 folder, "PRAGMA ignore_check_constraints = ON; UPDATE download SET state = 'odd' WHERE key LIKE '%/a'")
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             #expect(await transfer.partial.length == 0)
             try await transfer.close()
             #expect(try await store.totals() == Totals(entries: 1, receivedBytes: 1000))

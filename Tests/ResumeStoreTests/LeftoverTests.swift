@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 import TestSupport
@@ -18,7 +19,8 @@ struct LeftoverTests {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let destination = try Destination(checking: "\(path)/first/out")
         let transfer = try await store.begin(
-            try DownloadURL(url), key: nil, selection: nil, policy: ResumePolicy(), destination: destination,
+            try DownloadURL(url), headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(),
+            destination: destination,
             waits: false)
         let plan = await transfer.plan()
         _ = try await transfer.receive(server(length).answer(plan.fields).0, to: plan)
@@ -47,7 +49,7 @@ struct LeftoverTests {
     func elsewhere(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
-        let transfer = try await store.begin(try DownloadURL(Self.url))
+        let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
         try await Self.server(length).fill(transfer)
         try await transfer.deliver(to: Destination(checking: folder["second/out"]))
         #expect(try Files.names(in: folder["first"]).isEmpty)
@@ -58,7 +60,7 @@ struct LeftoverTests {
     func begunAnew(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
-        let transfer = try await store.begin(try DownloadURL(Self.url))
+        let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
         try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
         #expect(try Files.names(in: folder["first"]).isEmpty)
         try await transfer.close()
@@ -95,7 +97,7 @@ struct LeftoverTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.begin(try DownloadURL(LeftoverTests.url))
+            let transfer = try await store.begin(try DownloadURL(LeftoverTests.url), headerFields: [:])
             KillPoint.arm(.bytesWritten)
             try await LeftoverTests.server(1_000_000).fill(transfer)
         }

@@ -17,7 +17,7 @@ struct OpeningTests {
             }
             #expect(!Files.exists(folder["store"]))
             let store = try await DownloadStore.open(at: folder["parents/made/store"])
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             try await HonestServer(sampleBytes(100)).fill(transfer, upTo: 50)
             let path = folder["parents/made/store"]
             #expect(try Files.mode(path) == 0o700)
@@ -64,6 +64,12 @@ struct OpeningTests {
                 ALTER TABLE download DROP COLUMN content_coding;
                 ALTER TABLE download DROP COLUMN gone_at;
                 ALTER TABLE download DROP COLUMN suggested_filename;
+                ALTER TABLE download DROP COLUMN requester;
+                ALTER TABLE download DROP COLUMN vary;
+                ALTER TABLE download DROP COLUMN varied;
+                ALTER TABLE download DROP COLUMN variant;
+                ALTER TABLE download DROP COLUMN refused_digest;
+                ALTER TABLE store DROP COLUMN identity_key;
                 PRAGMA user_version = 1;
                 """)
             let store = try await DownloadStore.open(at: folder["store"])
@@ -256,7 +262,7 @@ struct OpeningTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["a", "b"] {
-                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"))
+                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
                 try await HonestServer(sampleBytes(100_000)).fill(transfer, upTo: 50_000)
                 try await transfer.close()
             }
@@ -267,10 +273,10 @@ struct OpeningTests {
                 WHERE download = (SELECT id FROM download WHERE key LIKE '%/a')
                 """)
             #expect(try await store.entries().count == 2)
-            let bad = try await store.begin(try DownloadURL("http://127.0.0.1/a"))
+            let bad = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             #expect(await bad.partial.length == 0)
             try await bad.close()
-            let good = try await store.begin(try DownloadURL("http://127.0.0.1/b"))
+            let good = try await store.begin(try DownloadURL("http://127.0.0.1/b"), headerFields: [:])
             #expect(await good.partial.length == 50_000)
         }
     }

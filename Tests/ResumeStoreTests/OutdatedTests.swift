@@ -78,7 +78,7 @@ struct OutdatedTests {
             }
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
             let again = try await DownloadStore.open(at: folder["store"])
-            let next = try await again.begin(try DownloadURL("http://127.0.0.1/other"))
+            let next = try await again.begin(try DownloadURL("http://127.0.0.1/other"), headerFields: [:])
             try await next.close()
             #expect(try await again.verify().map(\.kind) == [.blobMissing])
             await again.close()
@@ -123,7 +123,7 @@ struct OutdatedTests {
             #expect(try transfer.readNow(0..<10, in: view.epoch) == nil)
             #expect(transfer.heldBytes(in: view.epoch) == nil)
             #expect(try await transfer.read(0..<10) == Array(Self.server.content[..<10]))
-            let empty = try await store.begin(try DownloadURL("http://127.0.0.1/empty"))
+            let empty = try await store.begin(try DownloadURL("http://127.0.0.1/empty"), headerFields: [:])
             await #expect(throws: StoreError(.notHeld, "")) { try await empty.read(5..<5) }
             try await empty.heldBytes.forEachBuffer(in: 0..<10) { _ in Issue.record("nothing is held") }
             try await empty.close()
@@ -187,7 +187,7 @@ struct OutdatedTests {
             await transfer.letGo()
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.cut) }
             #expect(await transfer.heldRanges.isEmpty)
-            let next = try await store.begin(try DownloadURL(TransferTests.url), waits: false)
+            let next = try await store.begin(try DownloadURL(TransferTests.url), headerFields: [:], waits: false)
             try await transfer.close()
             #expect(await next.partial.length == 200_000)
             try await next.close()

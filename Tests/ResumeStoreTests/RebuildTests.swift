@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeMigrations
 import ResumeSQLite
@@ -25,7 +26,7 @@ struct RebuildTests {
             for name in names {
                 // Two blocks each.
                 for end in [held / 2, held] {
-                    let transfer = try await store.begin(try DownloadURL(url(name)))
+                    let transfer = try await store.begin(try DownloadURL(url(name)), headerFields: [:])
                     try await server(name).fill(transfer, upTo: end, piece: 50_000)
                     try await transfer.close()
                 }
@@ -77,7 +78,7 @@ struct RebuildTests {
         #expect(Set(try await store.entries().map(\.key)) == Set(saved))
         #expect(try await store.verify().isEmpty)
         for name in names {
-            let transfer = try await store.begin(try DownloadURL(url(name)))
+            let transfer = try await store.begin(try DownloadURL(url(name)), headerFields: [:])
             if saved.contains(url(name)) { #expect(await transfer.receivedBytes > 0) }
             for _ in 0..<10 where await !transfer.isComplete { try await server(name).fill(transfer) }
             try await transfer.deliver(to: Destination(checking: folder["out"]))
@@ -105,6 +106,12 @@ struct RebuildTests {
                 folder,
                 """
                 ALTER TABLE download DROP COLUMN suggested_filename;
+                ALTER TABLE download DROP COLUMN requester;
+                ALTER TABLE download DROP COLUMN vary;
+                ALTER TABLE download DROP COLUMN varied;
+                ALTER TABLE download DROP COLUMN variant;
+                ALTER TABLE download DROP COLUMN refused_digest;
+                ALTER TABLE store DROP COLUMN identity_key;
                 PRAGMA user_version = 4;
                 CREATE VIEW planted AS SELECT 1;
                 PRAGMA wal_checkpoint(TRUNCATE);
@@ -138,7 +145,7 @@ struct RebuildTests {
     func firstPage() async throws {
         try await Self.withStore { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file7"))
+            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file7"), headerFields: [:])
             try await Self.server("file7").fill(transfer, upTo: Self.held)
             // As a power cut leaves it.
             try FileManager.default.copyItem(atPath: folder["store"], toPath: folder["dead"])

@@ -11,7 +11,9 @@ struct SegmentTests {
     static let server = HonestServer(sampleBytes(8_000_000))
     static let url = "http://127.0.0.1/file.bin"
 
-    static func begin(_ store: DownloadStore) async throws -> Transfer { try await store.begin(DownloadURL(url)) }
+    static func begin(_ store: DownloadStore) async throws -> Transfer {
+        try await store.begin(DownloadURL(url), headerFields: [:])
+    }
 
     /// Begins the first stream: all of the file, of which nothing is written yet.
     static func start(_ transfer: Transfer, of server: HonestServer = server) async throws {
@@ -480,7 +482,8 @@ struct SegmentTests {
     func withoutOverlap() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(DownloadURL(Self.url), policy: ResumePolicy(overlap: 0))
+            let transfer = try await store.begin(
+                DownloadURL(Self.url), headerFields: [:], policy: ResumePolicy(overlap: 0))
             try await Self.start(transfer)
             let opened = try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             let (segment, body) = try #require(opened)

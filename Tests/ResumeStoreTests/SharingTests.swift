@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 import TestSupport
@@ -14,7 +15,7 @@ struct SharingTests {
     func startingChild() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url))
+            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
             try await HonestServer(sampleBytes(10_000)).fill(first, upTo: 5000)
             // What `fork` does to it: a second descriptor of the same open file.
             let copies = try Files.names(in: "/proc/self/fd").compactMap { name -> Int32? in
@@ -25,7 +26,7 @@ struct SharingTests {
             #expect(!copies.isEmpty)
             try await first.close()
             #expect(try await store.entry(key: Self.url)?.isInUse == false)
-            try await store.begin(try DownloadURL(Self.url), waits: false).close()
+            try await store.begin(try DownloadURL(Self.url), headerFields: [:], waits: false).close()
         }
     }
     #endif
@@ -35,10 +36,10 @@ struct SharingTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let other = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url))
+            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
             for store in [store, other] {
                 await #expect(throws: StoreError(.inUse, "")) {
-                    _ = try await store.begin(try DownloadURL(Self.url), waits: false)
+                    _ = try await store.begin(try DownloadURL(Self.url), headerFields: [:], waits: false)
                 }
             }
             #expect(try await other.entry(key: Self.url)?.isInUse == true)
@@ -77,10 +78,10 @@ struct SharingTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url))
+            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
             let waiting = (1...3).map { number in
                 Task {
-                    let transfer = try await store.begin(try DownloadURL(Self.url))
+                    let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
                     let isComplete = await transfer.isComplete
                     if !isComplete { try await server.fill(transfer) }
                     try await transfer.deliver(to: Destination(checking: folder["copy\(number)"]))
@@ -106,9 +107,9 @@ struct SharingTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url))
-            let cancelled = Task { try await store.begin(try DownloadURL(Self.url)) }
-            let next = Task { try await store.begin(try DownloadURL(Self.url)) }
+            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+            let cancelled = Task { try await store.begin(try DownloadURL(Self.url), headerFields: [:]) }
+            let next = Task { try await store.begin(try DownloadURL(Self.url), headerFields: [:]) }
             try await Self.untilWaiting(2, in: folder)
             cancelled.cancel()
             await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
@@ -134,7 +135,7 @@ struct SharingTests {
             try await Shell.run("ln", "-s", folder["precious"], target)
             let server = HonestServer(sampleBytes(1_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(try DownloadURL(Self.url))
+            let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
             try await server.fill(transfer)
             try await transfer.deliver(to: Destination(checking: target))
             #expect(try Files.bytes(target) == server.content)

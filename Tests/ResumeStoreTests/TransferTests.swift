@@ -11,7 +11,7 @@ struct TransferTests {
     static let url = "http://127.0.0.1/file.bin"
 
     static func begin(_ store: DownloadStore, url: String = url) async throws -> Transfer {
-        try await store.begin(try DownloadURL(url))
+        try await store.begin(try DownloadURL(url), headerFields: [:])
     }
 
     /// Leaves a partial in a store, as a download that stops does.

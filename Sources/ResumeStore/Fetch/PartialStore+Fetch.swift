@@ -17,6 +17,8 @@ extension PartialStore {
     ///
     /// - Parameters:
     ///   - url: What is asked for.
+    ///   - headerFields: The caller's own fields of the request, with credentials, which `send` must send as well: who sends
+    ///     the same ones is given what is complete without a request. nil where the server is to be asked in any case.
     ///   - key: What names the download; nil for the URL without user info and signature.
     ///   - selection: What is wanted of the representation; nil for all of it.
     ///   - policy: On which terms it is continued.
@@ -30,12 +32,13 @@ extension PartialStore {
     /// - Returns: Every byte.
     /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
-        _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil,
+        _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
         retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
     ) async throws -> [UInt8] where Body.Element: Sequence<UInt8> {
-        let transfer = try await begin(url, key: key, selection: selection, policy: policy, waits: true)
+        let transfer = try await begin(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
         return try await transfer.run(limit: Int64(limit), retries: retries, send) {
             try await $0.takeData(upTo: limit)
         }
@@ -45,11 +48,13 @@ extension PartialStore {
 extension DownloadStore {
     /// Downloads into a file with the caller's own HTTP client.
     ///
-    /// As ``PartialStore/fetch(_:key:selection:policy:limit:retries:sending:)`` does, but of any length.
+    /// As ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` does, but of any length.
     ///
     /// - Parameters:
     ///   - url: What is asked for.
     ///   - destination: The file, which appears whole or not at all.
+    ///   - headerFields: The caller's own fields of the request, with credentials, which `send` must send as well: who sends
+    ///     the same ones is given what is complete without a request. nil where the server is to be asked in any case.
     ///   - key: What names the download; nil for the URL without user info and signature.
     ///   - selection: What is wanted of the representation; nil for all of it.
     ///   - policy: On which terms it is continued.
@@ -57,11 +62,13 @@ extension DownloadStore {
     ///   - send: Sends a GET request with these fields added, on the same terms as there.
     /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
-        _ url: DownloadURL, to destination: Destination, key: String? = nil, selection: RangeSelection? = nil,
-        policy: ResumePolicy = ResumePolicy(), retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
+        _ url: DownloadURL, to destination: Destination, headerFields: HTTPFields? = nil, key: String? = nil,
+        selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
+        retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
     ) async throws where Body.Element: Sequence<UInt8> {
-        let transfer = try await begin(url, key: key, selection: selection, policy: policy)
+        let transfer = try await begin(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy)
         try await transfer.run(limit: .max, retries: retries, send) { try await $0.deliver(to: destination) }
     }
 }

@@ -33,6 +33,35 @@ struct MemoryShelf {
         }.sorted { $0.key < $1.key }
     }
 
+    /// What is held of a download, last used first; what is in use comes before that.
+    func variants(of name: String) -> [Variant] {
+        (1...Variant.most).compactMap { items[Variant.key(name, $0)] }.filter {
+            Variant.key(name, $0.partial.variant) == $0.partial.key
+        }
+        .sorted { ($0.isInUse ? .max : $0.lastUse) > ($1.isInUse ? .max : $1.lastUse) }
+        .map {
+            Variant(number: $0.partial.variant, requester: $0.partial.requester, vary: $0.partial.representation?.vary)
+        }
+    }
+
+    /// Takes into use an entry for another representation of a download, in place of the one that was used longest ago
+    /// where there are as many as there may be.
+    ///
+    /// - Parameter fresh: What is made, but for its number.
+    /// - Returns: What was made; nil where all are in use.
+    mutating func takeVariant(_ fresh: MemoryPartial) -> MemoryPartial? {
+        var fresh = fresh
+        fresh.variant = 1
+        let name = fresh.key
+        let free = (1...Variant.most).first { items[Variant.key(name, $0)] == nil }
+        let idle = variants(of: name).last { items[Variant.key(name, $0.number)]?.isInUse == false }?.number
+        guard let number = free ?? idle else { return nil }
+        fresh.variant = number
+        remove(fresh.key)
+        items[fresh.key] = Item(partial: fresh)
+        return fresh
+    }
+
     /// What becomes of a wish for an entry.
     enum Taking {
         case taken(MemoryPartial)

@@ -1,3 +1,4 @@
+public import HTTPTypes
 public import ResumeHTTP
 internal import Synchronization
 
@@ -55,11 +56,15 @@ public final class MemoryStore: PartialStore {
     /// The bounds.
     public let configuration: Configuration
     private let state: Mutex<State>
+    /// The key of the hashes that tell whose bytes are held.
+    let identityKey: [UInt8]
 
     /// Makes an empty store.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
         state = Mutex(State(shelf: MemoryShelf(configuration)))
+        var random = SystemRandomNumberGenerator()
+        identityKey = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 
     /// All entries in the order of their keys.
@@ -80,6 +85,9 @@ public final class MemoryStore: PartialStore {
     ///
     /// - Parameters:
     ///   - url: What will be asked for.
+    ///   - headerFields: The caller's own fields of the request, with credentials. Whoever sends the same ones to the same
+    ///     URL is given what is complete without a request; all others, and callers who do not tell (nil), ask the server
+    ///     first.
     ///   - key: What names the download; nil for the URL without user info and signature.
     ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
     ///   - policy: On which terms it is continued.
@@ -87,18 +95,21 @@ public final class MemoryStore: PartialStore {
     /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
     /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
     public func begin(
-        _ url: DownloadURL, key: String? = nil, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
-        waits: Bool = true
+        _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
+        policy: ResumePolicy = ResumePolicy(), waits: Bool = true
     ) async throws -> MemoryTransfer {
         let name = key.map(DownloadURL.redactedKey) ?? url.redacted
-        let key = DownloadStore.key(name, selection)
-        let fresh = MemoryPartial(url: url, name: name, selection: selection)
-        var partial = try await take(key, orElse: fresh, waits: waits) ?? fresh
-        let policy = policy.moving(from: partial.url.redacted, to: url)
-        // A key of the caller's own that reads like that of other ranges.
-        if partial.selection != selection { partial = fresh }
-        partial.url = url
-        let transfer = MemoryTransfer(store: self, key: key, partial: partial, policy: policy)
+        var caller = Caller(url: url, headerFields: headerFields, policy: policy)
+        var fresh = MemoryPartial(url: url, name: name, selection: selection)
+        let (identity, whole) = (caller.identity, fresh.key)
+        fresh.variant = state.withLock { $0.shelf.variants(of: whole) }.best(for: identity, key: identityKey) ?? 1
+        var partial = try await take(fresh.key, orElse: fresh, waits: waits) ?? fresh
+        // A key of the caller's own that reads like that of other ranges or variants.
+        if partial.key != fresh.key || partial.selection != selection { partial = fresh }
+        let access = caller.access(to: partial.requester, isEmpty: partial.isEmpty, identityKey)
+        caller.policy = policy.moving(from: partial.url.redacted, to: url)
+        if access != .foreign { partial.url = url }
+        let transfer = MemoryTransfer(store: self, partial: partial, caller: caller, access: access)
         // Who is cancelled when it was his turn lets the next one have it.
         try Task.checkCancellation()
         // Coded bytes are no answer for who asks for the file itself, however complete they are.
@@ -108,13 +119,23 @@ public final class MemoryStore: PartialStore {
         return transfer
     }
 
+    /// Takes into use an entry for another representation of a download.
+    ///
+    /// - Throws: ``StoreError`` with `inUse` where all that there may be are in use.
+    func takeVariant(of partial: MemoryPartial, at url: DownloadURL) throws -> MemoryPartial {
+        let fresh = MemoryPartial(url: url, name: partial.name, selection: partial.selection)
+        guard let taken = state.withLock({ $0.shelf.takeVariant(fresh) }) else { throw StoreError.inUse(partial.key) }
+        return taken
+    }
+
     /// Opens the entry of a key as it is.
     ///
     /// - Returns: The transfer; nil where there is no such entry.
-    /// - Throws: As for ``begin(_:key:selection:policy:waits:)``.
+    /// - Throws: As for ``begin(_:headerFields:key:selection:policy:waits:)``.
     func reopen(_ key: String, waits: Bool) async throws -> MemoryTransfer? {
         guard let partial = try await take(key, orElse: nil, waits: waits) else { return nil }
-        return MemoryTransfer(store: self, key: key, partial: partial, policy: ResumePolicy())
+        let caller = Caller(url: partial.url, identity: partial.identity, policy: ResumePolicy())
+        return MemoryTransfer(store: self, partial: partial, caller: caller, access: .granted)
     }
 }
 

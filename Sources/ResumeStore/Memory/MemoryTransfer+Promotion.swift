@@ -13,7 +13,7 @@ extension MemoryTransfer {
     ///   `noEntry` where nothing is held here, and what else a store on disk throws. What is held here stays.
     public func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
-        guard let representation = entry.representation, let blob = entry.blob, !partial.isEmpty || isComplete else {
+        guard let representation = entry.representation, let blob = entry.blob, !entry.isEmpty || writer.held > 0 else {
             throw StoreError.nothingHeld(key)
         }
         // Nobody writes to it meanwhile.
@@ -21,8 +21,11 @@ extension MemoryTransfer {
         isClosed = true
         let bytes = blob.bytes(count: Int(writer.held))
         do {
+            // What the server has not confirmed to this caller is nobody's there.
+            let identity = access == .foreign ? nil : caller.identity
             let transfer = try await disk.begin(
-                entry.url, key: entry.name, selection: entry.selection, policy: policy, waits: false)
+                Caller(url: entry.url, identity: identity, policy: caller.policy), key: entry.name,
+                selection: entry.selection, waits: false)
             do {
                 try await transfer.replace(with: representation, bytes: bytes)
             } catch {

@@ -5,34 +5,38 @@ public import ResumeHTTP
 ///
 /// It is used like a ``Transfer``. Whichever way it ends, also when it is just let go, what came is kept.
 public actor MemoryTransfer: PartialTransfer {
-    /// What names the download in the store.
+    /// What names the download in the store, whichever of its variants this is.
     public nonisolated let key: String
     private nonisolated let store: MemoryStore
     nonisolated let writer: BodyWriter
     private(set) var entry: MemoryPartial
     var isClosed = false
-    let policy: ResumePolicy
+    /// Who asks.
+    let caller: Caller
+    /// Whether the caller may have what is held.
+    private(set) var access: HeldPartial.Access
 
-    init(store: MemoryStore, key: String, partial: MemoryPartial, policy: ResumePolicy) {
-        self.key = key
+    init(store: MemoryStore, partial: MemoryPartial, caller: Caller, access: HeldPartial.Access) {
+        key = DownloadStore.key(partial.name, partial.selection)
         self.store = store
         entry = partial
         writer = BodyWriter(held: partial.length)
-        self.policy = policy
+        self.caller = caller
+        self.access = access
     }
 
     deinit {
-        if !isClosed { Self.giveBack(entry, of: key, held: writer.held, to: store) }
+        if !isClosed { Self.giveBack(entry, held: writer.held, to: store) }
     }
 
     /// What is held so far.
     public var partial: HeldPartial {
         var entry = entry
         entry.length = writer.held
-        return entry.held
+        return entry.held(access)
     }
 
-    /// Whether every byte is there, so that it can be taken without a request.
+    /// Whether every byte is there, and the caller may have them, so that it can be taken without a request.
     public var isComplete: Bool { entry.blob != nil && partial.isComplete }
 
     /// Whether the body goes on, but nothing more of it is wanted.
@@ -43,7 +47,7 @@ public actor MemoryTransfer: PartialTransfer {
     /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
     /// - Returns: What to ask for, with the fields to send.
     public func plan(avoidsRange: Reason? = nil) -> Plan {
-        Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
+        Plan(for: partial, policy: caller.policy, avoidsRange: avoidsRange)
     }
 
     /// Takes the head of a response, after redirects, and prepares the store for its body.
@@ -56,7 +60,7 @@ public actor MemoryTransfer: PartialTransfer {
     public func receive(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
         try requireOpen()
         writer.end()
-        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
+        let verdict = Verdict(for: response, to: plan, held: partial, policy: caller.policy)
         switch verdict {
         case .append(let continuation):
             try beginBody(continuation)
@@ -66,6 +70,7 @@ public actor MemoryTransfer: PartialTransfer {
             try startOver(with: continuation)
         case .complete(let representation, _):
             learn(representation.completeLength)
+            grantAccess()
         case .askForWhole, .retry, .refuse: break
         }
         return verdict
@@ -88,7 +93,9 @@ public actor MemoryTransfer: PartialTransfer {
     /// - Throws: ``StoreError``
     public func endBody(_ ending: Transfer.BodyEnding) throws -> Bool {
         try requireOpen()
-        learn(writer.end()?.completeLength(after: ending))
+        let body = writer.end()
+        learn(body?.completeLength(after: ending))
+        if body?.hasComparedHeld == true { grantAccess() }
         return isComplete
     }
 
@@ -98,6 +105,8 @@ public actor MemoryTransfer: PartialTransfer {
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) throws {
         try requireOpen()
+        // Wrong for this caller: whoever it was fetched for may find it right.
+        if access == .foreign { return try takeOwnVariant() }
         drop()
     }
 
@@ -142,28 +151,56 @@ public actor MemoryTransfer: PartialTransfer {
     func release(goes: Bool) {
         isClosed = true
         writer.end()
-        Self.giveBack(entry, of: key, held: writer.held, to: store, goes: goes)
+        Self.giveBack(entry, held: writer.held, to: store, goes: goes)
         entry.blob = nil
     }
 
     private static func giveBack(
-        _ entry: MemoryPartial, of key: String, held: Int64, to store: MemoryStore, goes: Bool = false
+        _ entry: MemoryPartial, held: Int64, to store: MemoryStore, goes: Bool = false
     ) {
         var entry = entry
         entry.length = held
         // What is given away with the last reference needs no room of its own.
         let size = goes ? entry.blob?.room : entry.blob?.trim()
-        store.giveBack(key, entry, size: size ?? 0, goes: goes)
+        store.giveBack(entry.key, entry, size: size ?? 0, goes: goes)
     }
 }
 
 extension MemoryTransfer {
     private func startOver(with continuation: Verdict.Continuation) throws {
         try checkLength(of: continuation.representation)
-        drop()
+        if access == .foreign, partial.hasAllBytes || entry.representation?.vary != nil {
+            try takeOwnVariant()
+        } else {
+            drop()
+            access = .granted
+        }
         entry.representation = continuation.representation
+        setRequester()
         entry.blob = MemoryBlob()
         try beginBody(continuation)
+    }
+
+    /// Leaves the entry to whoever it was fetched for, and goes on with an empty one for the same download.
+    private func takeOwnVariant() throws {
+        let own = try store.takeVariant(of: entry, at: caller.url)
+        Self.giveBack(entry, held: writer.held, to: store)
+        entry = own
+        writer.reset(to: 0)
+        access = .granted
+    }
+
+    /// Takes note that the server has confirmed to this caller what is held.
+    private func grantAccess() {
+        guard access == .foreign else { return access = .granted }
+        access = .granted
+        entry.url = caller.url
+        setRequester()
+    }
+
+    private func setRequester() {
+        entry.identity = caller.identity
+        entry.requester = Requester(caller.identity, vary: entry.representation?.vary, key: store.identityKey)
     }
 
     private func beginBody(_ continuation: Verdict.Continuation) throws {
@@ -171,7 +208,7 @@ extension MemoryTransfer {
         try checkLength(of: continuation.representation)
         let most = store.configuration.maximumEntrySize
         let announced = length(of: continuation.representation).flatMap { Int(exactly: $0) }
-        let storage = MemoryBody(blob: blob, store: store, key: key, limit: min(announced ?? most, most))
+        let storage = MemoryBody(blob: blob, store: store, key: entry.key, limit: min(announced ?? most, most))
         try writer.begin(BodyWriter.Body(continuation, of: storage))
     }
 
@@ -192,7 +229,7 @@ extension MemoryTransfer {
     private func drop() {
         entry.blob = nil
         writer.reset(to: 0)
-        store.giveUp(key)
+        store.giveUp(entry.key)
     }
 }
 

@@ -75,16 +75,18 @@ extension Connection {
         let representation = entry.representation
         try run(
             """
-            INSERT INTO download (id, key, url, selection, etag, last_modified, response_date, complete_length,
-                content_type, repr_digest, content_coding, accepts_ranges, suggested_filename, gone_at, generation, state,
-                destination, pinned, created_at, used_at, boot_id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, .integer(entry.id), .text(entry.key), .text(entry.url), .optional(entry.selection?.description),
+            INSERT INTO download (id, key, variant, url, selection, etag, last_modified, response_date, complete_length,
+                content_type, repr_digest, content_coding, accepts_ranges, suggested_filename, vary, gone_at, generation,
+                state, destination, pinned, created_at, used_at, boot_id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(entry.id), .text(entry.key), .integer(Int64(entry.variant)), .text(entry.url),
+            .optional(entry.selection?.description),
             .optional(representation?.entityTag?.rawValue), .optional(representation?.lastModified),
             .optional(representation?.date), .optional(representation?.completeLength),
             .optional(representation?.contentType), .optional(representation?.reprDigest),
             .optional(representation?.contentCoding), .flag(representation?.acceptsRanges ?? true),
-            .optional(representation?.suggestedFilename), .optional(entry.goneAt), .integer(entry.generation),
+            .optional(representation?.suggestedFilename), .optional(representation?.vary), .optional(entry.goneAt),
+            .integer(entry.generation),
             .text(entry.state.rawValue),
             .optional(entry.destination), .flag(entry.isPinned), .integer(entry.createdAt), .integer(entry.usedAt),
             .text(entry.bootID))

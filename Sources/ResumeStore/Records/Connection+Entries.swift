@@ -7,7 +7,7 @@ extension Connection {
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
-        suggested_filename
+        suggested_filename, requester, varied, vary, variant
         """
 
     /// The columns of an entry, with NULL for each that a database of an older release does not have.
@@ -87,12 +87,14 @@ extension Connection {
                 entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) }, lastModified: row.text(4),
                 date: row.text(5), completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
                 contentType: row.text(7), reprDigest: row.text(8), contentCoding: row.text(18),
-                acceptsRanges: row.integer(9) != 0, suggestedFilename: row.text(20))
+                acceptsRanges: row.integer(9) != 0, suggestedFilename: row.text(20), vary: row.text(23))
         let selection = row.text(17)
         // Ranges that nobody can read are no wish for the whole.
         guard selection == nil || selection.flatMap({ RangeSelection($0) }) != nil else { return nil }
         return Entry(
-            id: id, generation: generation, bootID: bootID, key: key, url: url,
+            id: id, generation: generation, bootID: bootID,
+            requester: Requester(code: row.blob(21), varied: row.blob(22)), key: key,
+            variant: row.integer(24).flatMap { Variant.number($0) } ?? 1, url: url,
             selection: selection.flatMap { RangeSelection($0) }, representation: representation, state: state,
             chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
             createdAt: min(max(createdAt, 0), largest),
@@ -102,13 +104,14 @@ extension Connection {
 
     /// The number of the entry of a key, which is made where there is none; and whether it was.
     borrowing func claim(
-        key: String, url: String, selection: RangeSelection?, destination: String?, now: Int64
+        key: String, variant: Int, url: String, selection: RangeSelection?, destination: String?, now: Int64
     ) throws -> (id: Int64, isNew: Bool) {
         let added = try run(
             """
-            INSERT INTO download (key, url, selection, destination, created_at, used_at, boot_id)
-            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
-            """, .text(key), .text(url), .optional(selection?.description), .optional(destination), .integer(now),
+            INSERT INTO download (key, variant, url, selection, destination, created_at, used_at, boot_id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+            """, .text(key), .integer(Int64(variant)), .text(url), .optional(selection?.description),
+            .optional(destination), .integer(now),
             .integer(now), .text(BootIdentifier.current))
         if added > 0 {
             try run("UPDATE store SET entries = entries + 1")

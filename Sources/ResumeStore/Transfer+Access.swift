@@ -1,0 +1,127 @@
+package import ResumeHTTP
+internal import ResumeSQLite
+
+/// For whom what is held was fetched, and who may have it.
+extension Transfer {
+    /// Whose bytes an answer brings.
+    func requester(for representation: Representation?) -> Requester {
+        Requester(caller.identity, vary: representation?.vary, key: store.identityKey)
+    }
+
+    /// Takes note that the server has confirmed to this caller what is held.
+    func grantAccess() async throws {
+        guard access != .granted else { return }
+        let wasForeign = access == .foreign
+        access = .granted
+        readable.grant()
+        guard wasForeign else { return }
+        let (id, generation, url) = (entry.id, entry.generation, caller.url.redacted)
+        let requester = requester(for: entry.representation)
+        try await store.write { connection in
+            try connection.setRequester(id: id, generation: generation, requester, url: url)
+        }
+        entry.url = url
+        try await noteDestination()
+    }
+
+    /// Remembers where the download is to go, where that is known and the entry is this caller's.
+    func noteDestination() async throws {
+        guard access != .foreign, let destination = caller.destination else { return }
+        try await setDestination(destination)
+    }
+
+    /// Before another representation takes the place of what is held: leaves that to whoever it was fetched for, where it
+    /// is complete, or may still be what the server sends to others.
+    func leaveForeignEntry() async throws {
+        guard access == .foreign else { return }
+        if partial.hasAllBytes || entry.representation?.vary != nil {
+            _ = try await takeOwnVariant()
+        } else {
+            access = .granted
+            readable.grant()
+        }
+    }
+
+    /// Has the server asked whether it has these bytes, although they are this caller's.
+    package func requireAnswer() {
+        if access == .granted { access = .unconfirmed }
+    }
+
+    /// The digest that these bytes were found not to have; nil where none was asked for in vain.
+    package var refusedDigest: HTTPDigest? {
+        get async throws {
+            let id = entry.id
+            return try await store.read { connection in try connection.refusedDigest(id: id) }
+        }
+    }
+
+    /// Keeps the bytes although they do not have a digest that was asked for: it may be the digest that is wrong.
+    ///
+    /// Those that were fetched since, beside others that do not have it, are no better, and go.
+    package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
+        if isBesideRefused { return try await discard(reason: reason) }
+        let (id, generation) = (entry.id, entry.generation)
+        try await note(reason)
+        try await store.write { connection in try connection.refuse(digest, id: id, generation: generation) }
+    }
+
+    /// Goes on with an empty entry of its own beside the one that is there.
+    package func fetchAgainBeside(because reason: Reason) async throws {
+        try await note(reason)
+        let own = try await takeOwnVariant()
+        isBesideRefused = true
+        if !own.isEmpty || own.hasAllBytes { try await discard(reason: reason) }
+    }
+
+    /// Leaves the entry to whoever it was fetched for, and goes on with one of its own for the same download.
+    ///
+    /// - Returns: What that one holds, which is nothing where it is new.
+    func takeOwnVariant() async throws -> HeldPartial {
+        try? await synchronizer.finish()
+        let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
+        main.stop()
+        lease = own.lease
+        heldCheck = nil
+        damage = nil
+        isSpliced = nil
+        entry = own.entry
+        access = .granted
+        readable.grant()
+        begin(with: nil)
+        return partial
+    }
+}
+
+extension DownloadStore {
+    /// Makes an entry for another representation of a download; where there are as many as there may be, takes the one
+    /// that was used longest ago and is neither in use nor pinned.
+    ///
+    /// - Throws: ``StoreError`` with `inUse` where all are.
+    fileprivate func claimVariant(
+        of name: String, selection: RangeSelection?, for caller: Caller
+    ) async throws -> Fresh {
+        let folder = folder
+        let claimed: Fresh? = try await writeEntry { connection in
+            let variants = try connection.variants(of: name).map(\.number)
+            for number in (1...Variant.most) where !variants.contains(number) {
+                let (id, isNew) = try connection.claim(
+                    key: Variant.key(name, number), variant: number, url: caller.url.redacted, selection: selection,
+                    destination: caller.destination?.path, now: WallClock.milliseconds)
+                // A key of a caller's own may read like that of a variant.
+                guard isNew, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id) else {
+                    continue
+                }
+                return Fresh(entry: entry, lease: lease)
+            }
+            for number in variants.reversed() {
+                guard let entry = try connection.entry(key: Variant.key(name, number)), !entry.isPinned,
+                    let lease = try Lease.take(entry.id, in: folder)
+                else { continue }
+                return Fresh(entry: entry, lease: lease)
+            }
+            return nil
+        }
+        guard let claimed else { throw StoreError.inUse(name) }
+        return claimed
+    }
+}
