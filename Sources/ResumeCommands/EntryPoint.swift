@@ -8,6 +8,11 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
+#if canImport(Musl)
+internal import Musl
+#elseif canImport(Glibc)
+internal import Glibc
+#endif
 internal import Synchronization
 
 /// Runs the program; called by `main` in C.
@@ -25,6 +30,7 @@ public func runProgram(
     let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
     let texts: [String]
     do {
+        try requireProc()
         texts = try unsafe ProgramArguments.texts(count, arguments)
     } catch {
         context.say("resumectl: \(error.message)")
@@ -40,6 +46,17 @@ public func runProgram(
     }
     end.wait()
     return status.withLock(\.rawValue)
+}
+
+/// Fails where the system shows no processes.
+///
+/// libdispatch on Linux looks for its threads at `/proc` every second, and traps where it does not find them.
+private func requireProc() throws(CommandFailure) {
+    #if os(Linux)
+    guard unsafe access("/proc/self/stat", R_OK) == 0 else {
+        throw CommandFailure(.io, "/proc is not mounted, and the runtime of this program needs it")
+    }
+    #endif
 }
 
 /// The arguments of the command line.

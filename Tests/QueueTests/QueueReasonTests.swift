@@ -1,3 +1,4 @@
+import OriginServer
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore

@@ -11,7 +11,9 @@ struct QueuedTermsTests {
     static let left: Set<String> = [
         "fields", "secretFields", "headURL", "renewal", "permits", "rateLimiters", "queuedRow", "clock",
         // What the store holds is known in the later process by the store itself.
-        "resumeData",
+        "resumeData", "evictedBytes",
+        // Belongs to one run.
+        "interruption",
     ]
 
     /// The properties by their names.

@@ -105,7 +105,8 @@ struct PausedEvictionTests {
             var signs = [await transfer.pausedSign, await transfer.pausedSign]
             #expect(signs.allSatisfy { $0 != nil })
             try await transfer.close()
-            try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%a'")
+            try TransferTests.sql(
+                folder, "UPDATE download SET used_at = (SELECT min(used_at) FROM download) - 1 WHERE key LIKE '%a'")
             let other = try await DownloadStore.open(at: folder["store"])
             for _ in 0..<2 {
                 let dry = try await other.collect(maximumSize: 0, dryRun: true)

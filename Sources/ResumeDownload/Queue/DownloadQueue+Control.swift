@@ -106,11 +106,26 @@ extension DownloadQueue {
             items: (running + waiting + rest).map(reported))
     }
 
-    /// Looks what the collector of any process has removed meanwhile.
+    /// Looks what the collector of any process has removed since the last time.
     private func noteEvictions() async {
-        // While rows are written, which may wait for another process, what was found last is shown.
-        guard !isSettling, !isReleased else { return }
-        if let found = try? await downloader.store.evictedBytes(in: lease) { evicted = found }
+        guard !isReleased else { return }
+        let reading = Task {
+            if let found = try? await downloader.store.evictedBytes(in: lease) { evicted = found }
+        }
+        guard isSettling else { return await reading.value }
+        // Rows that are being written may wait for another process: then the report does not, and has what was found last.
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let reader = Task {
+            await reading.value
+            end.finish()
+        }
+        let patience = Task {
+            try? await Task.sleep(for: .milliseconds(250))
+            end.finish()
+        }
+        for await _ in ends {}
+        patience.cancel()
+        reader.cancel()
     }
 
     private func reported(_ item: QueueState.Item) -> QueueReport.Item {
