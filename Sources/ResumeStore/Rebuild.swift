@@ -99,8 +99,10 @@ struct Rebuild {
             guard try Schema.verifiedVersion(connection, at: folder.path) > 0 else { return false }
             guard try connection.hasNumbersLeft() else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
-        } catch let error as StoreError where [.newerStore, .notAStore].contains(error.code) {
-            guard try isOwn(error) else { throw error }
+        } catch let error as StoreError where error.code == .newerStore {
+            throw error
+        } catch let error as StoreError where error.code == .notAStore {
+            guard try isOwn() else { throw error }
             return false
         } catch let error as StoreError where error.code == .damaged {
             return false
@@ -109,16 +111,15 @@ struct Rebuild {
         }
     }
 
-    /// Whether a database is a store in spite of what its header says, which one wrong byte of it may say.
+    /// Whether a database is a store's although its header names another program, as one wrong byte of it does.
     ///
-    /// A newer program's has other tables; one with the very tables of this program has a damaged header.
-    private func isOwn(_ error: StoreError) throws -> Bool {
+    /// One with the very tables of a store is one.
+    private func isOwn() throws -> Bool {
         guard let connection = try opened() else { return true }
         let texts = try SchemaTexts(of: connection)
         // Without a table it is nobody's: its log was lost, which had them.
         if texts.isEmpty { return true }
         let known = try (1...Schema.version).map { try SchemaTexts.expected(at: $0) }
-        if error.code == .newerStore { return known.contains { texts.difference(from: $0) == nil } }
         guard try connection.count("PRAGMA application_id") != DownloadStore.applicationID else { return true }
         return known.contains { texts.sharesTable(with: $0) }
     }

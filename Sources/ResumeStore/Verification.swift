@@ -48,6 +48,8 @@ extension DownloadStore {
     ) async throws -> [Finding] {
         var findings: [Finding] = []
         if keys == nil { findings += try await databaseFindings() }
+        // First, since sums that cannot be added to keep rows from being removed.
+        let totals = keys == nil && repairing ? try await totalsFindings(repairing: true) : []
         for entry in try await entries() where keys?.contains(entry.key) ?? true {
             findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
         }
@@ -57,7 +59,8 @@ extension DownloadStore {
                     kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
                     isRepaired: repairing)
             }
-            findings += try await totalsFindings(repairing: repairing)
+            let last = try await totalsFindings(repairing: repairing)
+            findings += totals.isEmpty ? last : totals
         }
         return findings
     }

@@ -372,7 +372,11 @@ struct RebuildTests {
             await store.close()
             try TransferTests.sql(folder, "PRAGMA user_version = 99")
             await #expect(throws: StoreError(.newerStore, "")) { try await rebuild() }
-            try TransferTests.sql(folder, "PRAGMA user_version = 3; PRAGMA application_id = 7")
+            for name in try Files.names(in: folder["store"]) where name.hasPrefix("store.sqlite") {
+                try FileManager.default.removeItem(atPath: folder["store/\(name)"])
+            }
+            try Files.write([], to: folder["store/store.sqlite"])
+            try TransferTests.sql(folder, "CREATE TABLE notes (x); PRAGMA user_version = 3; PRAGMA application_id = 7")
             await #expect(throws: StoreError(.notAStore, "")) { try await rebuild() }
             #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
         }
