@@ -199,6 +199,7 @@ let package = Package(
             name: "StoreFuzz",
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport",
+                httpTypes,
             ],
             path: "Tests/StoreFuzz", swiftSettings: testSettings),
         .executableTarget(

@@ -1,3 +1,4 @@
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -22,7 +23,7 @@ struct QueueEvictionTests {
             try await bench.eventually("all have stopped") {
                 (try? await bench.store.entries().contains(where: \.isInUse)) == false
             }
-            let other = try await bench.store.begin(try DownloadURL(bench.key("other")))
+            let other = try await bench.store.begin(try DownloadURL(bench.key("other")), headerFields: [:])
             try await HonestServer(sampleBytes(600_000)).fill(other, upTo: 500_000)
             try await other.close()
             bench.origin.release()

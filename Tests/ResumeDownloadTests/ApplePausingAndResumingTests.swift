@@ -163,7 +163,8 @@ struct ApplePausingAndResumingTests {
             await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
-            let other = try await desk.origin.store.begin(try DownloadURL("http://127.0.0.1:9/other"))
+            let other = try await desk.origin.store.begin(
+                try DownloadURL("http://127.0.0.1:9/other"), headerFields: [:])
             try await HonestServer(Resource.old.bytes).fill(other, upTo: 50_000)
             try await other.close()
             let before = try await desk.origin.store.collect(maximumSize: Desk.held)

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 import TestSupport
@@ -17,7 +18,7 @@ struct InterruptedRebuildTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["open"])
             for name in names {
-                let transfer = try await store.begin(try DownloadURL(url(name)))
+                let transfer = try await store.begin(try DownloadURL(url(name)), headerFields: [:])
                 try await HonestServer(content).fill(transfer, upTo: 200_000)
                 try await transfer.close()
             }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
@@ -101,7 +102,7 @@ struct PausedEvictionTests {
     @Test("A sign of a task counts as long as there is one, in this process or another; its entry goes last")
     func sign() async throws {
         try await Self.withStore { store, _, folder in
-            let transfer = try await store.begin(try DownloadURL(Self.key("a")))
+            let transfer = try await store.begin(try DownloadURL(Self.key("a")), headerFields: [:])
             var signs = [await transfer.pausedSign, await transfer.pausedSign]
             #expect(signs.allSatisfy { $0 != nil })
             try await transfer.close()

@@ -10,9 +10,10 @@ struct SegmentTests {
     func killedTwentyTimes() async throws {
         // It ends over another number of connections.
         let job = try await KilledGet.run(rate: "600k", connections: 4, lastConnections: 16)
-        // Each run goes on; none starts over.
+        // Each run goes on; none starts over, but who was left with no more than is compared.
         let goingOn = job.log.count { $0.status == 206 }
-        #expect(goingOn >= job.kept.count - 1 && goingOn == job.log.count - 1, "\(job.log)")
+        let starts = job.kept.count { $0 <= 4096 }
+        #expect(goingOn >= job.kept.count - starts && goingOn == job.log.count - starts, "\(job.kept) \(job.log)")
         #expect(job.chunks > 1, "several connections at a time")
     }
 

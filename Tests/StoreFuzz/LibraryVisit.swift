@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HTTPTypes
 internal import ResumeAsyncHTTP
 internal import ResumeDownload
 internal import ResumeHTTP
@@ -69,7 +70,7 @@ package struct LibraryVisit {
     /// Begins with the store alone, as a program with its own HTTP client does.
     private mutating func transfer(_ key: String, in store: DownloadStore) async {
         guard let url = try? DownloadURL("\(origin)/\(key)"),
-            let transfer = try? await store.begin(url, key: key, waits: false)
+            let transfer = try? await store.begin(url, headerFields: [:], key: key, waits: false)
         else { return }
         _ = await transfer.resumeData
         for range in await transfer.heldRanges.prefix(10) {
