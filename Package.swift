@@ -36,6 +36,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTP)
 let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: asyncHTTP)
 let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2", condition: asyncHTTP)
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio", condition: asyncHTTP)
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl", condition: asyncHTTP)
 let asyncHTTPClient: Target.Dependency = .product(
     name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP)
@@ -106,7 +107,7 @@ let package = Package(
             name: "ResumeAsyncHTTP",
             dependencies: [
                 "ResumeDownload", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioHTTP2, nioHPACK,
-                nioPosix, nioSSL,
+                nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(

@@ -26,12 +26,16 @@ public final class AsyncHTTPTransport: Transport {
         var live: [ObjectIdentifier: BodyReceiver] = [:]
         /// One for each way, with TLS and without.
         var clients: [Way: HTTPClient] = [:]
+        /// For HTTP/2; made at its first use.
+        var tls: NIOSSLContext?
         var isShutDown = false
     }
 
     private struct Way: Hashable {
         let route: Route
         let isSecure: Bool
+        /// The only host of a client whose connections may use HTTP/2.
+        let host: String?
     }
 
     /// What the transport may be told.
@@ -50,7 +54,8 @@ public final class AsyncHTTPTransport: Transport {
 
         /// The most connections to one host at a time; a request beyond them waits for one to be free.
         ///
-        /// A download with several connections needs as many, each download its own; with HTTP/2 there is one.
+        /// A download with several connections needs as many, each download its own. This holds for HTTP/2 as well: a
+        /// connection has one request at a time.
         public var connectionsPerHost: Int
 
         /// Which proxies to go through.
@@ -142,15 +147,17 @@ public final class AsyncHTTPTransport: Transport {
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let url = try Self.url(of: request)
         let route = Route(to: url, configuration.proxies)
-        let way = Way(route: route, isSecure: url.scheme == "https")
-        let message = try Self.message(for: request, to: url, by: route)
+        let isSecure = url.scheme == "https"
+        let way = Way(route: route, isSecure: isSecure, host: isSecure && configuration.usesHTTP2 ? url.host : nil)
+        let message = try Self.message(for: request, to: url, by: way)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in
             self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
         }
-        let client = state.withLock { state -> HTTPClient? in
+        let client = try state.withLock { state -> HTTPClient? in
             guard !state.isShutDown else { return nil }
+            let client = try self.client(by: way, &state)
             state.live[ObjectIdentifier(receiver)] = receiver
-            return self.client(by: way, &state)
+            return client
         }
         guard let client else { throw Self.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
@@ -169,12 +176,25 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    private func client(by way: Way, _ state: inout State) -> HTTPClient {
+    private func client(by way: Way, _ state: inout State) throws -> HTTPClient {
         if let client = state.clients[way] { return client }
-        let settings = HTTPClient.Configuration(for: configuration, through: way.route, isSecure: way.isSecure)
+        let settings = HTTPClient.Configuration(
+            for: configuration, through: way.route, isSecure: way.isSecure, start: try start(by: way, &state))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
         state.clients[way] = client
         return client
+    }
+
+    /// What starts TLS and HTTP/2; nil if connections use HTTP/1 only.
+    private func start(by way: Way, _ state: inout State) throws -> SecureStart? {
+        guard let host = way.host else { return nil }
+        do {
+            let tls = try state.tls ?? NIOSSLContext(configuration: TLSConfiguration(for: configuration))
+            state.tls = tls
+            return SecureStart(tls: tls, host: host, timeout: configuration.connectTime)
+        } catch {
+            throw TransportError(.tls, "could not read the trusted certificates: \(error)")
+        }
     }
 
     private static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
@@ -187,18 +207,25 @@ public final class AsyncHTTPTransport: Transport {
     }
 
     private static func message(
-        for request: HTTPRequest, to url: DownloadURL, by route: Route
+        for request: HTTPRequest, to url: DownloadURL, by way: Way
     ) throws -> HTTPClient.Request {
         var fields = HTTPHeaders()
         var address = url.absoluteString
-        if case .forward(let proxy) = route {
+        if case .forward(let proxy) = way.route {
             address = "http://\(proxy.authority)\(url.requestTarget)"
+            fields.add(name: "Host", value: url.authority)
+        } else if way.host != nil {
+            // `SecureStart` starts TLS.
+            address = "http://\(url.host):\(url.port)\(url.requestTarget)"
             fields.add(name: "Host", value: url.authority)
         }
         for field in request.headerFields {
             // The certificate is compared with this field, which must be what the connection is made to.
-            guard url.scheme == "http" || field.name != HTTPField.Name("Host") || field.value == url.authority else {
-                throw TransportError(.invalidRequest, "the field Host is not the host of the URL, \(url.authority)")
+            if way.isSecure, field.name == HTTPField.Name("Host") {
+                guard field.value == url.authority else {
+                    throw TransportError(.invalidRequest, "the field Host is not the host of the URL, \(url.authority)")
+                }
+                continue
             }
             fields.add(name: field.name.rawName, value: field.value)
         }

@@ -36,6 +36,7 @@ struct CertificateProbe {
     private func certificate(at url: DownloadURL, by route: Route) async -> NIOSSLCertificate? {
         let result = Result()
         var settings = HTTPClient.Configuration(for: configuration, through: route, isSecure: true)
+        settings.httpVersion = configuration.usesHTTP2 ? .automatic : .http1Only
         settings.tlsConfiguration?.certificateVerification = CertificateVerification.none
         let look: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self)

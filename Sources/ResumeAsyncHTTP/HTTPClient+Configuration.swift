@@ -5,6 +5,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOSSL
 internal import ResumeDownload
 
@@ -15,25 +16,21 @@ extension HTTPClient.Configuration {
     ///   - configuration: The transport's settings.
     ///   - route: The way to the origins.
     ///   - isSecure: Whether all connections use TLS.
-    init(for configuration: AsyncHTTPTransport.Configuration, through route: Route, isSecure: Bool) {
+    ///   - start: Starts TLS and HTTP/2 on connections whose URLs have the scheme `http`; nil if the client does that.
+    init(
+        for configuration: AsyncHTTPTransport.Configuration, through route: Route, isSecure: Bool,
+        start: SecureStart? = nil
+    ) {
         self.init()
         // The engine has spans of its own; those of the client would have URLs with their signatures.
         tracing.tracer = nil
         redirectConfiguration = .disallow
         decompression = .disabled
-        httpVersion = configuration.usesHTTP2 ? .automatic : .http1Only
-        var tls = TLSConfiguration.makeClientConfiguration()
-        if let path = configuration.trustedCertificates { tls.trustRoots = .file(path) }
-        // `PeerIdentity` compares the names.
-        tls.certificateVerification = .noHostnameVerification
-        // HTTP's framing tells the end of a response: some servers, h2o among them, never answer a close_notify.
-        tls.shutdownTimeout = .milliseconds(100)
-        tlsConfiguration = tls
+        httpVersion = .http1Only
+        tlsConfiguration = TLSConfiguration(for: configuration)
         if case .tunnel(let proxy) = route { self.proxy = .init(proxy) }
-        let seconds = configuration.connectTimeout.isNaN ? 30 : max(min(configuration.connectTimeout, 86_400), 0.001)
-        let milliseconds = Int64(seconds * 1000)
         // The engine watches for stalls by itself, and knows whose fault they are.
-        timeout = .init(connect: .milliseconds(milliseconds), read: nil)
+        timeout = .init(connect: configuration.connectTime, read: nil)
         // The engine decides on retries; a refused connection is told at once.
         connectionPool.retryConnectionEstablishment = false
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(configuration.connectionsPerHost, 1)
@@ -43,29 +40,19 @@ extension HTTPClient.Configuration {
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 262_144)
-            ).flatMapThrowing {
-                let pipeline = channel.pipeline.syncOperations
-                let parser = try ParserGuard.install(in: pipeline)
-                if isSecure {
-                    try pipeline.addHandler(IdentityGuard(PeerIdentity(in: pipeline)), position: .after(parser))
+            ).flatMap {
+                let install: @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void = { pipeline in
+                    let parser = try ParserGuard.install(in: pipeline)
+                    if isSecure {
+                        try pipeline.addHandler(IdentityGuard(PeerIdentity(in: pipeline)), position: .after(parser))
+                    }
+                    guard case .forward(let proxy) = route else { return }
+                    try pipeline.addHandler(AbsoluteForm(proxy), position: .after(parser))
                 }
-                guard case .forward(let proxy) = route else { return }
-                try pipeline.addHandler(AbsoluteForm(proxy), position: .after(parser))
+                if let start { return start.install(on: channel, http1: install) }
+                return channel.eventLoop.makeCompletedFuture { try install(channel.pipeline.syncOperations) }
             }
             .flatMap { Self.check(channel, permits) }
-        }
-        http2ConnectionDebugInitializer = { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try FrameGuard.install(in: channel.pipeline.syncOperations)
-            }
-            .flatMap { Self.check(channel, permits) }
-        }
-        http2StreamChannelDebugInitializer = { channel in
-            channel.eventLoop.makeCompletedFuture {
-                guard let connection = channel.parent else { throw ChannelError.ioOnClosedChannel }
-                let frames = try connection.pipeline.syncOperations.handler(type: FrameGuard.self)
-                try channel.pipeline.syncOperations.addHandler(StreamGuard(frames), position: .first)
-            }
         }
     }
 
@@ -77,6 +64,27 @@ extension HTTPClient.Configuration {
         if permits(address) { return channel.eventLoop.makeSucceededVoidFuture() }
         let error = TransportError(.addressNotPermitted, "requests to the address \(address) are not permitted")
         return channel.close().flatMapThrowing { throw error }
+    }
+}
+
+extension AsyncHTTPTransport.Configuration {
+    /// The time-out of connections, within what can be counted.
+    var connectTime: TimeAmount {
+        let seconds = connectTimeout.isNaN ? 30 : max(min(connectTimeout, 86_400), 0.001)
+        return .milliseconds(Int64(seconds * 1000))
+    }
+}
+
+extension TLSConfiguration {
+    /// Makes the settings for all connections of a transport.
+    init(for configuration: AsyncHTTPTransport.Configuration) {
+        self = .makeClientConfiguration()
+        if let path = configuration.trustedCertificates { trustRoots = .file(path) }
+        // `PeerIdentity` compares the names.
+        certificateVerification = .noHostnameVerification
+        // HTTP's framing tells the end of a response: some servers, h2o among them, never answer a close_notify.
+        shutdownTimeout = .milliseconds(100)
+        applicationProtocols = configuration.usesHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
     }
 }
 

@@ -55,15 +55,15 @@ final class AnswerGuard: ChannelInboundHandler {
     static let limit = 100
     static let tooMany = "more than \(limit) interim responses (1xx)"
 
-    private let parser: ParserGuard
+    private let parser: ParserGuard?
     private var interim = 0
 
-    init(_ parser: ParserGuard) {
+    init(_ parser: ParserGuard?) {
         self.parser = parser
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        parser.count = 0
+        parser?.count = 0
         if case .head(let head) = unwrapInboundIn(data) {
             interim = (100..<200).contains(head.status.code) ? interim + 1 : 0
             if interim > Self.limit {

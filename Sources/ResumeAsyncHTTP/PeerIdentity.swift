@@ -6,8 +6,8 @@ internal import ResumeHTTP
 
 /// Whom the certificate of a connection names, compared with the host of each request before the request is sent.
 ///
-/// BoringSSL verifies the chain of certificates. NIO's comparison of the names is left out: it also accepts the address of
-/// the socket in place of the URL's host (behind a proxy that is the proxy's address), common names, and wildcards
+/// BoringSSL verifies the chain of certificates. NIO's comparison of the names is left out: it also accepts the address
+/// of the socket in place of the URL's host (behind a proxy that is the proxy's address), common names, and wildcards
 /// within a label or above a single one.
 final class PeerIdentity {
     private let names: [CertificateName]

@@ -55,8 +55,8 @@ enum CertificateName: Hashable, Sendable {
 
     /// Whether a certificate with this name is valid for a server, by RFC 9525, 6.3 and 6.5.
     ///
-    /// An address is compared with addresses only. A wildcard is the whole left-most label, stands for one label, and has
-    /// at least two further labels behind it.
+    /// An address is compared with addresses only. A wildcard is the whole left-most label, stands for one label, and
+    /// has at least two further labels behind it.
     func covers(_ server: ServerName) -> Bool {
         switch (self, server) {
         case (.address(let bytes), .address(let address)): return bytes == address

@@ -22,7 +22,7 @@ package struct TestCertificate: Sendable {
     /// Describes a certificate.
     ///
     /// - Parameters:
-    ///   - names: The value of subjectAltName in OpenSSL's notation, such as `DNS:a.example,IP:127.0.0.1`; nil for none.
+    ///   - names: The value of subjectAltName in OpenSSL's notation (`DNS:a.example,IP:127.0.0.1`); nil for none.
     ///   - commonName: The common name of the subject.
     ///   - issuer: Who signs it.
     ///   - usage: The extended key usage.

@@ -1,0 +1,132 @@
+internal import AsyncHTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTP2
+internal import NIOSSL
+internal import NIOTLS
+
+/// Starts TLS, and HTTP/2 if the server chooses it, on a connection that async-http-client takes for plain HTTP/1.
+///
+/// Its own HTTP/2 shows a connection only after the server's first SETTINGS frame, and keeps in memory whatever comes
+/// before that.
+struct SecureStart: Sendable {
+    let tls: NIOSSLContext
+    /// The host of all URLs, for the server name indication.
+    let host: String
+    let timeout: TimeAmount
+
+    /// Performs the handshake.
+    ///
+    /// - Parameters:
+    ///   - channel: A connection with async-http-client's handlers of HTTP/1.
+    ///   - http1: Adds handlers if the server chooses HTTP/1.
+    /// - Returns: Succeeds when a request can be sent.
+    func install(
+        on channel: any Channel, http1: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) -> EventLoopFuture<Void> {
+        let promise = channel.eventLoop.makePromise(of: String?.self)
+        let gate = HandshakeGate(promise)
+        let timer = channel.eventLoop.scheduleTask(in: timeout) { promise.fail(HTTPClientError.tlsHandshakeTimeout) }
+        do {
+            let name: String? = if case .dns = ServerName(host: host) { host } else { nil }
+            let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
+            try channel.pipeline.syncOperations.addHandlers([handler, gate], position: .first)
+        } catch {
+            promise.fail(error)
+        }
+        return promise.futureResult.assumeIsolated().flatMap { negotiated -> EventLoopFuture<Void> in
+            timer.cancel()
+            let pipeline = channel.pipeline.syncOperations
+            switch negotiated {
+            case "h2": return Self.useHTTP2(in: pipeline, after: gate, on: channel.eventLoop)
+            case nil, "http/1.1": return channel.eventLoop.makeCompletedFuture { try http1(pipeline) }
+            case let other?:
+                return channel.eventLoop.makeFailedFuture(
+                    HTTPClientError.serverOfferedUnsupportedApplicationProtocol(other))
+            }
+        }.flatMap { channel.pipeline.syncOperations.removeHandler(gate) }
+            .flatMapError { error in
+                timer.cancel()
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(error)
+            }.nonisolated()
+    }
+
+    /// Replaces the handlers of HTTP/1 between the gate and the client's own.
+    private static func useHTTP2(
+        in pipeline: ChannelPipeline.SynchronousOperations, after gate: HandshakeGate, on loop: any EventLoop
+    ) -> EventLoopFuture<Void> {
+        do {
+            let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+            return pipeline.removeHandler(encoder).assumeIsolated().flatMap { pipeline.removeHandler(decoder) }
+                .flatMapThrowing {
+                    let frames = FrameGuard()
+                    let parser = NIOHTTP2Handler(mode: .client, initialSettings: FrameTranslator.settings)
+                    let handlers: [any ChannelHandler] = [
+                        ByteGuard(frames), parser, frames, FrameTranslator(), AnswerGuard(nil),
+                        IdentityGuard(try PeerIdentity(in: pipeline)),
+                    ]
+                    // In this order: each may write as soon as it is added.
+                    var previous: any ChannelHandler = gate
+                    for handler in handlers {
+                        try pipeline.addHandler(handler, position: .after(previous))
+                        previous = handler
+                    }
+                }.nonisolated()
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+    }
+}
+
+/// Waits for the end of a handshake, and holds back bytes until the handlers for them are there.
+final class HandshakeGate: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let promise: EventLoopPromise<String?>
+    private var isComplete = false
+    private var held: [ByteBuffer] = []
+
+    init(_ promise: EventLoopPromise<String?>) {
+        self.promise = promise
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case TLSUserEvent.handshakeCompleted(let negotiated)? = event as? TLSUserEvent else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isComplete = true
+        promise.succeed(negotiated)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if !isComplete { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        held.append(unwrapInboundIn(data))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {}
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        promise.fail(error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        promise.fail(HTTPClientError.remoteConnectionClosed)
+        context.fireChannelInactive()
+    }
+
+    func removeHandler(context: ChannelHandlerContext, removalToken: ChannelHandlerContext.RemovalToken) {
+        for bytes in held { context.fireChannelRead(wrapInboundOut(bytes)) }
+        context.fireChannelReadComplete()
+        // In place of the reads that were held back.
+        context.read()
+        context.leavePipeline(removalToken: removalToken)
+    }
+}
