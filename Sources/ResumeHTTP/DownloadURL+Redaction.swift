@@ -38,9 +38,10 @@ extension DownloadURL {
     /// Whether a text that is no URL contains what would be a secret in one: a password, or a parameter.
     package static func holdsSecret(_ text: String) -> Bool {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        // Images are named so: `repository:tag@sha256:…`; packages, `pkg:npm/name@1.0`; pictures, `s3://bucket/icon@2x.png`.
-        let user = parts[0].split(separator: "/", omittingEmptySubsequences: false).last
-        let hasPassword = parts.count == 2 && user?.contains(":") == true && !parts[1].hasPrefix("sha256:")
+        // Images are named `repository:tag@sha256:…`, packages `pkg:npm/name@1.0`, pictures `s3://bucket/icon@2x.png`.
+        let user = parts[0].firstRange(of: "://").map { parts[0][$0.upperBound...] } ?? parts[0]
+        let hasPassword =
+            parts.count == 2 && user.contains(":") && !text.hasPrefix("pkg:") && !parts[1].hasPrefix("sha256:")
         return hasPassword || ParameterList(text[...], separatedBy: "?&;#").holdsSecret
     }
 
