@@ -50,6 +50,11 @@ extension DownloadRun {
             await transfer.requireAnswer()
             return false
         }
+        // A caller who was not given them before the server had answered may have asked for this digest before.
+        if !hasInsisted, try await transfer.refusedDigest == expected {
+            try await fetchAgain()
+            return false
+        }
         // The server has just these bytes: what the caller expects is not what it sends.
         let reason = Reason.digestMismatch(expected, wrongDigest)
         try await transfer.refuse(expected, because: reason)
@@ -72,8 +77,15 @@ extension DownloadRun {
     mutating func keepRefusedBytes() async throws {
         guard let digest = request.digest, await transfer.isComplete, try await transfer.refusedDigest == digest
         else { return }
-        try await transfer.fetchAgainBeside(because: .digestInsisted)
+        try await fetchAgain()
+    }
+
+    private mutating func fetchAgain() async throws {
+        hasInsisted = true
+        wrongDigest = nil
+        hasAnswer = false
         reused = 0
+        try await transfer.fetchAgainBeside(because: .digestInsisted)
         onEvent(.restarted(reason: .digestInsisted, totalBytes: nil))
     }
 }

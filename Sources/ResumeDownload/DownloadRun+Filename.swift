@@ -12,7 +12,8 @@ extension DownloadRun {
     ///
     /// What is there whole is delivered, which finds out whether it was already.
     func requireFreeNameOfHeld() async throws {
-        guard request.usesServerFilename, let held = await transfer.partial.representation else { return }
+        let partial = await transfer.partial
+        guard request.usesServerFilename, partial.access != .foreign, let held = partial.representation else { return }
         let destination = destination(for: held)
         let isComplete = await transfer.isComplete
         if request.restarts || !isComplete { try await requireFree(destination) }

@@ -24,6 +24,8 @@ struct DownloadRun {
     var hasRetriedDigest = false
     /// The digest that what is held has, in place of the one that is expected.
     var wrongDigest: HTTPDigest?
+    /// Whether the bytes are fetched beside others that do not have the digest.
+    var hasInsisted = false
     /// Whether an answer has shown in this run that the server has these bytes.
     var hasAnswer = false
     /// Whether all that is held came with one answer, so that nothing was put together here.

@@ -142,8 +142,10 @@ public final class DownloadTask: Sendable {
     public func cancelDiscarding() async throws {
         cancel(because: .cancelledRemoving)
         if case .success = await finished() { return }
-        let key = mutable.withLock(\.request).storeKey
-        _ = try await downloader.store.purge(key: key, because: .cancelledRemoved)
+        let request = mutable.withLock(\.request)
+        try await downloader.store.purge(
+            name: request.storeKey, of: RequestIdentity(request.url, request.identityFields), because: .cancelledRemoved
+        )
     }
 
     /// Begins a run; in the lock, so that nobody can interrupt what is not there yet.

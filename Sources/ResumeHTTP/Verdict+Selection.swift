@@ -28,7 +28,8 @@ extension Verdict {
         guard case .range(let range) = plan, let stored = held.representation else {
             return start(fresh, of: selection, from: 0, to: fresh.completeLength, held: held, policy)
         }
-        guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset }) ?? true else {
+        guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset || $0 == range.end }) ?? true
+        else {
             // Cheaper to ask for the range again than to take it out of the whole.
             return .askForWhole(reason: change(from: stored, to: fresh))
         }

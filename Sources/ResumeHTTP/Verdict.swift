@@ -193,7 +193,8 @@ public enum Verdict: Sendable, Hashable {
         }
         // Complete only where the length is what is held and the answer itself carries the validator. A server
         // that leaves it out is asked for the whole: with the overlap this is met only when a file shrank.
-        if held.selection == nil, let validator = range.validator,
+        // What was fetched for another request is compared, which this answer does not allow.
+        if held.selection == nil, held.access != .foreign, let validator = range.validator,
             case .unsatisfied(let length) = ContentRange(in: response.headerFields), length == range.offset,
             stored.completeLength.map({ $0 == length }) ?? true,
             self.validator(in: response.headerFields, like: validator) == validator

@@ -26,6 +26,27 @@ extension DownloadStore {
         return try await purge(entry.map { [$0] } ?? [], because: reason, dryRun: false)
     }
 
+    /// Removes what is held of a download for a request, and nothing of what is held for others.
+    ///
+    /// - Parameters:
+    ///   - name: What names the download.
+    ///   - identity: The request.
+    ///   - reason: Why, for the log.
+    /// - Returns: What was removed, or is in use.
+    /// - Throws: ``StoreError``
+    @discardableResult
+    package func purge(
+        name: String, of identity: RequestIdentity, because reason: Reason
+    ) async throws -> RemovalReport {
+        let identityKey = identityKey
+        let entries = try await read { connection in
+            try connection.variants(of: name)
+                .filter { $0.requester.code == nil || $0.requester.isSame(as: identity, key: identityKey) }
+                .compactMap { try connection.entry(key: Variant.key(name, $0.number)) }
+        }
+        return try await purge(entries, because: reason, dryRun: false)
+    }
+
     private func purge(
         _ chosen: [Entry], because reason: Reason = .purged, dryRun: Bool
     ) async throws -> RemovalReport {

@@ -107,7 +107,7 @@ extension DownloadStore {
 
     /// The same for a URL, unless its caller names it.
     package static func key(of url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
-        self.key(key.map(DownloadURL.redactedKey) ?? url.redacted, selection)
+        self.key(key.map { Variant.withoutNumber(DownloadURL.redactedKey($0)) } ?? url.redacted, selection)
     }
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.

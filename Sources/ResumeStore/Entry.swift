@@ -31,7 +31,7 @@ public struct Entry: Sendable, Hashable {
     /// Under which start of the machine the bytes were received.
     let bootID: String
     /// For whom the bytes were fetched.
-    let requester: Requester
+    var requester: Requester
 
     /// What names the download: by default its URL, without what signs it.
     public var key: String

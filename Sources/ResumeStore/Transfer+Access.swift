@@ -11,16 +11,16 @@ extension Transfer {
     /// Takes note that the server has confirmed to this caller what is held.
     func grantAccess() async throws {
         guard access != .granted else { return }
-        let wasForeign = access == .foreign
         access = .granted
         readable.grant()
-        guard wasForeign else { return }
-        let (id, generation, url) = (entry.id, entry.generation, caller.url.redacted)
         let requester = requester(for: entry.representation)
+        guard requester != entry.requester else { return }
+        let (id, generation, url) = (entry.id, entry.generation, caller.url.redacted)
         try await store.write { connection in
             try connection.setRequester(id: id, generation: generation, requester, url: url)
         }
         entry.url = url
+        entry.requester = requester
         try await noteDestination()
     }
 
@@ -31,15 +31,19 @@ extension Transfer {
     }
 
     /// Before another representation takes the place of what is held: leaves that to whoever it was fetched for, where it
-    /// is complete, or may still be what the server sends to others.
+    /// is complete, or may still be what the server sends to requests with those fields that it named in `Vary`.
     func leaveForeignEntry() async throws {
         guard access == .foreign else { return }
-        if partial.hasAllBytes || entry.representation?.vary != nil {
-            _ = try await takeOwnVariant()
-        } else {
-            access = .granted
-            readable.grant()
-        }
+        let isVaried = entry.requester.varied != requester(for: entry.representation).varied
+        if partial.hasAllBytes || isVaried { _ = try await takeOwnVariant() }
+    }
+
+    /// Takes note that the entry is this caller's from now on, since another representation is in its place.
+    func takeOver() async throws {
+        guard access != .granted else { return }
+        access = .granted
+        readable.grant()
+        try await noteDestination()
     }
 
     /// Has the server asked whether it has these bytes, although they are this caller's.
@@ -84,10 +88,11 @@ extension Transfer {
         heldCheck = nil
         damage = nil
         isSpliced = nil
+        uncompared = 0
         entry = own.entry
+        begin(with: nil)
         access = .granted
         readable.grant()
-        begin(with: nil)
         return partial
     }
 }

@@ -49,8 +49,7 @@ extension Transfer {
     /// - Parameters:
     ///   - destination: The file.
     ///   - row: The row; nil for none.
-    ///   - digest: What the bytes were found to have; nil where none was compared. Bytes of the same download go that were
-    ///     found not to have it.
+    ///   - digest: What the bytes were found to have; nil where none was compared.
     /// - Throws: What ``deliver(to:)`` throws.
     package func deliver(
         to destination: Destination, fulfilling row: Int64?, having digest: HTTPDigest?
@@ -103,7 +102,7 @@ extension Transfer {
         }
         let isProved = if digest == nil { await isProved } else { true }
         try leaveStore(
-            isShared: isShared, to: destination.path, fulfilling: row, having: digest, isProved: isProved)
+            isShared: isShared, to: destination.path, fulfilling: row, isProved: isProved)
     }
 
     /// Removes the entry once it was handed over, unless somebody else waits for it.
@@ -112,14 +111,13 @@ extension Transfer {
     ///   - isShared: Whether somebody waited when it was handed over.
     ///   - place: Where to, for people.
     ///   - row: The row of a queue that goes with it; nil for none.
-    ///   - digest: What the bytes were found to have; nil where none was compared.
     ///   - isProved: Whether all bytes are known to be of one representation.
     /// - Throws: ``StoreError``
     func leaveStore(
-        isShared: Bool, to place: String, fulfilling row: Int64? = nil, having digest: HTTPDigest? = nil,
-        isProved: Bool = true
+        isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
     ) throws {
         let (entry, length, name, folder) = (entry, held, key, store.folder)
+        let requester = requester(for: entry.representation)
         let isStillShared = isShared && lease?.isAwaited == true
         let blobs = try store.writeNow { connection in
             try connection.record(
@@ -127,8 +125,10 @@ extension Transfer {
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
                     reason: .delivered(to: place, isProved: isProved), bytes: length))
             if let row { try connection.removeQueued(row) }
-            let refused = try digest.map { try connection.removeVariants(of: name, refusing: $0, in: folder) } ?? []
-            return try isStillShared ? refused : refused + connection.remove(entry)
+            let others = try requester.code.map { _ in
+                try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
+            }
+            return try (others ?? []) + (isStillShared ? [] : connection.remove(entry))
         }
         KillPoint.reached(.rowRemoved)
         // It was handed over: a blob that cannot be removed is left to the collector.

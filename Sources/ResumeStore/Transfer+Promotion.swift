@@ -23,7 +23,7 @@ extension Transfer {
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let (store, blocks) = (store, Block.blocks(of: bytes))
-        let requester = requester(for: representation)
+        let (requester, url) = (requester(for: representation), caller.url.redacted)
         let (file, replaced): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
             try unsafe file.write(bytes.span.bytes, at: 0)
             try file.synchronizeData()
@@ -32,7 +32,8 @@ extension Transfer {
             try await store.write(durability: .power) { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, for: requester, length: length, blob: name, now: now)
+                    id: id, generation: old, with: representation, for: requester, url: url, length: length,
+                    blob: name, now: now)
                 guard let blobs, let part = try connection.entry(id: id)?.part,
                     try connection.checkpoint(part, received: count, durable: count, blocks: blocks)
                 else { return nil }
@@ -45,6 +46,7 @@ extension Transfer {
         KillPoint.reached(.promotionCommitted)
         try take(replaced.entry)
         begin(with: file)
+        try await takeOver()
         try store.removeBlobs(replaced.abandoned)
     }
 }

@@ -10,13 +10,14 @@ extension Transfer {
         // Nothing of the old representation may be committed after this.
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
-        let (store, requester) = (store, requester(for: representation))
+        let (store, requester, url) = (store, requester(for: representation), caller.url.redacted)
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
         let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
             try store.writeNow { connection in
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, for: requester, length: length, blob: name, now: now)
+                    id: id, generation: old, with: representation, for: requester, url: url, length: length,
+                    blob: name, now: now)
                 guard let blobs else { return nil }
                 let kind: Event.Kind = lost > 0 ? .restarted : .started
                 try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
@@ -29,6 +30,7 @@ extension Transfer {
         try store.removeBlobs(begun.abandoned)
         try take(begun.entry)
         begin(with: file)
+        try await takeOver()
     }
 
     /// Takes over what a continuation tells, which is the complete length if it was not known.
@@ -83,6 +85,10 @@ extension Transfer {
     public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
         main.writer.end()
+        if access == .foreign {
+            // What is wrong for this caller stays for whom it was fetched for.
+            return length < held ? try await discard(reason: reason) : try await note(reason)
+        }
         guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
         try? await synchronizer.finish()
         let (entry, end) = (entry, max(length, held))

@@ -70,7 +70,7 @@ public actor Transfer {
         synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
         readable = ReadableBlob(
             blob, totalLength: entry.totalBytes, heldBefore: entry.chunks.disjoint.extents, unread: unread,
-            isWithheld: access == .foreign)
+            isWithheld: access != .granted)
         main = Segment(
             store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
         executor = QueueExecutor(label: "resume-store.transfer")
@@ -173,6 +173,8 @@ public actor Transfer {
         caller.policy = policy.moving(from: entry.url, to: url)
         caller.url = url
         caller.identity = RequestIdentity(url, headerFields)
+        // Its answers have not confirmed yet what the first one's brought.
+        if access == .granted, !partial.isEmpty { access = .unconfirmed }
     }
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {

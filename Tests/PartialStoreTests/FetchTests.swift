@@ -400,6 +400,26 @@ struct FetchIdentityTests {
         #expect(store.entries.count == 2)
     }
 
+    @Test("What was fetched for another request is not moved to disk by who has no answer yet")
+    func promotedByAnother() async throws {
+        try await TemporaryFolder.with { folder in
+            let url = try DownloadURL("http://127.0.0.1/file")
+            let (memory, disk) = (MemoryStore(), try await DownloadStore.open(at: folder["store"]))
+            for length in [30_000, 60_000] {
+                try await Self.leave(length, as: [.accept: "a"], in: memory, at: url)
+                let foreign = try await memory.begin(url, headerFields: [.accept: "b"])
+                await #expect(throws: StoreError(.misuse, "")) { try await foreign.promote(to: disk) }
+                await foreign.close()
+                #expect(memory.entries.map(\.bytes) == [Int64(length)])
+                #expect(try await disk.entries().isEmpty)
+                let own = try await memory.begin(url, headerFields: [.accept: "a"])
+                try await own.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
+                await own.close()
+            }
+            await disk.close()
+        }
+    }
+
     @Test("What is moved to disk stays its caller's")
     func promoted() async throws {
         try await TemporaryFolder.with { folder in

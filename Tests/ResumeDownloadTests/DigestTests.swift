@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
@@ -186,6 +187,22 @@ struct DigestTests {
             _ = try await origin.get { $0.digest = digest }
             #expect(try origin.hasDelivered(.new))
             #expect(origin.server.requests.count == 2)
+        }
+    }
+
+    @Test("The same digest again fetches anew also where fields are others each time")
+    func insistingWithOtherFields() async throws {
+        let (old, new) = (Resource.old.bytes, Resource.new.bytes)
+        let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
+        try await Origin.with({ .file(mixed, for: $0) }) { origin in
+            let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
+            #expect(await origin.failure { $0.digest = digest }?.code == .digestMismatch)
+            origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
+            _ = try await origin.get {
+                $0.digest = digest
+                $0.fields[.accept] = "other"
+            }
+            #expect(try origin.hasDelivered(.old))
         }
     }
 

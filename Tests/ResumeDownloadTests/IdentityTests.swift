@@ -340,6 +340,63 @@ struct IdentityTests {
         }
     }
 
+    @Test("To cancel and drop what came leaves somebody else's bytes alone", arguments: [false, true])
+    func cancelled(isAnswered: Bool) async throws {
+        try await Desk.with({ request in
+            isAnswered ? .file(Self.other, for: request, cutAfter: 100_000, stall: true) : .status("403 Forbidden")
+        }) { desk in
+            try await Self.leave(300_000, desk.origin)
+            let task = desk.downloader.task(try desk.request())
+            if isAnswered {
+                await task.resume(untilReceived: 100_000)
+                #expect(try await desk.origin.store.entries().count == 2)
+            } else {
+                task.resume()
+                await #expect(throws: DownloadError.self) { _ = try await task.value }
+            }
+            try await task.cancelDiscarding()
+            #expect(try await desk.origin.store.entries().map(\.receivedBytes) == [300_000])
+        }
+    }
+
+    @Test("A key that reads like that of a variant is the download's own")
+    func variantKey() async throws {
+        try await Origin.with({ .file(Self.other, for: $0, cutAfter: 100_000) }) { origin in
+            try await Self.leave(300_000, origin)
+            _ = await origin.failure { $0.limits.retries = 0 }
+            #expect(try await origin.store.entries().count == 2)
+            origin.server.setHandler { .file(Self.other, for: $0) }
+            let result = try await origin.get { $0.key = origin.url + "#variant=2" }
+            #expect(result.reusedBytes == 100_000)
+            #expect(try await origin.store.entries().map(\.receivedBytes) == [300_000])
+        }
+    }
+
+    @Test("A renewal in the middle: what came is its caller's, not the first one's")
+    func renewedInTheMiddle() async throws {
+        try await Origin.with({ request in
+            switch request.field("Authorization") {
+            case "Bearer two": .file(Self.file, for: request)
+            case "Bearer one" where request.number == 1: .file(Self.file, for: request, cutAfter: 100_000)
+            default: .status("401 Unauthorized")
+            }
+        }) { origin in
+            try await Self.leave(100_000, origin)
+            let configure: (inout DownloadRequest) -> Void = {
+                $0.fields = Self.fields("old")
+                $0.renewal = { _ in Renewal(fields: Self.fields("two")) }
+                $0.digest = HTTPDigest(.sha256, of: Self.other.bytes)
+            }
+            // Kept, since the digest is wrong: complete, and the last one's.
+            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            let count = origin.server.requests.count
+            #expect(await origin.failure { $0.fields = Self.fields("old") }?.status == 401)
+            #expect(origin.server.requests.count == count + 1)
+            _ = try await origin.get { $0.fields = Self.fields("two") }
+            #expect(origin.server.requests.count == count + 1)
+        }
+    }
+
     @Test("Ranges, several connections and redirects on the way")
     func otherWays() async throws {
         let selection = try RangeSelection(parsing: "1000-1999,200000-299999")

@@ -140,5 +140,10 @@ struct ConfirmationTests {
         let fields = ["ETag: \"a\"", "Content-Range: bytes 115904-119999/250000"]
         let verdict = Verdict(for: response(206, fields), to: plan, held: held)
         #expect(verdict.summary == "append 15914..<20010 at 20010: resumed")
+        // Up to the end, from a server that sends the whole.
+        held.selection = try RangeSelection(parsing: "-20010")
+        let whole = response(200, ["ETag: \"a\"", "Content-Length: 250000"])
+        let kept = Verdict(for: whole, to: Plan(for: held), held: held)
+        #expect(kept.summary == "append 0..<20010 at 20010: prefix-kept")
     }
 }

@@ -180,8 +180,13 @@ extension DownloadQueue {
         // Its own sign would keep it.
         await live[key]?.announcing?.value
         live[key]?.sign = nil
-        // What another process uses stays, as it is wanted there.
-        _ = try? await downloader.store.purge(key: key, because: .cancelledRemoved)
+        // What another process uses stays, as it is wanted there, and what was fetched with another request.
+        if let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first {
+            let identity = RequestIdentity(request.url, request.identityFields)
+            _ = try? await downloader.store.purge(name: key, of: identity, because: .cancelledRemoved)
+        } else {
+            _ = try? await downloader.store.purge(key: key, because: .cancelledRemoved)
+        }
         live[key]?.listeners.reset()
         for continuation in drops.removeValue(forKey: key) ?? [] { continuation.resume() }
         step { $0.dropped(key) }

@@ -98,7 +98,7 @@ public final class MemoryStore: PartialStore {
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), waits: Bool = true
     ) async throws -> MemoryTransfer {
-        let name = key.map(DownloadURL.redactedKey) ?? url.redacted
+        let name = key.map { Variant.withoutNumber(DownloadURL.redactedKey($0)) } ?? url.redacted
         var caller = Caller(url: url, headerFields: headerFields, policy: policy)
         var fresh = MemoryPartial(url: url, name: name, selection: selection)
         let (identity, whole) = (caller.identity, fresh.key)

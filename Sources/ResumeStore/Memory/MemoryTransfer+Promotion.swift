@@ -9,10 +9,16 @@ extension MemoryTransfer {
     ///
     /// - Parameter disk: The store.
     /// - Returns: The download in that store, under its lease, to be gone on with.
-    /// - Throws: ``StoreError``: `inUse` where somebody works on it there, `holdsMore` where more of it is held there,
+    /// - Throws: ``StoreError``: `misuse` where the bytes were fetched for another request and the server has not confirmed
+    ///   them to this one, `inUse` where somebody works on it there, `holdsMore` where more of it is held there,
     ///   `noEntry` where nothing is held here, and what else a store on disk throws. What is held here stays.
     public func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
+        guard access != .foreign else {
+            throw StoreError(
+                .misuse, "the stored bytes were downloaded with a different request",
+                advice: "Let the server confirm them first: plan, send, receive, endBody.")
+        }
         guard let representation = entry.representation, let blob = entry.blob, !entry.isEmpty || writer.held > 0 else {
             throw StoreError.nothingHeld(key)
         }
@@ -21,10 +27,8 @@ extension MemoryTransfer {
         isClosed = true
         let bytes = blob.bytes(count: Int(writer.held))
         do {
-            // What the server has not confirmed to this caller is nobody's there.
-            let identity = access == .foreign ? nil : caller.identity
             let transfer = try await disk.begin(
-                Caller(url: entry.url, identity: identity, policy: caller.policy), key: entry.name,
+                Caller(url: entry.url, identity: caller.identity, policy: caller.policy), key: entry.name,
                 selection: entry.selection, waits: false)
             do {
                 try await transfer.replace(with: representation, bytes: bytes)

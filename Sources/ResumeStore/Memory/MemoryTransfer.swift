@@ -119,6 +119,7 @@ public actor MemoryTransfer: PartialTransfer {
     public func rewind(to length: Int64, reason: Reason) throws {
         try requireOpen()
         writer.end()
+        if access == .foreign { return length < writer.held ? try takeOwnVariant() : () }
         guard length > 0 else { return drop() }
         writer.reset(to: min(length, writer.held))
     }
@@ -169,11 +170,13 @@ public actor MemoryTransfer: PartialTransfer {
 extension MemoryTransfer {
     private func startOver(with continuation: Verdict.Continuation) throws {
         try checkLength(of: continuation.representation)
-        if access == .foreign, partial.hasAllBytes || entry.representation?.vary != nil {
+        let varied = Requester(caller.identity, vary: entry.representation?.vary, key: store.identityKey).varied
+        if access == .foreign, partial.hasAllBytes || entry.requester.varied != varied {
             try takeOwnVariant()
         } else {
             drop()
             access = .granted
+            entry.url = caller.url
         }
         entry.representation = continuation.representation
         setRequester()

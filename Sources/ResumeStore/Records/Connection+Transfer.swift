@@ -8,22 +8,23 @@ extension Connection {
     ///
     /// - Returns: The blobs of the old one, to be removed after the commit; nil where the generation is another.
     borrowing func startOver(
-        id: Int64, generation: Int64, with representation: Representation, for requester: Requester, length: Int64?,
-        blob: BlobName, now: Int64
+        id: Int64, generation: Int64, with representation: Representation, for requester: Requester, url: String,
+        length: Int64?, blob: BlobName, now: Int64
     ) throws -> [BlobName]? {
         let fresh = Entry.newGeneration()
         let changed = try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, refused_digest = NULL, gone_at = NULL, generation = ?, state = 'partial', used_at = ?
+                requester = ?, varied = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?, state = 'partial', used_at = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
             .optional(representation.contentType), .optional(representation.reprDigest),
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .integer(fresh), .integer(now), .integer(id),
+            .optional(requester.varied), .text(url), .text(BootIdentifier.current), .integer(fresh), .integer(now),
+            .integer(id),
             .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)

@@ -55,6 +55,11 @@ struct Variant: Sendable {
 
     private static func suffix(_ number: Int) -> String { "#variant=\(number)" }
 
+    /// A caller's own key without what would name a variant: which one it is, the request decides.
+    static func withoutNumber(_ key: String) -> String {
+        (2...most).map(suffix).first { key.hasSuffix($0) }.map { String(key.dropLast($0.count)) } ?? key
+    }
+
     /// What names the download of which a key names a variant.
     static func name(_ key: String, _ number: Int) -> String {
         number > 1 && key.hasSuffix(suffix(number)) ? String(key.dropLast(suffix(number).count)) : key
@@ -116,16 +121,17 @@ extension Connection {
         return HTTPDigest(field: text.flatMap { $0 })
     }
 
-    /// Removes what is held of a download under another number and does not have a digest, unless somebody works on it.
+    /// Removes what else is held of a download for the same request, unless somebody works on it: once something newer was
+    /// delivered, nobody is to be given it.
     ///
     /// - Returns: The blobs, to be removed after the commit.
     borrowing func removeVariants(
-        of name: String, refusing digest: HTTPDigest, in folder: StoreFolder
+        of name: String, beside id: Int64, for requester: Requester, in folder: StoreFolder
     ) throws -> [BlobName] {
         var blobs: [BlobName] = []
-        for variant in try variants(of: name) {
-            guard let entry = try entry(key: Variant.key(name, variant.number)), !entry.isPinned,
-                try refusedDigest(id: entry.id) == digest, let lease = try Lease.take(entry.id, in: folder)
+        for variant in try variants(of: name) where variant.requester.code == requester.code {
+            guard let entry = try entry(key: Variant.key(name, variant.number)), !entry.isPinned, entry.id != id,
+                let lease = try Lease.take(entry.id, in: folder)
             else { continue }
             blobs += try withExtendedLifetime(lease) { try remove(entry) }
         }
