@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 
@@ -38,7 +39,8 @@ struct ImagePipeline: Sendable {
     private func load(
         _ address: URL, as url: DownloadURL, from store: some PartialStore, _ onPart: @escaping @Sendable (Int) -> Void
     ) async throws -> [UInt8] {
-        try await store.fetch(url, limit: 256 << 20) { fields in
+        // The client adds no fields of its own: every view sends the same request.
+        try await store.fetch(url, headerFields: [:], limit: 256 << 20) { fields in
             let (head, body) = try await client.get(address, fields)
             let parts = body.map { part in
                 onPart(part.count)
