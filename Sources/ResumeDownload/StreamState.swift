@@ -89,7 +89,7 @@ final class StreamState: Sendable {
         case .fail:
             throw DownloadError(.representationChanged, .changedWhileRead)
         case .compare:
-            try await compare(&cursor, with: transfer, in: view.epoch)
+            guard try await compare(&cursor, with: transfer, in: view.epoch) else { return .nothingYet }
             return try await step(&cursor)
         case .read(let range):
             guard let bytes = try await read(range, of: transfer, in: view.epoch, &cursor) else {
@@ -125,8 +125,10 @@ final class StreamState: Sendable {
     }
 
     /// Compares the bytes that were handed out with the beginning of what is held now.
-    private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws {
-        guard let held = transfer.heldBytes(in: epoch) else { return }
+    ///
+    /// - Returns: False where nothing can be read, since the download is ending: whatever comes of that is told.
+    private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws -> Bool {
+        guard let held = transfer.heldBytes(in: epoch) else { return false }
         let (algorithm, length) = (cursor.hash.algorithm, cursor.offset)
         let digest = try await Blocking.run { () throws -> HTTPDigest? in
             var hash = RunningHash(algorithm)
@@ -134,11 +136,12 @@ final class StreamState: Sendable {
             return hash.digest
         }
         // Given up meanwhile: it is looked at again.
-        guard transfer.heldView.epoch == epoch else { return }
+        guard transfer.heldView.epoch == epoch else { return true }
         guard cursor.hash.digest == digest else {
             throw DownloadError(.representationChanged, .changedWhileRead)
         }
         cursor.follow(epoch)
+        return true
     }
 }
 
