@@ -101,6 +101,7 @@ private final class GatewayRequest: ChannelInboundHandler {
         head.headers.remove(name: "content-length")
         let (request, stream) = (head, context.channel)
         ClientBootstrap(group: context.eventLoop)
+            .channelOption(.autoRead, value: false)
             .channelInitializer { origin in
                 origin.eventLoop.makeCompletedFuture {
                     try origin.pipeline.syncOperations.addHandlers(
@@ -128,22 +129,36 @@ private final class GatewayRequest: ChannelInboundHandler {
     }
 }
 
-/// A connection of a gateway to an origin: passes the response on to the stream.
+/// A connection of a gateway to an origin: passes the response on to the stream, and reads on when that has taken it, so
+/// that a body without an end takes no memory.
 private final class GatewayResponse: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let stream: any Channel
     private var isOver = false
+    /// The last part that the stream has been given.
+    private var written: EventLoopFuture<Void>?
 
     init(_ stream: any Channel) { self.stream = stream }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.fireChannelActive()
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        let written = self.written ?? context.eventLoop.makeSucceededVoidFuture()
+        self.written = nil
+        written.assumeIsolated().whenComplete { _ in context.read() }
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(var head):
             for name in ["Connection", "Keep-Alive", "Transfer-Encoding"] { head.headers.remove(name: name) }
-            stream.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
+            written = stream.writeAndFlush(HTTPServerResponsePart.head(head))
         case .body(let bytes):
-            stream.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(bytes)), promise: nil)
+            written = stream.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(bytes)))
         case .end:
             isOver = true
             stream.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
