@@ -78,6 +78,8 @@ public struct DownloadRequest: Sendable {
         fields[.acceptEncoding] = acceptEncoding
         return fields
     }
+    /// What of it decides which bytes come, and who may have them.
+    var identity: RequestIdentity { RequestIdentity(url, identityFields) }
     /// The terms, put together.
     var policy: ResumePolicy {
         ResumePolicy(

@@ -50,11 +50,6 @@ extension DownloadRun {
             await transfer.requireAnswer()
             return false
         }
-        // A caller who was not given them before the server had answered may have asked for this digest before.
-        if !hasInsisted, try await transfer.refusedDigest == expected {
-            try await fetchAgain()
-            return false
-        }
         // The server has just these bytes: what the caller expects is not what it sends.
         let reason = Reason.digestMismatch(expected, wrongDigest)
         try await transfer.refuse(expected, because: reason)
@@ -72,21 +67,18 @@ extension DownloadRun {
         return false
     }
 
-    /// A caller who asks for the same digest again, which the bytes do not have: they are fetched once more, beside those
-    /// that are there.
-    mutating func keepRefusedBytes() async throws {
-        guard let digest = request.digest, await transfer.isComplete, try await transfer.refusedDigest == digest
-        else { return }
-        try await fetchAgain()
-    }
-
-    private mutating func fetchAgain() async throws {
-        hasInsisted = true
+    /// Whether the caller asks again for a digest that the bytes were found not to have: then they are fetched once more,
+    /// beside those that are there.
+    mutating func fetchesRefusedAgain() async throws -> Bool {
+        // What came with one answer has not been compared before.
+        guard let digest = request.digest, !isOfOneAnswer, try await transfer.refusedDigest == digest
+        else { return false }
         wrongDigest = nil
         hasAnswer = false
         reused = 0
         try await transfer.fetchAgainBeside(because: .digestInsisted)
         onEvent(.restarted(reason: .digestInsisted, totalBytes: nil))
+        return true
     }
 }
 

@@ -24,8 +24,6 @@ struct DownloadRun {
     var hasRetriedDigest = false
     /// The digest that what is held has, in place of the one that is expected.
     var wrongDigest: HTTPDigest?
-    /// Whether the bytes are fetched beside others that do not have the digest.
-    var hasInsisted = false
     /// Whether an answer has shown in this run that the server has these bytes.
     var hasAnswer = false
     /// Whether all that is held came with one answer, so that nothing was put together here.
@@ -69,12 +67,12 @@ struct DownloadRun {
         reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
-        try await keepRefusedBytes()
         while true {
             while await !transfer.isComplete {
                 try Task.checkCancellation()
                 try await turn()
             }
+            guard try await !fetchesRefusedAgain() else { continue }
             guard try await isConfirmed() else { continue }
             guard try await isAsExpected() else { continue }
             let total = await transfer.partial.length
@@ -86,7 +84,7 @@ struct DownloadRun {
             let digest = await expectedDigest
             let isProved = if digest == nil { await transfer.isProved } else { true }
             onEvent(.progress(receivedBytes: total, totalBytes: total))
-            try await transfer.deliver(to: destination, fulfilling: request.queuedRow, having: digest)
+            try await transfer.deliver(to: destination, fulfilling: request.queuedRow, isProved: isProved)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
                 digest: digest, contentCoding: await transfer.partial.representation?.contentCoding,

@@ -58,15 +58,19 @@ package struct RequestIdentity: Sendable {
     private static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         // A key of the length that is made here is never longer than a block.
         let key = Array(key.prefix(blockSize)) + Array(repeating: 0, count: max(blockSize - key.count, 0))
-        return digest(key.map { $0 ^ 0x5C }, digest(key.map { $0 ^ 0x36 }, message))
+        return digest(key.map { $0 ^ 0x5C } + digest(key.map { $0 ^ 0x36 } + message))
     }
 
     private static let blockSize = 64
 
-    private static func digest(_ first: [UInt8], _ second: [UInt8] = []) -> [UInt8] {
-        var hash = RunningHash(.sha256)
-        unsafe first.withUnsafeBytes { unsafe hash.update($0) }
-        unsafe second.withUnsafeBytes { unsafe hash.update($0) }
-        return hash.digest?.bytes ?? []
+    /// How many bytes a store's key has.
+    package static let keySize = 32
+
+    /// Makes a key.
+    package static func newKey() -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<keySize).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
+
+    private static func digest(_ bytes: [UInt8]) -> [UInt8] { HTTPDigest(.sha256, of: bytes)?.bytes ?? [] }
 }

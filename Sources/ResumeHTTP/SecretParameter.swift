@@ -93,8 +93,7 @@ struct SecretParameter {
     /// What takes its place tells one token from another, and no more: it may be what selects the file.
     var withoutTokenOfSegment: String? {
         guard !hasValue, Self.isToken(value) else { return nil }
-        let digest = HTTPDigest(.sha256, of: value)?.bytes.prefix(8) ?? []
-        return "token-" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return "token-\(HTTPDigest(.sha256, of: value)?.hexadecimal.prefix(16) ?? "")"
     }
 }
 

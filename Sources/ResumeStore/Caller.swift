@@ -32,6 +32,17 @@ struct Caller: Sendable {
         return policy.confirmsComplete ? .unconfirmed : .granted
     }
 
+    /// Whose bytes an answer to this caller is.
+    func requester(for representation: Representation?, _ key: [UInt8]) -> Requester {
+        Requester(identity, vary: representation?.vary, key: key)
+    }
+
+    /// Whether what is held for another request stays beside what is sent to this one: it is complete, or the server may
+    /// still send it to requests with those fields that it named in `Vary`.
+    func leaves(_ held: HeldPartial, of other: Requester, _ key: [UInt8]) -> Bool {
+        held.hasAllBytes || other.varied != requester(for: held.representation, key).varied
+    }
+
     /// Whether the caller may have what an entry holds.
     func access(to entry: Entry, _ key: [UInt8]) -> HeldPartial.Access {
         access(to: entry.requester, isEmpty: entry.held.isEmpty && !entry.held.hasAllBytes, key)

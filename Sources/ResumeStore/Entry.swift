@@ -78,13 +78,8 @@ public struct Entry: Sendable, Hashable {
     /// What the next request depends on.
     public var held: HeldPartial { held(upTo: chunks.contiguousEnd) }
 
-    /// The same, where so many bytes are held from the first one on by now.
-    func held(upTo end: Int64) -> HeldPartial {
-        held(upTo: end, .granted)
-    }
-
-    /// The same, for a caller who may have it, or not yet.
-    func held(upTo end: Int64, _ access: HeldPartial.Access) -> HeldPartial {
+    /// The same, where so many bytes are held from the first one on by now, for a caller who may have it, or not yet.
+    func held(upTo end: Int64, _ access: HeldPartial.Access = .granted) -> HeldPartial {
         HeldPartial(
             representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection,
             access: access)

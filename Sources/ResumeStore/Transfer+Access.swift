@@ -5,22 +5,23 @@ internal import ResumeSQLite
 extension Transfer {
     /// Whose bytes an answer brings.
     func requester(for representation: Representation?) -> Requester {
-        Requester(caller.identity, vary: representation?.vary, key: store.identityKey)
+        caller.requester(for: representation, store.identityKey)
     }
 
-    /// Takes note that the server has confirmed to this caller what is held.
+    /// Takes note that what is held is this caller's: the server has confirmed it, or sent it in the place of something else.
     func grantAccess() async throws {
         guard access != .granted else { return }
         access = .granted
         readable.grant()
         let requester = requester(for: entry.representation)
-        guard requester != entry.requester else { return }
-        let (id, generation, url) = (entry.id, entry.generation, caller.url.redacted)
-        try await store.write { connection in
-            try connection.setRequester(id: id, generation: generation, requester, url: url)
+        if requester != entry.requester {
+            let (id, generation, url) = (entry.id, entry.generation, caller.url.redacted)
+            try await store.write { connection in
+                try connection.setRequester(id: id, generation: generation, requester, url: url)
+            }
+            entry.url = url
+            entry.requester = requester
         }
-        entry.url = url
-        entry.requester = requester
         try await noteDestination()
     }
 
@@ -33,17 +34,10 @@ extension Transfer {
     /// Before another representation takes the place of what is held: leaves that to whoever it was fetched for, where it
     /// is complete, or may still be what the server sends to requests with those fields that it named in `Vary`.
     func leaveForeignEntry() async throws {
-        guard access == .foreign else { return }
-        let isVaried = entry.requester.varied != requester(for: entry.representation).varied
-        if partial.hasAllBytes || isVaried { _ = try await takeOwnVariant() }
-    }
-
-    /// Takes note that the entry is this caller's from now on, since another representation is in its place.
-    func takeOver() async throws {
-        guard access != .granted else { return }
-        access = .granted
-        readable.grant()
-        try await noteDestination()
+        guard access == .foreign,
+            caller.leaves(partial, of: entry.requester, store.identityKey)
+        else { return }
+        _ = try await takeOwnVariant()
     }
 
     /// Has the server asked whether it has these bytes, although they are this caller's.

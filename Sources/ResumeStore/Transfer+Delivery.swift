@@ -6,7 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 internal import CResumeFiles
-package import ResumeHTTP
+internal import ResumeHTTP
 internal import ResumeSQLite
 
 extension Transfer {
@@ -40,7 +40,7 @@ extension Transfer {
     ///   complete in the store. `heldBytesDiffer` where bytes that were held before are not those that were recorded
     ///   any more: they were dropped, and the next plan asks for them.
     public func deliver(to destination: Destination) async throws {
-        try await deliver(to: destination, fulfilling: nil, having: nil)
+        try await deliver(to: destination, fulfilling: nil, isProved: isProved)
     }
 
     /// Does what ``deliver(to:)`` does, and takes a row of a queue away in the transaction that records it: so no crash
@@ -49,10 +49,10 @@ extension Transfer {
     /// - Parameters:
     ///   - destination: The file.
     ///   - row: The row; nil for none.
-    ///   - digest: What the bytes were found to have; nil where none was compared.
+    ///   - isProved: Whether all bytes are known to be of one representation, for the log.
     /// - Throws: What ``deliver(to:)`` throws.
     package func deliver(
-        to destination: Destination, fulfilling row: Int64?, having digest: HTTPDigest?
+        to destination: Destination, fulfilling row: Int64?, isProved: Bool
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
@@ -100,7 +100,6 @@ extension Transfer {
             if failure.code == .io { failure.code = .destination }
             throw failure
         }
-        let isProved = if digest == nil { await isProved } else { true }
         try leaveStore(
             isShared: isShared, to: destination.path, fulfilling: row, isProved: isProved)
     }

@@ -46,7 +46,7 @@ extension Transfer {
         KillPoint.reached(.promotionCommitted)
         try take(replaced.entry)
         begin(with: file)
-        try await takeOver()
+        try await grantAccess()
         try store.removeBlobs(replaced.abandoned)
     }
 }

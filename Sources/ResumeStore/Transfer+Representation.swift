@@ -30,7 +30,7 @@ extension Transfer {
         try store.removeBlobs(begun.abandoned)
         try take(begun.entry)
         begin(with: file)
-        try await takeOver()
+        try await grantAccess()
     }
 
     /// Takes over what a continuation tells, which is the complete length if it was not known.

@@ -182,8 +182,7 @@ extension DownloadQueue {
         live[key]?.sign = nil
         // What another process uses stays, as it is wanted there, and what was fetched with another request.
         if let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first {
-            let identity = RequestIdentity(request.url, request.identityFields)
-            _ = try? await downloader.store.purge(name: key, of: identity, because: .cancelledRemoved)
+            _ = try? await downloader.store.purge(name: key, of: request.identity, because: .cancelledRemoved)
         } else {
             _ = try? await downloader.store.purge(key: key, because: .cancelledRemoved)
         }

@@ -1,4 +1,5 @@
 public import ResumeHTTP
+internal import ResumeStore
 
 /// What a queue does at one moment: what runs, what waits, what is paused, and how far each is.
 ///
@@ -91,6 +92,6 @@ extension QueueReport.Item: CustomStringConvertible {
         let why = failure.map { ": \(Printable.escaped($0.text))" } ?? ""
         let loss = evictedBytes > 0 ? "; \(Reason.evicted(evictedBytes).text)" : ""
         return
-            "\(Printable.escaped(DownloadURL.shownKey(url))) (\(share)) \(state.rawValue) \(isForced ? "forced" : "unforced")\(why)\(loss)"
+            "\(StoreError.shown(url)) (\(share)) \(state.rawValue) \(isForced ? "forced" : "unforced")\(why)\(loss)"
     }
 }

@@ -63,8 +63,7 @@ public final class MemoryStore: PartialStore {
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
         state = Mutex(State(shelf: MemoryShelf(configuration)))
-        var random = SystemRandomNumberGenerator()
-        identityKey = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        identityKey = RequestIdentity.newKey()
     }
 
     /// All entries in the order of their keys.

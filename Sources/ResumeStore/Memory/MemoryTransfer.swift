@@ -170,8 +170,7 @@ public actor MemoryTransfer: PartialTransfer {
 extension MemoryTransfer {
     private func startOver(with continuation: Verdict.Continuation) throws {
         try checkLength(of: continuation.representation)
-        let varied = Requester(caller.identity, vary: entry.representation?.vary, key: store.identityKey).varied
-        if access == .foreign, partial.hasAllBytes || entry.requester.varied != varied {
+        if access == .foreign, caller.leaves(partial, of: entry.requester, store.identityKey) {
             try takeOwnVariant()
         } else {
             drop()
@@ -203,7 +202,7 @@ extension MemoryTransfer {
 
     private func setRequester() {
         entry.identity = caller.identity
-        entry.requester = Requester(caller.identity, vary: entry.representation?.vary, key: store.identityKey)
+        entry.requester = caller.requester(for: entry.representation, store.identityKey)
     }
 
     private func beginBody(_ continuation: Verdict.Continuation) throws {

@@ -86,9 +86,8 @@ extension Connection {
     /// The key of the store's hashes; a random one where somebody has taken it away, so that nobody's bytes are anyone's.
     borrowing func identityKey() throws -> [UInt8] {
         let key = try first("SELECT identity_key FROM store WHERE id = 1") { $0.blob(0) }.flatMap { $0 }
-        if let key, key.count == 32 { return key }
-        var random = SystemRandomNumberGenerator()
-        return (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        if let key, key.count == RequestIdentity.keySize { return key }
+        return RequestIdentity.newKey()
     }
 
     /// What is held of a download, last used first.
