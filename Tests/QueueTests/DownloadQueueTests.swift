@@ -70,19 +70,6 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("A digest that is not checked by the run under way is not promised to whom comes later")
-    func lateDigest() async throws {
-        try await QueueBench.with { bench in
-            let first = try await bench.stall("a")
-            var second = try bench.request("a")
-            second.digest = HTTPDigest(.sha256, bytes: [UInt8](repeating: 1, count: 32))
-            let request = second
-            let task = Task { [queue = bench.queue] in try await queue.download(request) }
-            #expect((await failure(of: task) as? QueueError)?.code == .conflict)
-            first.cancel()
-        }
-    }
-
     @Test("A closed queue answers everybody and takes nothing; what it had to do is there when it is opened again")
     func closed() async throws {
         try await QueueBench.with { bench in

@@ -86,10 +86,13 @@ struct QueueBench {
     /// Asks for a file as a task of its own, and returns when the queue knows.
     func ask(
         _ name: String, to file: String? = nil, priority: QueuePriority = .normal, isForced: Bool = false,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
+        changing change: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> Task<DownloadResult, any Error> {
         let before = await item(name)?.callers ?? 0
-        let request = try request(name, to: file)
+        var changed = try request(name, to: file)
+        change(&changed)
+        let request = changed
         let isDone = Flag()
         let task = Task { [queue] in
             defer { isDone.set() }

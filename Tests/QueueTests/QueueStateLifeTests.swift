@@ -102,6 +102,20 @@ struct QueueStateLifeTests {
         #expect(try end("a", &state, .failed(isOfDestination: false)) == [.answer([2, 4], .outcome)])
         #expect(state.items.isEmpty)
     }
+
+    @Test("So is a delivery that is no answer to the newer request, which runs again for the others")
+    func outdatedDelivery() throws {
+        var state = QueueState(maximumRunning: 1)
+        _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
+        _ = state.add([.init("a", to: "/1", caller: 3)])
+        let actions = try end("a", &state, .outdated)
+        #expect(actions.first == .answer([1], .outcome))
+        #expect(state.items["a"]?.run?.callers == [3])
+        #expect(try end("a", &state).first == .answer([3], .outcome))
+        // Where nobody else is left, there is nothing to run for.
+        #expect(try end("a", &state, .outdated) == [.answer([2], .outcome)])
+        #expect(state.items.isEmpty)
+    }
 }
 
 extension QueueState.Action {

@@ -100,7 +100,7 @@ struct QueueStateRandomTests {
                     state.add([
                         .init(key, to: destination, caller: caller, priority: priority, isForced: isForced)
                     ]))
-            case 6..<8: try endOne(.delivered)
+            case 6..<8: try endOne(Int.random(in: 0..<4, using: &chance) > 0 ? .delivered : .outdated)
             case 8..<10: try endOne(.stopped)
             case 10:
                 let numbers = state.items.values.flatMap { $0.deliveries.map(\.number) }

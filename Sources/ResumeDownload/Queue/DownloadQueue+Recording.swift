@@ -57,10 +57,13 @@ extension DownloadQueue {
         }
         guard !changes.isEmpty || !removals.isEmpty else { return nil }
         let removed = removals
+        let delivered = changes.map { live[$0.row.key]?.deliveries[$0.delivery]?.rowsDelivered }
         do {
             let ids = try await downloader.store.record(changes.map(\.row), removing: removed, in: lease)
             removals.subtract(removed)
-            for ((delivery, row), id) in zip(changes, ids) { note(row, id, of: delivery) }
+            for (((delivery, row), id), delivered) in zip(zip(changes, ids), delivered) {
+                note(row, id, of: delivery, delivered: delivered)
+            }
             return nil
         } catch {
             unrecorded = keys
@@ -71,11 +74,11 @@ extension DownloadQueue {
     }
 
     /// Takes note of a row that was recorded.
-    private func note(_ row: QueuedRequest, _ id: Int64, of delivery: Int) {
+    private func note(_ row: QueuedRequest, _ id: Int64, of delivery: Int, delivered: Int?) {
         var row = row
         row.id = id
-        if live[row.key]?.deliveries[delivery] == nil {
-            // It was given up, or delivered, while it was recorded.
+        if live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered || delivered == nil {
+            // It was given up, or delivered, while it was recorded; where it is to be made again, it has another row.
             removals.insert(id)
         } else {
             live[row.key]?.deliveries[delivery]?.row = row

@@ -16,15 +16,6 @@ extension DownloadQueue {
         for other in live[key]?.deliveries.values.compactMap(\.request) ?? [] {
             try request.requireAgreement(with: other)
         }
-        if let item = state.items[key], let run = item.run, request.digest != nil,
-            let index = item.index(of: destination), item.deliveries[index].number == run.delivery,
-            live[key]?.deliveries[run.delivery]?.request?.digest == nil
-        {
-            throw QueueError(
-                .conflict,
-                "the download of \(StoreError.shown(key)) is already running without the digest requested now. "
-                    + "Wait until it ends, or use another destination.")
-        }
         return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isForced: isForced)
     }
 
@@ -95,11 +86,23 @@ extension DownloadRequest {
     /// What hooks would have done nobody knows.
     func fares(like other: DownloadRequest) -> Bool {
         [self, other].allSatisfy { $0.renewal == nil && $0.permits == nil }
-            && url == other.url && headURL == other.headURL && fields == other.fields
-            && secretFields == other.secretFields && digest == other.digest && condition == other.condition
+            && isSame(as: other) && headURL == other.headURL && digest == other.digest && condition == other.condition
             && allowsUnvalidated == other.allowsUnvalidated
             && acceptEncoding.lowercased() == other.acceptEncoding.lowercased()
             && limits == other.limits && stallTimeout == other.stallTimeout && stallBytes == other.stallBytes
             && maximumLength == other.maximumLength && waits == other.waits
+    }
+
+    /// Whether what another request for the same download and destination delivered is an answer to this one: the server
+    /// was sent the same, and the result is known to meet what this one asks for.
+    func isAnswered(by other: DownloadRequest) -> Bool {
+        isSame(as: other) && permits == nil && (digest == nil || digest == other.digest)
+            && (!restarts || other.restarts) && (allowsUnvalidated || !other.allowsUnvalidated)
+            && maximumLength.map { limit in other.maximumLength.map { $0 <= limit } ?? false } ?? true
+    }
+
+    /// Whether the server is sent the same request.
+    private func isSame(as other: DownloadRequest) -> Bool {
+        url == other.url && fields == other.fields && secretFields == other.secretFields
     }
 }

@@ -64,6 +64,7 @@ extension DownloadQueue {
         request.interruption = interruption
         live[key]?.interruption = interruption
         live[key]?.failure = nil
+        live[key]?.begun = (request, delivery.version)
         item.listeners.begin()
         let (downloader, onFinish, listeners) = (downloader, configuration.onFinish, item.listeners)
         // Away from the actor, which others wait for.
@@ -123,11 +124,19 @@ extension DownloadQueue {
         return live[key]?.sign != nil
     }
 
-    /// Whether there is a delivery beside the one that is made, or is next.
+    /// Whether there is a delivery beside the one that is made, or is next; or that one is to be made once more.
     func hasMoreDestinations(_ key: String) -> Bool {
         guard let item = state.items[key], item.wish != .dropped else { return false }
         let waiting = item.deliveries.filter { $0.isReady && $0.number != item.run?.delivery }
-        return waiting.count > (item.run == nil ? 1 : 0)
+        return waiting.count > (item.run == nil ? 1 : 0) || isOutdated(key)
+    }
+
+    /// Whether what runs is no answer to what is requested for its delivery by now.
+    private func isOutdated(_ key: String) -> Bool {
+        guard let item = live[key], let begun = item.begun, let run = state.items[key]?.run,
+            let delivery = item.deliveries[run.delivery], delivery.version != begun.version
+        else { return false }
+        return delivery.request.map { !$0.isAnswered(by: begun.request) } ?? false
     }
 
     /// Takes note of the end of a run.
@@ -148,7 +157,9 @@ extension DownloadQueue {
         case .success:
             // Its row went with the delivery.
             live[key]?.deliveries[run.delivery]?.row = nil
-            step(outcome) { $0.ended(key, run: run.number, .delivered) }
+            live[key]?.deliveries[run.delivery]?.rowsDelivered += 1
+            let isOutdated = isOutdated(key)
+            step(outcome) { $0.ended(key, run: run.number, isOutdated ? .outdated : .delivered) }
         case .failure(let error):
             if wasActive { live[key]?.failure = Reason(for: error) }
             // What it keeps may be another entry by now.

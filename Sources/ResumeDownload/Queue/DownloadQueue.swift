@@ -52,6 +52,8 @@ public actor DownloadQueue {
         let listeners: Listeners
         let limiter = RateLimiter(bytesPerSecond: nil)
         var task: Task<Void, Never>?
+        /// What its last run was started with, and the number of that request for its delivery.
+        var begun: (request: DownloadRequest, version: Int)?
         var announcing: Task<Void, Never>?
         var sign: WaitingSign?
         /// Why its last run was stopped.
@@ -72,6 +74,8 @@ public actor DownloadQueue {
         var version = 0
         /// The row as it was recorded.
         var row: QueuedRequest?
+        /// How often it was delivered, each time with the row that it had.
+        var rowsDelivered = 0
     }
 
     /// A caller who waits for an answer.
@@ -145,7 +149,8 @@ public actor DownloadQueue {
     ///
     /// - Parameters:
     ///   - request: What, to where, how. Where there is a request for the same download and destination already, the
-    ///     newer one counts from its next start on.
+    ///     newer one counts from its next start on. If one is running that does not answer this one, since it has other
+    ///     fields, no digest or a higher limit, this one runs after it.
     ///   - priority: How much it matters. It raises that of the download, and does not lower it.
     ///   - isForced: Pauses everything else, and runs alone until it is done. A later forced one takes its place.
     ///   - onEvent: Told what happens, in order; the download waits for it to return. Where this has thrown, since the

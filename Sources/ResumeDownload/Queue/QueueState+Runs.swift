@@ -47,7 +47,8 @@ extension QueueState {
         update(key) { $0.run = nil }
         var actions: [Action] = []
         switch ending {
-        case .delivered: actions += delivered(item, run.delivery)
+        case .delivered: actions += delivered(item, run, isOutdated: false)
+        case .outdated: actions += delivered(item, run, isOutdated: true)
         // What fails while it is stopped fails for that.
         case .failed(let isOfDestination, let spared, let reason) where !run.isStopping:
             let isOutdated = !isOfDestination && spared.contains(run.delivery)
@@ -65,17 +66,19 @@ extension QueueState {
     }
 
     /// Only the delivery that the run was for: one that was asked for meanwhile may ask for something else.
-    private mutating func delivered(_ item: Item, _ number: Int) -> [Action] {
+    private mutating func delivered(_ item: Item, _ run: Run, isOutdated: Bool) -> [Action] {
         let key = item.key
-        let callers = item.deliveries.first { $0.number == number }?.callers ?? []
+        var told: [Caller] = []
         let rank = item.wish == .waiting ? topRank() : item.rank
-        update(key) {
-            $0.deliveries.removeAll { $0.number == number }
-            $0.rank = rank
+        update(key) { item in
+            item.rank = rank
+            guard let index = item.deliveries.firstIndex(where: { $0.number == run.delivery }) else { return }
+            told = isOutdated ? item.deliveries[index].takeCallers(of: run) : item.deliveries[index].callers
+            if !isOutdated || !item.deliveries[index].isWanted { item.deliveries.remove(at: index) }
         }
         if item.wish == .cancelled, items[key]?.deliveries.isEmpty == true { remove(key) }
         settle(key)
-        return answer(callers, .outcome)
+        return answer(told, .outcome)
     }
 
     /// Tells the callers of deliveries that failed; what is wanted without a caller stays, for a person to go on with.
@@ -88,8 +91,7 @@ extension QueueState {
                 let delivery = item.deliveries[index]
                 let isOwn = delivery.number == run.delivery
                 if isOwn && isOutdated {
-                    told += delivery.callers.filter(run.callers.contains)
-                    item.deliveries[index].callers.removeAll(where: run.callers.contains)
+                    told += item.deliveries[index].takeCallers(of: run)
                 } else if isOwn || !isSpared(delivery.number) {
                     told += delivery.callers
                     item.deliveries[index].hasFailed = delivery.isKept && delivery.callers.isEmpty
@@ -98,7 +100,7 @@ extension QueueState {
                     item.deliveries[index].callers = []
                 }
             }
-            item.deliveries.removeAll { !$0.isKept && $0.callers.isEmpty }
+            item.deliveries.removeAll { !$0.isWanted }
         }
         settle(key)
         return answer(told.sorted(), .outcome)

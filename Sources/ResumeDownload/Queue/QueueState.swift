@@ -44,6 +44,13 @@ package struct QueueState: Sendable {
 
         /// Whether it can be made when it is its turn.
         var isNext: Bool { isReady && !hasFailed && failure == nil }
+        var isWanted: Bool { isKept || !callers.isEmpty }
+
+        /// Takes out those who waited for it when a run began.
+        mutating func takeCallers(of run: Run) -> [Caller] {
+            defer { callers.removeAll(where: run.callers.contains) }
+            return callers.filter(run.callers.contains)
+        }
     }
 
     /// A delivery that is no more.
@@ -94,6 +101,9 @@ package struct QueueState: Sendable {
     /// How a run ended.
     package enum Ending: Sendable, Hashable {
         case delivered
+        /// It was delivered as it was requested at the start. A newer request for the same file is not answered by that:
+        /// only who waited at the start is told, and it runs again.
+        case outdated
         /// It failed, and so would the other deliveries, unless it is this destination's own fault; those that are spared
         /// are asked for otherwise. Where that is so of its own delivery by now, only who waited at the start is told.
         /// With a reason it failed for good.

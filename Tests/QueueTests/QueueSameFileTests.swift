@@ -1,0 +1,104 @@
+import Dispatch
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Who asks for the same download to the same file while it runs: one run answers both only if it answers each.
+@Suite(.timeLimit(.minutes(10)))
+struct QueueSameFileTests {
+    /// What a second request asks for beside the first one.
+    struct Second: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var change: @Sendable (inout DownloadRequest) -> Void
+        /// The requests that the origin gets, with their first byte.
+        var asked: [Int64?]
+        var code: DownloadError.Code?
+        var runsAgain = true
+    }
+
+    private static let confirmation = MediaOrigin.length - 4096
+    private static let digest = HTTPDigest(
+        .sha256, of: MediaOrigin.content("/a").bytes(in: 0..<MediaOrigin.length))
+
+    static let seconds: [Second] = [
+        .init(testDescription: "the same", change: { _ in }, asked: [nil], runsAgain: false),
+        .init(
+            testDescription: "another field", change: { $0.fields[.accept] = "image/png" },
+            asked: [nil, confirmation]),
+        .init(
+            testDescription: "another credential", change: { $0.fields[.authorization] = "Bearer b" },
+            asked: [nil, confirmation]),
+        .init(testDescription: "permits", change: { $0.permits = { _ in true } }, asked: [nil, confirmation]),
+        .init(testDescription: "a limit", change: { $0.maximumLength = 10 }, asked: [nil], code: .tooLarge),
+        .init(testDescription: "a limit that fits", change: { $0.maximumLength = MediaOrigin.length }, asked: [nil]),
+        .init(testDescription: "its digest", change: { $0.digest = digest }, asked: [nil]),
+        .init(
+            testDescription: "a wrong digest",
+            change: { $0.digest = HTTPDigest(.sha256, bytes: [UInt8](repeating: 1, count: 32)) },
+            asked: [nil, confirmation], code: .digestMismatch),
+        .init(testDescription: "a new start", change: { $0.restarts = true }, asked: [nil, nil]),
+    ]
+
+    @Test(
+        "A second request is answered by the run under way only if that sends and checks the same", arguments: seconds)
+    func second(_ second: Second) async throws {
+        try await QueueBench.with { bench in
+            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+            // Progress is told on the transfer's own thread, which the delivery waits for.
+            let first = try await bench.ask(
+                "a",
+                onEvent: { event in
+                    if case .progress = event, !reached.isSet {
+                        reached.set()
+                        gate.wait()
+                    }
+                })
+            try await bench.eventually("it has begun") { reached.isSet }
+            let other = try await bench.ask("a", changing: second.change)
+            let isAnnounced = await bench.queue.hasAnnouncedWaiting(for: bench.key("a"))
+            try await bench.queue.add([])
+            gate.signal()
+            #expect(try await first.value.totalBytes == MediaOrigin.length)
+            let failure = await failure(of: other)
+            #expect((failure as? DownloadError)?.code == second.code, "\(String(describing: failure))")
+            #expect(bench.requests(for: "a").map { $0.byteRange?.first } == second.asked)
+            #expect(try bench.isWhole("a"))
+            #expect(try bench.rows().isEmpty)
+            let held = try await bench.store.entries().map(\.key)
+            // What the second one did not take is kept for the next.
+            #expect(held == (second.code == nil ? [] : [bench.key("a")]))
+            #expect(isAnnounced == second.runsAgain)
+        }
+    }
+
+    @Test("The request that runs again has its row, although that of the first went with the delivery")
+    func row() async throws {
+        try await QueueBench.with { bench in
+            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+            let first = try await bench.ask(
+                "a",
+                onEvent: { event in
+                    if case .progress = event, !reached.isSet {
+                        reached.set()
+                        gate.wait()
+                    }
+                })
+            try await bench.eventually("it has begun") { reached.isSet }
+            bench.origin["a"] = .stalled(after: 10)
+            let other = try await bench.ask("a", changing: { $0.restarts = true })
+            try await bench.queue.add([])
+            gate.signal()
+            _ = try await first.value
+            try await bench.eventually("it runs again") { bench.requests(for: "a").count == 2 }
+            try await bench.queue.add([])
+            #expect(try bench.states() == ["a running"])
+            await bench.goOn("a")
+            _ = try await other.value
+            #expect(try bench.rows().isEmpty)
+        }
+    }
+}
