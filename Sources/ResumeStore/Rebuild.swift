@@ -97,7 +97,7 @@ struct Rebuild {
         do {
             guard try hasKnownFormat(), let connection = try opened() else { return false }
             guard try Schema.verifiedVersion(connection, at: folder.path) > 0 else { return false }
-            guard try connection.hasNumbersLeft() else { return false }
+            guard try connection.hasNumbersLeft(), try connection.hasReadableParts() else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
         } catch let error as StoreError where error.code == .newerStore {
             throw error

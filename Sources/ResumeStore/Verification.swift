@@ -141,12 +141,15 @@ extension DownloadStore {
         let sums: @Sendable (borrowing Connection) throws -> (Totals, Totals) = { connection in
             let entries = try connection.count("SELECT count(*) FROM download")
             let received = try connection.count("SELECT CAST(total(received) AS INTEGER) FROM chunk")
-            return (try connection.totals(), Totals(entries: entries, receivedBytes: received))
+            return (
+                try connection.totals(), Totals(entries: entries, receivedBytes: min(received, Connection.largest))
+            )
         }
         let (stored, actual) = try await read { connection in try sums(connection) }
         guard stored != actual else { return [] }
         if repairing {
             try await write { connection in
+                try connection.removeUnreadableParts()
                 let (_, actual) = try sums(connection)
                 // The row itself may be gone.
                 try connection.run(

@@ -82,6 +82,27 @@ struct NumberTests {
     }
 
     @Test(
+        "Parts with numbers that nobody reads do not count, once the store is repaired or rebuilt",
+        arguments: [false, true])
+    func parts(rebuilds: Bool) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            for name in ["a", "b"] { try await CollectorTests.put(name, 100_000, into: store) }
+            await store.close()
+            try TransferTests.sql(
+                folder,
+                "UPDATE chunk SET received = \(Int64.max) WHERE download = (SELECT id FROM download WHERE key LIKE '%a')"
+            )
+            if rebuilds { #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole) }
+            let again = try await DownloadStore.open(at: folder["store"])
+            if !rebuilds { #expect(try await again.verify(repairing: true).contains { $0.kind == .totals }) }
+            #expect(try await again.verify().isEmpty)
+            #expect(try await again.totals().receivedBytes == 100_000)
+            await again.close()
+        }
+    }
+
+    @Test(
         "An event with the highest number costs neither those before it nor the order of those after it",
         arguments: [Int64.max, Int64.max - 3])
     func events(number: Int64) async throws {
