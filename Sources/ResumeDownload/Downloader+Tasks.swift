@@ -34,15 +34,15 @@ extension Downloader {
     /// - Returns: nil where nothing is held, or where it cannot be gone on with.
     /// - Throws: `StoreError`
     public func resumeData(for request: DownloadRequest) async throws -> ResumeData? {
-        try await store.resumeData(
-            for: request.key ?? request.url.redacted, selection: request.selection, policy: request.policy)
+        try await store.entry(named: request.storeKey, for: request.identity)
+            .flatMap { ResumeData(of: $0, policy: request.policy) }
     }
 
     /// What the next request for a download will ask for; nil where nothing is held.
     ///
     /// Also for a task that was cancelled: that is when this is asked for.
     package func plan(for request: DownloadRequest) async throws -> Plan? {
-        guard let entry = try await Task(operation: { try await store.entry(key: request.storeKey) }).value,
+        guard let entry = try await store.entry(named: request.storeKey, for: request.identity),
             entry.receivedBytes > 0
         else { return nil }
         return Plan(for: entry.held, policy: request.policy)

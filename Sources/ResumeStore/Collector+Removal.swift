@@ -121,7 +121,7 @@ extension DownloadStore {
                 blobs += try connection.remove(current)
                 // Who purges wants it gone: of what happened to it only this is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
-                if kind == .evicted { try connection.noteEviction(of: entry.key, bytes: current.receivedBytes) }
+                if kind == .evicted { try connection.noteEviction(of: entry.name, bytes: current.receivedBytes) }
                 try connection.record(
                     Event(
                         key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason,

@@ -80,7 +80,7 @@ extension DownloadStore {
                 // What is in the blob of an empty one was not recorded, and is of no use to anyone.
                 blobs += try connection.remove(entry)
                 if isMissing {
-                    try connection.noteEviction(of: entry.key, bytes: entry.receivedBytes)
+                    try connection.noteEviction(of: entry.name, bytes: entry.receivedBytes)
                     try connection.record(
                         Event(
                             key: entry.key, at: WallClock.milliseconds, kind: .evicted, reason: .blobMissing,

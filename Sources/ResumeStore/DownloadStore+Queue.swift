@@ -100,7 +100,7 @@ extension DownloadStore {
         try await read { connection in
             try connection.queued(in: queue.id).map { request in
                 var request = request
-                let entry = try connection.entry(key: request.key)
+                let entry = try connection.entry(named: request.key)
                 request.receivedBytes = entry?.receivedBytes ?? 0
                 request.totalBytes = entry?.totalBytes
                 return request
@@ -145,8 +145,11 @@ extension DownloadStore {
     }
 
     /// How many bytes the collector removed of a download, where that is the last thing that happened to it.
-    package func evictedBytes(key: String) async throws -> Int64? {
-        try await events(key: key).last.flatMap { $0.kind == .evicted ? $0.bytes : nil }
+    package func evictedBytes(key name: String) async throws -> Int64? {
+        let last = try await read { connection in
+            try (1...Variant.most).compactMap { try connection.lastEvent(key: Variant.key(name, $0)) }
+        }.max { $0.at < $1.at }
+        return last.flatMap { $0.kind == .evicted ? $0.bytes : nil }
     }
 
     /// Says that somebody waits for a download whom a copy is to be left for.

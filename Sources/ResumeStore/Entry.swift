@@ -61,6 +61,9 @@ public struct Entry: Sendable, Hashable {
     /// Whether somebody works on it at this moment.
     public var isInUse: Bool
 
+    /// What names its download, whichever variant it is.
+    var name: String { Variant.name(key, variant) }
+
     /// How many bytes are held and survive the process.
     public var receivedBytes: Int64 { chunks.heldBytes }
 

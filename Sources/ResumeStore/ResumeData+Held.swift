@@ -2,6 +2,11 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension ResumeData {
+    /// Names what an entry holds by its row; nil where the next request could not ask for the rest only.
+    package init?(of entry: Entry, policy: ResumePolicy) {
+        self.init(of: entry, held: entry.held, receivedBytes: entry.receivedBytes, policy: policy)
+    }
+
     /// Names what is held of an entry; nil where the next request could not ask for the rest only.
     init?(of entry: Entry, held: HeldPartial, receivedBytes: Int64, policy: ResumePolicy) {
         // What the server has not said that this caller may have is no data of this caller's.
@@ -12,8 +17,7 @@ extension ResumeData {
         }
         // Coded bytes are dropped by whoever asks for the file itself.
         guard held.representation?.contentCoding == nil || policy.storesCoded else { return nil }
-        let name = Variant.name(entry.key, entry.variant)
-        let key = DownloadStore.callersKey(name, entry.selection) ?? name
+        let key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
         self.init(
             url: entry.url, key: key, selection: entry.selection,
             validator: held.representation?.validator, receivedBytes: receivedBytes, totalBytes: held.totalLength)
@@ -51,19 +55,24 @@ extension DownloadStore {
     public func resumeData(
         for key: String, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy()
     ) async throws -> ResumeData? {
-        let key = Self.key(DownloadURL.redactedKey(key), selection)
+        let name = Self.key(DownloadURL.redactedKey(key), selection)
+        return try await entry(named: name, for: nil).flatMap { ResumeData(of: $0, policy: policy) }
+    }
+
+    /// What is held of a download that a request is most likely to go on with.
+    ///
+    /// To its end also where the task is cancelled: that is when this is asked for.
+    package func entry(named name: String, for identity: RequestIdentity?) async throws -> Entry? {
         try StoreError.refuseForkedChild()
-        let entry: Entry?
+        let identityKey = identityKey
         do {
-            // To its end also where the task is cancelled: that is when this is asked for.
-            entry = try await database.withConnection { connection in
-                try connection.transaction(.deferred) { try connection.entry(key: key) }
+            return try await database.withConnection { connection in
+                try connection.transaction(.deferred) {
+                    try connection.entry(named: name, for: identity, key: identityKey)
+                }
             }
         } catch {
             throw StoreError(wrapping: error)
-        }
-        return entry.flatMap {
-            ResumeData(of: $0, held: $0.held, receivedBytes: $0.receivedBytes, policy: policy)
         }
     }
 }

@@ -57,8 +57,11 @@ extension Transfer {
     ///
     /// Those that were fetched since, beside others that do not have it, are no better, and go.
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
-        if isBesideRefused { return try await discard(reason: reason) }
-        let (id, generation) = (entry.id, entry.generation)
+        let (id, generation, name, entry) = (entry.id, entry.generation, key, entry)
+        let isSecond = try await store.read { connection in
+            try connection.hasRefused(digest, of: name, beside: entry)
+        }
+        if isSecond { return try await discard(reason: reason) }
         try await note(reason)
         try await store.write { connection in try connection.refuse(digest, id: id, generation: generation) }
     }
@@ -67,7 +70,6 @@ extension Transfer {
     package func fetchAgainBeside(because reason: Reason) async throws {
         try await note(reason)
         let own = try await takeOwnVariant()
-        isBesideRefused = true
         if !own.isEmpty || own.hasAllBytes { try await discard(reason: reason) }
     }
 

@@ -43,8 +43,6 @@ public actor Transfer {
     public var policy: ResumePolicy { caller.policy }
     /// Who asks.
     var caller: Caller
-    /// Whether it is fetched beside bytes that do not have the digest that is asked for.
-    var isBesideRefused = false
     /// Whether the caller may have what is held.
     var access: HeldPartial.Access
 

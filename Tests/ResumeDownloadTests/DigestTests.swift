@@ -222,6 +222,26 @@ struct DigestTests {
         }
     }
 
+    @Test("So does who was interrupted meanwhile")
+    func insistingInterrupted() async throws {
+        let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
+        try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 2 ? 60_000 : nil) }) { origin in
+            let length = Int64(Resource.old.bytes.count)
+            #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+            let interrupted = await origin.failure {
+                $0.digest = wrong
+                $0.limits.retries = 0
+            }
+            #expect(interrupted?.code == .unreachable)
+            #expect(try await origin.store.entries().map(\.receivedBytes).sorted() == [60_000, length])
+            #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+            #expect(try await origin.store.entries().map(\.receivedBytes) == [length])
+            let count = origin.server.requests.count
+            _ = try await origin.get()
+            #expect(origin.server.requests.count == count)
+        }
+    }
+
     @Test("K03: a part with a wrong Content-Digest is dropped, and what was held before it stays")
     func partWrong() async throws {
         try await Origin.afterCut { origin in

@@ -59,6 +59,22 @@ struct PausedEvictionTests {
         }
     }
 
+    @Test("A queue's download is found whichever variant of it is held")
+    func variant() async throws {
+        try await Self.withStore { store, lease, folder in
+            try TransferTests.sql(
+                folder, "UPDATE download SET key = key || '#variant=2', variant = 2 WHERE key LIKE '%/a'")
+            try await Self.queue(["a"], in: store, lease)
+            #expect(try await store.queued(in: lease).map(\.receivedBytes) == [100_000])
+            #expect(try await store.resumeData(for: Self.key("a"))?.url.absoluteString == Self.key("a"))
+            let report = try await store.collect(maximumSize: 0)
+            #expect(report.removed.last?.key == Self.key("a") + "#variant=2")
+            #expect(report.removed.last?.reason.code.rawValue == "paused-over-budget")
+            #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 100_000])
+            #expect(try await store.evictedBytes(key: Self.key("a")) == 100_000)
+        }
+    }
+
     @Test("What is paused does not expire, nor go since its server does not have it; what failed for good does")
     func expired() async throws {
         try await Self.withStore { store, lease, folder in

@@ -27,7 +27,7 @@ extension Connection {
         let rows = try rows(
             """
             SELECT \(Self.columns),
-                EXISTS (SELECT 1 FROM queued WHERE queued.key = download.key AND queued.state <> 'failed')
+                EXISTS (SELECT 1 FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed')
             FROM download WHERE pinned = 0 AND (used_at, id) > (?, ?)\(cursor.isOnlyGone ? " AND gone_at NOT NULL" : "")
             ORDER BY used_at, id LIMIT ?
             """, .integer(start.usedAt), .integer(start.id), .integer(Int64(limit))

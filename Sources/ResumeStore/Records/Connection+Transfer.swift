@@ -131,19 +131,26 @@ extension Connection {
 
     /// The events of a key, or of all, oldest first.
     borrowing func events(key: String?) throws -> [Event] {
-        let body: (borrowing Row) -> Event? = { row in
-            guard let key = row.text(0), let at = row.integer(1),
-                let kind = row.text(2).flatMap({ Event.Kind(rawValue: $0) }), let reason = row.text(3)
-            else { return nil }
-            return Event(key: key, at: at, kind: kind, reason: Reason(stored: reason), bytes: row.integer(4) ?? 0)
-        }
-        let columns = "SELECT key, at, kind, reason, bytes FROM event"
         let rows =
             if let key {
-                try rows("\(columns) WHERE key = ? ORDER BY id", .text(key), body: body)
+                try rows("\(Self.events) WHERE key = ? ORDER BY id", .text(key), body: Self.event)
             } else {
-                try rows("\(columns) ORDER BY id", body: body)
+                try rows("\(Self.events) ORDER BY id", body: Self.event)
             }
         return rows.compactMap { $0 }
+    }
+
+    /// What happened to an entry last.
+    borrowing func lastEvent(key: String) throws -> Event? {
+        try first("\(Self.events) WHERE key = ? ORDER BY id DESC LIMIT 1", .text(key), body: Self.event).flatMap { $0 }
+    }
+
+    private static let events = "SELECT key, at, kind, reason, bytes FROM event"
+
+    private static func event(_ row: borrowing Row) -> Event? {
+        guard let key = row.text(0), let at = row.integer(1),
+            let kind = row.text(2).flatMap({ Event.Kind(rawValue: $0) }), let reason = row.text(3)
+        else { return nil }
+        return Event(key: key, at: at, kind: kind, reason: Reason(stored: reason), bytes: row.integer(4) ?? 0)
     }
 }

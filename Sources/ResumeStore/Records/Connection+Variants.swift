@@ -55,12 +55,16 @@ struct Variant: Sendable {
 
     private static func suffix(_ number: Int) -> String { "#variant=\(number)" }
 
+    /// ``name(_:_:)`` of a row of `download`, in SQL.
+    static let nameInSQL =
+        "CASE variant WHEN 1 THEN download.key ELSE substr(download.key, 1, length(download.key) - \(suffix(most).count)) END"
+
     /// A caller's own key without what would name a variant: which one it is, the request decides.
     static func withoutNumber(_ key: String) -> String {
         (2...most).map(suffix).first { key.hasSuffix($0) }.map { String(key.dropLast($0.count)) } ?? key
     }
 
-    /// What names the download of which a key names a variant.
+    /// What names the download of which a key names a variant, which is what a queue's rows have.
     static func name(_ key: String, _ number: Int) -> String {
         number > 1 && key.hasSuffix(suffix(number)) ? String(key.dropLast(suffix(number).count)) : key
     }
@@ -107,6 +111,13 @@ extension Connection {
         }.compactMap { $0 }
     }
 
+    /// What is held of a download that a request is most likely to go on with.
+    borrowing func entry(
+        named name: String, for identity: RequestIdentity? = nil, key: [UInt8] = []
+    ) throws -> Entry? {
+        try variants(of: name).best(for: identity, key: key).flatMap { try entry(key: Variant.key(name, $0)) }
+    }
+
     /// Remembers that the bytes of an entry do not have a digest that was asked for.
     borrowing func refuse(_ digest: HTTPDigest, id: Int64, generation: Int64) throws {
         try run(
@@ -118,6 +129,20 @@ extension Connection {
     borrowing func refusedDigest(id: Int64) throws -> HTTPDigest? {
         let text = try first("SELECT refused_digest FROM download WHERE id = ?", .integer(id)) { $0.text(0) }
         return HTTPDigest(field: text.flatMap { $0 })
+    }
+
+    /// Whether the same is held of a download beside an entry, complete, and does not have a digest either: for the same
+    /// request, or of the same representation.
+    borrowing func hasRefused(_ digest: HTTPDigest, of name: String, beside entry: Entry) throws -> Bool {
+        for variant in try variants(of: name) where variant.number != entry.variant {
+            guard let other = try self.entry(key: Variant.key(name, variant.number)), other.held.hasAllBytes,
+                try refusedDigest(id: other.id) == digest
+            else { continue }
+            let validator = other.representation?.validator
+            if validator != nil, validator == entry.representation?.validator { return true }
+            if other.requester.code != nil, other.requester.code == entry.requester.code { return true }
+        }
+        return false
     }
 
     /// Removes what else is held of a download for the same request, unless somebody works on it: once something newer was
