@@ -112,7 +112,8 @@ final class GetReporter: Sendable {
             return "\(name): restarted: \(Printable.escaped(reason.text))"
         case .retrying(let reason, let seconds):
             let tenths = Int64(seconds * 10)
-            return "\(name): \(Printable.escaped(reason.clause)); retrying in \(tenths / 10).\(tenths % 10) s"
+            let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s" : "retrying at once"
+            return "\(name): \(Printable.escaped(reason.clause)); \(wait)"
         case .progress:
             return nil
         case .finished(let result):

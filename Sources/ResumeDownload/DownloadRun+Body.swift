@@ -51,15 +51,15 @@ extension DownloadRun {
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             if outcome.failure is CancellationError { throw CancellationError() }
-            return .ended(progressed: false, failure: .contentDigestMismatch)
+            return .ended(received: 0, failure: .contentDigestMismatch)
         }
         _ = try await transfer.endBody(outcome.ending, isDelivered: true)
         if outcome.failure is CancellationError { throw CancellationError() }
         let held = await transfer.partial.length
         forgetDigest(beyond: held)
-        let progressed = held > start
-        let failure = outcome.failure.map(Reason.init(for:)) ?? (progressed ? nil : .endedEarly)
-        return .ended(progressed: progressed, failure: failure)
+        let received = max(held - start, 0)
+        let failure = outcome.failure.map(Reason.init(for:)) ?? (received > 0 ? nil : .endedEarly)
+        return .ended(received: received, failure: failure)
     }
 
     /// Ends what several connections brought, and tells what follows from it.
@@ -86,8 +86,8 @@ extension DownloadRun {
         case nil: break
         }
         try Task.checkCancellation()
-        let progressed = await transfer.receivedBytes > before
-        return .ended(progressed: progressed, failure: outcome.interruption)
+        let received = max(await transfer.receivedBytes - before, 0)
+        return .ended(received: received, failure: outcome.interruption)
     }
 
     /// The end of a part that was not compared with what is held behind it comes again, and may be another one.

@@ -48,8 +48,7 @@ extension DownloadRun {
             // The disk did not keep it: it is fetched again before the delivery.
             return nil
         }
-        guard let difference = zip(held, bytes).enumerated().first(where: { $1.0 != $1.1 })?.offset else { return nil }
-        return .discard(.spotCheckDiffers(at: check.range.lowerBound + Int64(difference)))
+        return check.difference(between: held, and: bytes).map { .discard($0) }
     }
 
     /// Reads a short body to its end, or to the first byte that is not wanted.

@@ -51,8 +51,8 @@ struct DownloadRun {
 
     /// How one request ended, as far as the next step depends on it.
     enum Step {
-        /// The body ended, as its framing said or before.
-        case ended(progressed: Bool, failure: Reason?)
+        /// The body ended, as its framing said or before, and added so many bytes.
+        case ended(received: Int64, failure: Reason?)
         /// Ask again, for the whole.
         case askForWhole(Reason)
         /// Ask again later.
@@ -97,11 +97,10 @@ struct DownloadRun {
         let plan = await transfer.plan(avoidsRange: course.avoidsRange)
         switch try await exchange(plan) {
         case .renewed: connections = request.boundedConnections
-        case .ended(let progressed, let failure):
-            if progressed { renewals = 0 }
+        case .ended(let received, let failure):
+            if received > 0 { renewals = 0 }
             if await transfer.isComplete { return }
-            try await follow(
-                .body(progressed: progressed, failed: failure != nil), because: failure ?? .endedEarly)
+            try await follow(.body(received: received, failed: failure != nil), because: failure ?? .endedEarly)
         case .askForWhole(let reason):
             try await follow(.askForWhole(reason), because: reason)
         case .discard(let reason):
@@ -141,7 +140,7 @@ struct DownloadRun {
         } catch let error as TransportError {
             guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
             guard hasAskedForRange, error.code == .invalidResponse else {
-                return .ended(progressed: false, failure: .transport(error))
+                return .ended(received: 0, failure: .transport(error))
             }
             // Some servers break the rules of HTTP only when they answer a range request.
             let reason = Reason.rangeAnswerInvalid(error)
@@ -174,7 +173,7 @@ struct DownloadRun {
             return try await readBody(of: response, from: 0)
         case .complete:
             hasAnswer = true
-            return .ended(progressed: true, failure: nil)
+            return .ended(received: 0, failure: nil)
         case .askForWhole(let reason):
             return .askForWhole(reason)
         case .retry(let reason, let seconds):

@@ -91,10 +91,10 @@ extension SegmentedBody {
                 if id == 0 { outcome.first = ended.ending }
                 let (start, held, end) = (stream.start, stream.segment.held, stream.segment.end)
                 if let error = ended.failure {
-                    bodyFailed(with: error, progressed: stream.segment.recorded > start, as: id, in: &group)
+                    bodyFailed(with: error, received: stream.segment.recorded - start, as: id, in: &group)
                 } else if held == start, held < end {
                     // An answer without a body, which the next one may be as well.
-                    failed(because: .endedEarly, progressed: false, in: &group)
+                    failed(because: .endedEarly, received: 0, in: &group)
                 } else {
                     outcome.interruption = nil
                 }
@@ -118,7 +118,7 @@ extension SegmentedBody {
                 if let error = error as? TransportError, error.isTransient,
                     ![.notConnected, .invalidResponse].contains(error.code)
                 {
-                    failed(because: .transport(error), progressed: false, in: &group)
+                    failed(because: .transport(error), received: 0, in: &group)
                 } else {
                     await refused(because: Reason(for: error))
                 }
@@ -167,7 +167,7 @@ extension SegmentedBody {
 
         /// A body ended before its end.
         private mutating func bodyFailed(
-            with error: any Error, progressed: Bool, as id: Int, in group: inout TaskGroup<Report>
+            with error: any Error, received: Int64, as id: Int, in group: inout TaskGroup<Report>
         ) {
             if let error = error as? StoreError, error.code != .surplusBytes {
                 outcome.failure = outcome.failure ?? error
@@ -177,17 +177,17 @@ extension SegmentedBody {
                 outcome.failure = outcome.failure ?? error
                 return stop(&group)
             }
-            if !closed.contains(id) { failed(because: Reason(for: error), progressed: progressed, in: &group) }
+            if !closed.contains(id) { failed(because: Reason(for: error), received: received, in: &group) }
         }
 
         /// A stream failed, for now.
-        private mutating func failed(because reason: Reason, progressed: Bool, in group: inout TaskGroup<Report>) {
+        private mutating func failed(because reason: Reason, received: Int64, in group: inout TaskGroup<Report>) {
             guard !isStopping else { return }
             outcome.interruption = reason
             // Where nothing runs any more, the single stream that follows counts it.
             guard isBusy else { return stop(&group) }
             let action = outcome.budget.failed(
-                progressed: progressed, retryAfter: nil, jitter: Double.random(in: 0...1))
+                received: received, retryAfter: nil, jitter: Double.random(in: 0...1))
             switch action {
             case .wait(let seconds): plan.wait(until: now + seconds)
             case .giveUp: refuse()

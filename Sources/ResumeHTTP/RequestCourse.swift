@@ -4,8 +4,9 @@
 package struct RequestCourse: Sendable {
     /// How a request ended, with bytes still missing.
     package enum Outcome: Sendable {
-        /// Its body was used as far as it came; `failed` where that was not to its end, or where there was no answer.
-        case body(progressed: Bool, failed: Bool)
+        /// Its body was used as far as it came, and added so many bytes; `failed` where that was not to its end, or where
+        /// there was no answer.
+        case body(received: Int64, failed: Bool)
         /// What was held is wrong, and is dropped.
         case discarded
         /// The answer was of no use; ask for the whole.
@@ -53,14 +54,14 @@ package struct RequestCourse: Sendable {
     /// - Returns: What to do now.
     package mutating func next(after outcome: Outcome, jitter: Double) -> Action {
         switch outcome {
-        case .body(let progressed, let failed):
-            if progressed {
+        case .body(let received, let failed):
+            if received > 0 {
                 failedRanges = 0
                 budget.progressed()
             }
             // What is left is behind what was asked for.
-            if progressed, !failed { return .askAgain }
-            return waitOrGiveUp(progressed: progressed, jitter: jitter)
+            if received > 0, !failed { return .askAgain }
+            return waitOrGiveUp(received: received, jitter: jitter)
         case .discarded:
             return start(avoidingRange: nil)
         case .askForWhole(let reason):
@@ -71,7 +72,7 @@ package struct RequestCourse: Sendable {
             if failedRanges >= 2, avoidsRange == nil, start(avoidingRange: .rangeFailsRepeatedly) == .unstable {
                 return .unstable
             }
-            return waitOrGiveUp(progressed: false, retryAfter: seconds, jitter: jitter)
+            return waitOrGiveUp(received: 0, retryAfter: seconds, jitter: jitter)
         }
     }
 
@@ -80,8 +81,8 @@ package struct RequestCourse: Sendable {
         return budget.restarted() ? .askAgain : .unstable
     }
 
-    private mutating func waitOrGiveUp(progressed: Bool, retryAfter: Int64? = nil, jitter: Double) -> Action {
-        switch budget.failed(progressed: progressed, retryAfter: retryAfter, jitter: jitter) {
+    private mutating func waitOrGiveUp(received: Int64, retryAfter: Int64? = nil, jitter: Double) -> Action {
+        switch budget.failed(received: received, retryAfter: retryAfter, jitter: jitter) {
         case .wait(let seconds): .wait(seconds: seconds)
         case .giveUp: .giveUp
         }

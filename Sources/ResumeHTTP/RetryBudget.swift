@@ -29,6 +29,11 @@ public struct RetryBudget: Sendable {
         case giveUp
     }
 
+    /// More bytes than this are worth a connection.
+    private static let enough: Int64 = 16 << 10
+    /// The longest wait after a connection that was worth it, in seconds: so a server gets at most fifty in a second.
+    private static let pause = 0.02
+
     private let limits: Limits
     private var failures = 0
     private var restarts = 0
@@ -41,18 +46,20 @@ public struct RetryBudget: Sendable {
     /// Takes note of a failed try.
     ///
     /// - Parameters:
-    ///   - progressed: Whether the try added bytes: then the count begins anew.
+    ///   - received: How many bytes the try added. Any begin the count anew. After more than 16 KiB the wait is 20 ms at
+    ///     most, since some servers and proxies cut each connection after a while.
     ///   - retryAfter: What the server asked for, in seconds; it is waited for at least.
     ///   - jitter: A random number from 0 to 1, handed in so that the decision is a pure one.
     /// - Returns: What to do now.
-    public mutating func failed(progressed: Bool, retryAfter: Int64?, jitter: Double) -> Action {
-        if progressed { self.progressed() }
+    public mutating func failed(received: Int64, retryAfter: Int64?, jitter: Double) -> Action {
+        if received > 0 { progressed() }
         guard failures < limits.retries else { return .giveUp }
         let doubled = limits.firstDelay * Double(Int64(1) << Int64(min(failures, 30)))
         failures += 1
         // Half fixed, half random: never at once, never all clients together.
         let random = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
         let delay = min(doubled, limits.longestDelay) * (0.5 + random / 2)
+        if received > Self.enough { return .wait(seconds: max(min(delay, Self.pause), Double(retryAfter ?? 0))) }
         return .wait(seconds: max(delay, Double(retryAfter ?? 0)))
     }
 

@@ -10,6 +10,14 @@ package struct SpotCheck: Sendable, Hashable {
     /// The request for it.
     package let request: Plan.RangeRequest
 
+    /// Compares what the server sent of the range with what is held of it.
+    ///
+    /// - Returns: What to do where they differ; nil where they do not.
+    package func difference(between held: [UInt8], and sent: [UInt8]) -> Reason? {
+        zip(held, sent).enumerated().first { $1.0 != $1.1 }
+            .map { .spotCheckDiffers(at: range.lowerBound &+ Int64($0.offset)) }
+    }
+
     /// How many bytes are compared at each place.
     static let length = ResumePolicy.unvalidatedOverlap
     /// At how many random places, beside the first block.

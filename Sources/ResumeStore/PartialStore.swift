@@ -71,6 +71,13 @@ public protocol PartialTransfer: Actor {
     /// - Throws: ``StoreError``
     func endBody(_ ending: Transfer.BodyEnding) async throws -> Bool
 
+    /// Reads bytes that are held, such as those to be compared with what the server has.
+    ///
+    /// - Parameter range: Offsets in what will be handed over.
+    /// - Returns: All bytes of the range.
+    /// - Throws: ``StoreError``: `notHeld` where some of the range is not; `heldBytesDiffer` where the disk did not keep it.
+    func read(_ range: Range<Int64>) async throws -> [UInt8]
+
     /// Drops all that is held, since it is wrong.
     ///
     /// - Throws: ``StoreError``

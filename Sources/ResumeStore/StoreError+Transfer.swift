@@ -18,6 +18,10 @@ extension StoreError {
         StoreError(.noEntry, "there is no partial data for \(shown(key))")
     }
 
+    static func notHeld(_ range: Range<Int64>) -> StoreError {
+        StoreError(.notHeld, "not all bytes from \(range.lowerBound) to \(range.upperBound &- 1) have been received")
+    }
+
     /// The error of bytes that exceed a limit, when it is not known how many follow.
     static func tooLarge(receiving received: Int64, limit: Int64) -> StoreError {
         StoreError(

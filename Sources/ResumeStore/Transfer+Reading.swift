@@ -18,17 +18,15 @@ extension Transfer {
     /// - Throws: ``StoreError``: `notHeld` where some of the range is not, or was given up meanwhile;
     ///   `heldBytesDiffer` where the disk did not keep it: then it is fetched again before the delivery; `io`.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
-        guard range.isEmpty || heldRanges.contains(where: { $0.contains(range) }) else { throw Self.notHeld(range) }
+        guard range.isEmpty || heldRanges.contains(where: { $0.contains(range) }) else {
+            throw StoreError.notHeld(range)
+        }
         let (epoch, readable) = (readable.status.epoch, readable)
         switch try await Blocking.run({ try readable.read(range, in: epoch) }) {
         case .bytes(let bytes): return bytes
-        case .givenUp: throw Self.notHeld(range)
+        case .givenUp: throw StoreError.notHeld(range)
         case .damaged(let block): throw StoreError(.heldBytesDiffer, Reason.blockDamaged(block.range).text)
         }
-    }
-
-    private static func notHeld(_ range: Range<Int64>) -> StoreError {
-        StoreError(.notHeld, "not all bytes from \(range.lowerBound) to \(range.upperBound &- 1) have been received")
     }
 }
 

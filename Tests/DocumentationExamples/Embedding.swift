@@ -60,9 +60,9 @@ func complete(
         switch try await transfer.receive(response.head, to: plan) {
         case .append, .startOver, .startRange:
             avoidsRange = nil
-            let hasProgressed = try await take(response.body, into: transfer)
+            let received = try await take(response.body, into: transfer)
             if await !transfer.isComplete {
-                try await wait(&budget, progressed: hasProgressed, because: .cut)
+                try await wait(&budget, received: received, because: .cut)
             }
         case .complete:
             break  // The server confirms that no bytes are missing.
@@ -70,7 +70,7 @@ func complete(
             guard budget.restarted() else { throw DownloadFailed(reason: reason) }
             avoidsRange = reason
         case .retry(let reason, let seconds):
-            try await wait(&budget, progressed: false, retryAfter: seconds, because: reason)
+            try await wait(&budget, received: 0, retryAfter: seconds, because: reason)
         case .refuse(let reason):
             throw DownloadFailed(reason: reason)
         }
@@ -79,8 +79,8 @@ func complete(
 // END
 
 // SNIPPET
-/// Writes a body to the store, and returns whether it added bytes.
-func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
+/// Writes a body to the store, and returns how many bytes it added.
+func take(_ body: Client.Body, into transfer: Transfer) async throws -> Int64 {
     let before = await transfer.receivedBytes
     var ending = Transfer.BodyEnding.cut
     do {
@@ -94,22 +94,22 @@ func take(_ body: Client.Body, into transfer: Transfer) async throws -> Bool {
         // The server has other bytes with the same validator.
         let reason = Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
         try await transfer.discard(reason: reason)
-        return false
+        return 0
     } catch let error where !(error is StoreError || error is CancellationError) {
         // The connection was cut. The received bytes are kept.
     }
     _ = try await transfer.endBody(ending)
     try Task.checkCancellation()
-    return await transfer.receivedBytes > before
+    return await transfer.receivedBytes - before
 }
 // END
 
 // SNIPPET
 func wait(
-    _ budget: inout RetryBudget, progressed: Bool, retryAfter: Int64? = nil, because reason: Reason
+    _ budget: inout RetryBudget, received: Int64, retryAfter: Int64? = nil, because reason: Reason
 ) async throws {
     let action = budget.failed(
-        progressed: progressed, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
+        received: received, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
     guard case .wait(let seconds) = action else { throw DownloadFailed(reason: reason) }
     try await Task.sleep(for: .seconds(seconds))
 }

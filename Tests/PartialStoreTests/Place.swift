@@ -41,11 +41,12 @@ struct Visit {
 
     /// Fetches the file; without further tries where nothing else is said.
     func fetch(
-        limit: Int = 32 << 20, retries: Int = 0, onPart: @escaping @Sendable (Int) -> Void = { _ in }
+        limit: Int = 32 << 20, retries: Int = 0, policy: ResumePolicy = ResumePolicy(),
+        onPart: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws -> [UInt8] {
         let port = server.port
         return try await store.fetch(
-            try url, headerFields: [:], limit: limit,
+            try url, headerFields: [:], policy: policy, limit: limit,
             retries: .init(retries: retries, firstDelay: 0.01, longestDelay: 0.02)
         ) { fields in try await SmallClient.get(port: port, fields, onPart: onPart) }
     }

@@ -3,6 +3,7 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 import Scenarios
+import Synchronization
 import TestSupport
 import Testing
 
@@ -39,6 +40,23 @@ struct BodyEndTests {
             _ = try await origin.get(onEvent: { came.note($0) })
             #expect(try origin.hasDelivered(.old))
             #expect(try await origin.reasons().contains("content-digest-mismatch"))
+        }
+    }
+
+    @Test("A server that cuts each connection after 64 KiB is asked again within 20 ms")
+    func manyCuts() async throws {
+        let file = Resource(Content(length: 1 << 20, seed: 1), etag: "\"v1\"")
+        try await Origin.with({ .file(file, for: $0, cutAfter: 64 << 10) }) { origin in
+            let waits = Mutex<[Double]>([])
+            let result = try await origin.get(
+                { $0.limits = .init() },
+                onEvent: { event in
+                    if case .retrying(_, let seconds) = event { waits.withLock { $0.append(seconds) } }
+                })
+            #expect(try origin.hasDelivered(file))
+            #expect(result.totalBytes == 1 << 20)
+            // What a transport loses of a connection that ends makes some of them shorter.
+            #expect(waits.withLock { $0.filter { $0 <= 0.02 }.count } >= 10)
         }
     }
 

@@ -9,15 +9,15 @@ struct RequestCourseTests {
     @Test("A cut waits, bytes give the tries back, and a part that came whole is followed by the next one")
     func bodies() {
         var course = RequestCourse(Self.limits)
-        #expect(course.next(after: .body(progressed: true, failed: false), jitter: 1) == .askAgain)
+        #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
         for _ in 0..<2 {
-            #expect(course.next(after: .body(progressed: false, failed: true), jitter: 1) == .wait(seconds: 1))
+            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(seconds: 1))
         }
-        #expect(course.next(after: .body(progressed: false, failed: false), jitter: 1) == .giveUp)
-        #expect(course.next(after: .body(progressed: true, failed: true), jitter: 1) == .wait(seconds: 1))
+        #expect(course.next(after: .body(received: 0, failed: false), jitter: 1) == .giveUp)
+        #expect(course.next(after: .body(received: 1, failed: true), jitter: 1) == .wait(seconds: 1))
         for _ in 0..<3 {
-            #expect(course.next(after: .body(progressed: false, failed: true), jitter: 1) == .wait(seconds: 1))
-            #expect(course.next(after: .body(progressed: true, failed: false), jitter: 1) == .askAgain)
+            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(seconds: 1))
+            #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
         }
     }
 

@@ -8,7 +8,7 @@ struct RetryBudgetTests {
         var budget = RetryBudget(limits)
         var waits: [Double] = []
         while waits.count < 1000,
-            case .wait(let seconds) = budget.failed(progressed: false, retryAfter: retryAfter, jitter: jitter)
+            case .wait(let seconds) = budget.failed(received: 0, retryAfter: retryAfter, jitter: jitter)
         {
             waits.append(seconds)
         }
@@ -59,12 +59,26 @@ struct RetryBudgetTests {
     @Test("I08: a byte of progress renews the tries and the first wait")
     func renewal() {
         var budget = RetryBudget(RetryBudget.Limits(retries: 2))
-        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
-        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .wait(seconds: 1))
-        #expect(budget.failed(progressed: true, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
-        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .wait(seconds: 1))
-        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .giveUp)
-        #expect(budget.failed(progressed: false, retryAfter: nil, jitter: 1) == .giveUp)
+        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
+        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(seconds: 1))
+        #expect(budget.failed(received: 1, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
+        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(seconds: 1))
+        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .giveUp)
+        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .giveUp)
+    }
+
+    @Test("After more than 16 KiB the next try follows within 20 ms, unless the server asks for more")
+    func enough() {
+        var budget = RetryBudget()
+        for jitter in [0, 0.5, 1] {
+            #expect(budget.failed(received: 16385, retryAfter: nil, jitter: jitter) == .wait(seconds: 0.02))
+        }
+        #expect(budget.failed(received: .max, retryAfter: 3, jitter: 1) == .wait(seconds: 3))
+        #expect(budget.failed(received: 16384, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
+        var short = RetryBudget(RetryBudget.Limits(firstDelay: 0.01))
+        #expect(short.failed(received: 20_000, retryAfter: nil, jitter: 1) == .wait(seconds: 0.01))
+        var none = RetryBudget(RetryBudget.Limits(retries: 0))
+        #expect(none.failed(received: 20_000, retryAfter: nil, jitter: 1) == .giveUp)
     }
 
     @Test("D09, E09: without progress it ends", arguments: [0, 1, 5, 1000])
@@ -88,7 +102,7 @@ struct RetryBudgetTests {
         var budget = RetryBudget(RetryBudget.Limits(restarts: limit))
         for _ in 0..<limit {
             #expect(budget.restarted() == true)
-            _ = budget.failed(progressed: true, retryAfter: nil, jitter: 0)
+            _ = budget.failed(received: 1, retryAfter: nil, jitter: 0)
         }
         #expect(budget.restarted() == false)
         #expect(budget.restarted() == false)

@@ -6,10 +6,13 @@ struct FetchRun<Partial: PartialTransfer> {
     let transfer: Partial
     /// How many bytes there may be at most.
     let limit: Int64
+    /// On which terms it is continued.
+    let policy: ResumePolicy
     private var course: RequestCourse
 
-    init(_ transfer: Partial, limit: Int64, retries: RetryBudget.Limits) {
+    init(_ transfer: Partial, policy: ResumePolicy, limit: Int64, retries: RetryBudget.Limits) {
         self.transfer = transfer
+        self.policy = policy
         self.limit = limit
         course = RequestCourse(retries)
     }
@@ -44,11 +47,12 @@ struct FetchRun<Partial: PartialTransfer> {
         // HEAD is not asked of the caller's client; `If-Range` says as much.
         let plan = await transfer.plan(avoidsRange: course.avoidsRange).conditional
         let before = await transfer.partial
+        guard try await agrees(before: plan, held: before, send) else { return }
         let (response, body): (HTTPResponse, Body)
         do {
             (response, body) = try await send(plan.fields)
         } catch {
-            return try await follow(.body(progressed: false, failed: true), failure: error)
+            return try await follow(.body(received: 0, failed: true), failure: error)
         }
         let verdict = try await transfer.receive(response, to: plan)
         let status = response.status.code
@@ -106,9 +110,9 @@ struct FetchRun<Partial: PartialTransfer> {
         if let error = failure as? StoreError, error.code != .surplusBytes { throw error }
         if isComplete { return }
         if Task.isCancelled { throw CancellationError() }
-        let progressed = await transfer.partial.length > held
+        let received = max(await transfer.partial.length - held, 0)
         try await follow(
-            .body(progressed: progressed, failed: failure != nil), failure: failure ?? FetchError(.endedEarly))
+            .body(received: received, failed: failure != nil), failure: failure ?? FetchError(.endedEarly))
     }
 
     private func move<Body: AsyncSequence>(
@@ -126,7 +130,7 @@ struct FetchRun<Partial: PartialTransfer> {
     }
 
     /// Waits, or gives up with what went wrong last.
-    private mutating func follow(_ outcome: RequestCourse.Outcome, failure: any Error) async throws {
+    mutating func follow(_ outcome: RequestCourse.Outcome, failure: any Error) async throws {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
         switch course.next(after: outcome, jitter: Double.random(in: 0...1)) {
         case .askAgain: return

@@ -39,7 +39,7 @@ extension PartialStore {
     ) async throws -> [UInt8] where Body.Element: Sequence<UInt8> {
         let transfer = try await begin(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
-        return try await transfer.run(limit: Int64(limit), retries: retries, send) {
+        return try await transfer.run(policy: policy, limit: Int64(limit), retries: retries, send) {
             try await $0.takeData(upTo: limit)
         }
     }
@@ -69,17 +69,20 @@ extension DownloadStore {
     ) async throws where Body.Element: Sequence<UInt8> {
         let transfer = try await begin(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy)
-        try await transfer.run(limit: .max, retries: retries, send) { try await $0.deliver(to: destination) }
+        try await transfer.run(policy: policy, limit: .max, retries: retries, send) {
+            try await $0.deliver(to: destination)
+        }
     }
 }
 
 extension PartialTransfer {
     /// Runs a fetch, and lets go of the entry whatever happens.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        limit: Int64, retries: RetryBudget.Limits, _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
+        policy: ResumePolicy, limit: Int64, retries: RetryBudget.Limits,
+        _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
         finish: (Self) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
-        var run = FetchRun(self, limit: limit, retries: retries)
+        var run = FetchRun(self, policy: policy, limit: limit, retries: retries)
         do {
             return try await run.run(send, finish: finish)
         } catch {

@@ -25,6 +25,11 @@ final class MemoryBlob: Sendable {
         }
     }
 
+    /// Some of the bytes, as far as they are there.
+    func bytes(in range: Range<Int>) -> [UInt8] {
+        state.withLock { Array($0.bytes[range.clamped(to: $0.bytes.indices)]) }
+    }
+
     /// Gives back what was made room for and not used.
     ///
     /// - Returns: How many bytes there is room for now.
@@ -78,5 +83,22 @@ final class MemoryBlob: Sendable {
             unsafe buffer.copyBytes(from: state.bytes[start..<start + count])
             return count
         }
+    }
+}
+
+/// Where a body goes in memory, as far as there is room.
+struct MemoryBody: BodyStorage {
+    let blob: MemoryBlob
+    let store: MemoryStore
+    let key: String
+    /// The longest that the blob may become.
+    let limit: Int
+
+    func write(_ bytes: RawSpan, at offset: Int64) throws {
+        try blob.append(bytes, at: offset, limit: limit) { try store.reserve($0, for: key) }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        unsafe blob.read(into: buffer, at: offset)
     }
 }

@@ -99,6 +99,20 @@ public actor MemoryTransfer: PartialTransfer {
         return isComplete
     }
 
+    /// Reads bytes that are held.
+    ///
+    /// - Parameter range: Offsets in what will be handed over.
+    /// - Returns: All bytes of the range.
+    /// - Throws: ``StoreError`` with `notHeld` where some of the range is not.
+    public func read(_ range: Range<Int64>) throws -> [UInt8] {
+        try requireOpen()
+        if range.isEmpty { return [] }
+        guard let blob = entry.blob, access != .foreign, range.lowerBound >= 0, range.upperBound <= writer.held else {
+            throw StoreError.notHeld(range)
+        }
+        return blob.bytes(in: Int(range.lowerBound)..<Int(range.upperBound))
+    }
+
     /// Drops all that is held, since it is wrong.
     ///
     /// - Parameter reason: What was found. A store in memory keeps no log of it.
@@ -232,22 +246,5 @@ extension MemoryTransfer {
         entry.blob = nil
         writer.reset(to: 0)
         store.giveUp(entry.key)
-    }
-}
-
-/// Where a body goes in memory, as far as there is room.
-private struct MemoryBody: BodyStorage {
-    let blob: MemoryBlob
-    let store: MemoryStore
-    let key: String
-    /// The longest that the blob may become.
-    let limit: Int
-
-    func write(_ bytes: RawSpan, at offset: Int64) throws {
-        try blob.append(bytes, at: offset, limit: limit) { try store.reserve($0, for: key) }
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        unsafe blob.read(into: buffer, at: offset)
     }
 }
