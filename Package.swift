@@ -193,7 +193,7 @@ let package = Package(
             swiftSettings: testSettings),
         .testTarget(
             name: "ResumectlTests",
-            dependencies: ["FaultInjection", "OriginServer", "Scenarios", "TestSupport", "resumectl"],
+            dependencies: ["FaultInjection", "OriginServer", "ResumeStore", "Scenarios", "TestSupport", "resumectl"],
             swiftSettings: testSettings),
         // Random stores, for every command and the library.
         .target(
