@@ -124,12 +124,7 @@ extension DownloadStore {
     ///
     /// To its end also where the task is cancelled: a report must not say that they are there.
     package func evictedBytes(in queue: QueueLease) async throws -> [String: Int64] {
-        try StoreError.refuseForkedChild()
-        do {
-            return try await database.withConnection { connection in try connection.evictedBytes(in: queue.id) }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        try await readToEnd { connection in try connection.evictedBytes(in: queue.id) }
     }
 
     /// How many bytes the collector removed of a download since it last ran; from now on none.

@@ -129,6 +129,41 @@ public final class DownloadStore: Sendable {
     ///
     /// - Throws: ``StoreError``, `CancellationError`
     func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+        try await read(from: database, body)
+    }
+
+    /// Does what ``read(_:)`` does with a connection of its own, beside what transfers read and write: for what may take
+    /// long.
+    ///
+    /// - Throws: ``StoreError``, `CancellationError`
+    func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+        // A store that is closed says so.
+        try await read { _ in }
+        let (path, survey) = (folder.databasePath, Database(label: "resume-store.survey"))
+        do {
+            // Not for reading only: then SQLite's integrity check leaves out the CHECK constraints.
+            try await survey.open {
+                let connection = try Connection.open(path: path)
+                try connection.execute("PRAGMA query_only = ON")
+                return connection
+            }
+        } catch {
+            // Without another descriptor, or after the folder was moved, it takes its turn.
+            return try await read(body)
+        }
+        do {
+            let result = try await read(from: survey, body)
+            await survey.close()
+            return result
+        } catch {
+            await survey.close()
+            throw error
+        }
+    }
+
+    private func read<Result: Sendable>(
+        from database: Database, _ body: @Sendable (borrowing Connection) throws -> Result
+    ) async throws -> Result {
         try StoreError.refuseForkedChild()
         do {
             return try await database.read { connection in
@@ -136,6 +171,22 @@ public final class DownloadStore: Sendable {
             }
         } catch let error as SQLiteError where error.code == .interrupt && Task.isCancelled {
             throw CancellationError()
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    /// Does what ``read(_:)`` does, to its end also where the task is cancelled: for what is asked for then.
+    ///
+    /// - Throws: ``StoreError``
+    func readToEnd<Result: Sendable>(
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) async throws -> Result {
+        try StoreError.refuseForkedChild()
+        do {
+            return try await database.withConnection { connection in
+                try connection.transaction(.deferred) { try body(connection) }
+            }
         } catch {
             throw StoreError(wrapping: error)
         }
@@ -148,7 +199,7 @@ extension DownloadStore {
     /// - Throws: ``StoreError``
     public func entries() async throws -> [Entry] {
         let leases = try leaseFile()
-        return try await read { connection in try connection.entries() }.map { entry in
+        return try await survey { connection in try connection.entries() }.map { entry in
             var entry = entry
             entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
             return entry

@@ -63,16 +63,9 @@ extension DownloadStore {
     ///
     /// To its end also where the task is cancelled: that is when this is asked for.
     package func entry(named name: String, for identity: RequestIdentity?) async throws -> Entry? {
-        try StoreError.refuseForkedChild()
         let identityKey = identityKey
-        do {
-            return try await database.withConnection { connection in
-                try connection.transaction(.deferred) {
-                    try connection.entry(named: name, for: identity, key: identityKey)
-                }
-            }
-        } catch {
-            throw StoreError(wrapping: error)
+        return try await readToEnd { connection in
+            try connection.entry(named: name, for: identity, key: identityKey)
         }
     }
 }

@@ -75,7 +75,7 @@ extension DownloadStore {
     }
 
     private func databaseFindings() async throws -> [Finding] {
-        try await read { connection in
+        try await survey { connection in
             try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }.compactMap { $0 }
                 .filter { $0 != "ok" }
                 .map { Finding(kind: .database, key: nil, detail: $0, isRepaired: false) }
@@ -145,7 +145,7 @@ extension DownloadStore {
                 try connection.totals(), Totals(entries: entries, receivedBytes: min(received, Connection.largest))
             )
         }
-        let (stored, actual) = try await read { connection in try sums(connection) }
+        let (stored, actual) = try await survey { connection in try sums(connection) }
         guard stored != actual else { return [] }
         if repairing {
             try await write { connection in
