@@ -25,6 +25,17 @@ extension Transfer {
         try await noteDestination()
     }
 
+    /// Before bytes for this caller are added to another one's: until they were compared, and this caller has access, they
+    /// are nobody's, also after a crash.
+    func leaveOwnerless() async throws {
+        guard access == .foreign, entry.requester != Requester.nobody else { return }
+        let (id, generation, url) = (entry.id, entry.generation, entry.url)
+        try await store.write { connection in
+            try connection.setRequester(id: id, generation: generation, .nobody, url: url)
+        }
+        entry.requester = .nobody
+    }
+
     /// Remembers where the download is to go, where that is known and the entry is this caller's.
     func noteDestination() async throws {
         guard access != .foreign, let destination = caller.destination else { return }

@@ -142,6 +142,7 @@ public actor Transfer {
         switch verdict {
         case .append(let continuation):
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
+            try await leaveOwnerless()
             try beginBody(continuation, of: response)
             // The server sends them to this caller too.
             readable.grant()

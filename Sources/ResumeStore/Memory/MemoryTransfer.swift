@@ -63,6 +63,8 @@ public actor MemoryTransfer: PartialTransfer {
         let verdict = Verdict(for: response, to: plan, held: partial, policy: caller.policy)
         switch verdict {
         case .append(let continuation):
+            // Until they were compared, bytes that are added to another caller's are nobody's.
+            if access == .foreign { (entry.identity, entry.requester) = (nil, .nobody) }
             try beginBody(continuation)
         case .startOver(let representation, let reason):
             try startOver(with: Verdict.Continuation(whole: representation, reason: reason))

@@ -24,6 +24,9 @@ struct Requester: Sendable, Hashable {
         self.varied = varied
     }
 
+    /// Whoever asks is sent to the server first.
+    static let nobody = Requester(code: nil, varied: nil)
+
     /// Whether it is the very request.
     func isSame(as identity: RequestIdentity?, key: [UInt8]) -> Bool {
         guard let code, let identity else { return false }
