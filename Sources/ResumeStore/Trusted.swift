@@ -51,7 +51,7 @@ struct Trusted {
         // A blob that is somebody's file as well (a crash between rename and row) may have been edited, and must never
         // be written to.
         let isShared = status.links > 1
-        let isForeign = isShared && (entry.state == .partial || status.modifiedAt > entry.usedAt)
+        let isForeign = isShared && status.modifiedAt > entry.usedAt
         // Parts of another blob: the first one's is the entry's.
         chunks = chunks.filter { $0.path == path }
         abandoned = paths.filter { $0 != name }
@@ -69,7 +69,11 @@ struct Trusted {
             chunks = isShared ? [] : chunks.removing(block.range)
             reason = .blockDamaged(block.range)
         }
-        if chunks.heldBytes > 0 || entry.totalBytes == 0 {
+        // Whole, it is copied and never written to; else the download would go on in somebody's file.
+        if isShared, entry.state == .partial || chunks.contiguousEnd != entry.totalBytes {
+            (chunks, reason) = ([], .blobShort)
+        }
+        if chunks.heldBytes > 0 || entry.totalBytes == 0 && !isShared {
             blob = file
         } else {
             abandoned.append(name)

@@ -251,6 +251,26 @@ struct DamageTests {
         }
     }
 
+    @Test("A blob that is somebody's file as well is not continued, whatever the row says", arguments: [false, true])
+    func sharedPartial(hasChecksums: Bool) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            let transfer = try await TransferTests.begin(store)
+            try await Self.server.fill(transfer, upTo: 1_500_000)
+            try await transfer.close()
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try await Shell.run("ln", folder["store/blobs/\(name)"], folder["mine"])
+            try await Shell.run("touch", "-d", "2001-01-01", folder["mine"])
+            try TransferTests.sql(
+                folder, "UPDATE download SET state = 'complete'\(hasChecksums ? "" : "; DELETE FROM block")")
+            let mine = try Files.bytes(folder["mine"])
+            #expect(try await Self.finish(store, folder) == ["all"])
+            let isUntouched = try Files.bytes(folder["mine"]) == mine
+            #expect(isUntouched)
+            await store.close()
+        }
+    }
+
     @Test("Checksums with impossible values are not believed, and cost nothing")
     func plantedBlocks() async throws {
         try await Self.withDamage(at: []) { store, folder in
