@@ -62,6 +62,25 @@ struct ForeignStoreTests {
         }
     }
 
+    @Test("A place where other users could put another folder under the store's name is refused")
+    func parents() async throws {
+        try await TemporaryFolder.with { folder in
+            let get = ["get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]
+            try await Shell.run("mkdir", "-p", "-m", "755", folder["a/b"])
+            let environment = ["RESUMECTL_STORE": folder["a/b/store"]]
+            for (mode, status) in [("1777", 75), ("777", 65), ("o+t", 75), ("755", 75)] as [(String, Int32)] {
+                try await Shell.run("chmod", mode, folder["a"])
+                let outcome = try await Shell.outcome(Resumectl.path, get, environment: environment)
+                #expect(outcome.status == status, "\(mode): \(outcome.errors)")
+                #expect(outcome.errors.contains("a folder above") == (status == 65))
+            }
+            guard Shell.isRoot else { return }
+            try await Shell.run("chown", "65533", folder["a"])
+            let outcome = try await Shell.outcome(Resumectl.path, get, environment: environment)
+            #expect(outcome.status == 65 && outcome.errors.contains("belongs to another user (number 65533)"))
+        }
+    }
+
     @Test("No store is made in a folder that others may write to")
     func made() async throws {
         try await TemporaryFolder.with { folder in

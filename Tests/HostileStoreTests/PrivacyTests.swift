@@ -25,7 +25,7 @@ struct PrivacyTests {
         }) {
             server in
             try await TemporaryFolder.with { folder in
-                try await Shell.run("chmod", "777", folder.path)
+                try await Shell.run("chmod", "1777", folder.path)
                 let user = asNobody ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
                 for (name, status) in [("a", Int32(75)), ("b", 0)] {
                     let get = [

@@ -20,6 +20,44 @@ extension StoreFolder {
         if let objection = objection(to: try folder.file.status(), at: path, of: store) { throw objection }
     }
 
+    /// Refuses a place where another user could put another folder under the store's name: SQLite opens files by path,
+    /// a moment after they were looked at.
+    ///
+    /// - Throws: ``StoreError`` with `notAStore`, ``SystemError``
+    func requireSafeParents() throws {
+        var (name, last) = ("..", try root.file.status().identity)
+        while let parent = try root.status(of: name), parent.identity != last {
+            let isTrusted = [geteuid(), 0].contains(parent.owner)
+            let problem: String? =
+                if !isTrusted, parent.owner != Self.unknownUser || Self.seesAllUsers {
+                    "belongs to another user (number \(parent.owner)), who could replace the store"
+                } else if parent.permissions & 0o002 != 0, parent.permissions & 0o1000 == 0 {
+                    "lets all users replace the store: they may write to it, and it has no sticky bit"
+                } else {
+                    nil
+                }
+            if let problem {
+                throw StoreError(
+                    .notAStore, "a folder above \(path) \(problem)",
+                    advice: "Choose a folder for the store where only this user and root may write.")
+            }
+            (name, last) = (name + "/..", parent.identity)
+        }
+    }
+
+    /// The owner that the kernel shows for users that a user namespace does not know.
+    private static let unknownUser: uid_t = 65534
+
+    /// Whether this process is in a user namespace that knows all users, as the first one does.
+    private static var seesAllUsers: Bool {
+        guard let folder = try? Folder("/proc/self"),
+            let file = try? OpenFile("uid_map", in: folder.file, flags: O_RDONLY)
+        else { return true }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = (try? unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }) ?? 0
+        return String(decoding: bytes.prefix(count), as: UTF8.self).contains("4294967295")
+    }
+
     /// Refuses files that are not this user's alone, and a journal that would make SQLite remove another file.
     ///
     /// To be called with ``Presence``, so that no rebuild exchanges them, and before anything else opens one of them.

@@ -22,9 +22,9 @@ struct StoreFolder: Sendable {
     /// The files of a store beside its blobs.
     static let fileNames =
         [
-            databaseName, "\(databaseName)-wal", "\(databaseName)-shm", "\(databaseName)-journal", "lock", reserveName,
-            rebuiltName, salvageName,
-        ] + LockFile.allCases.map(\.rawValue)
+            databaseName, rebuiltName, salvageName,
+        ].flatMap { name in ["", "-wal", "-shm", "-journal"].map { name + $0 } }
+        + ["lock", reserveName] + LockFile.allCases.map(\.rawValue)
     /// Given up when the file system is full, so that rows can be deleted: that needs a page of log for some 150 rows,
     /// and an entry of 16 GiB has 8,000 checksums.
     static let reserveSize: Int64 = 1 << 20
@@ -80,6 +80,7 @@ struct StoreFolder: Sendable {
         try Self.requirePrivate(root, at: path, of: path)
         try Self.requirePrivate(blobs, at: "\(path)/blobs", of: path)
         try requireSamePlace()
+        try requireSafeParents()
         if let kind = root.networkFileSystem {
             throw StoreError(
                 .unsupportedFileSystem,
