@@ -76,14 +76,15 @@ struct PurgeCommand: ContextCommand {
             var unknown: [String] = []
             for key in keys {
                 if let entry = try? await store.entry(named: key, context) {
-                    names.insert(entry.key)
+                    // A URL means all variants of its download.
+                    names.insert(entry.key == key ? key : entry.name)
                 } else {
                     unknown.append(key)
                 }
             }
             let chosen = names
             let report = try await store.purge(dryRun: dryRun) { entry in
-                (keys.isEmpty || chosen.contains(entry.key))
+                (keys.isEmpty || chosen.contains(entry.key) || chosen.contains(entry.name))
                     && (olderThan.map { now - entry.usedAt > $0.seconds * 1000 } ?? true)
                     && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && (match?.matches(entry) ?? true)
             }

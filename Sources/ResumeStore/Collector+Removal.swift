@@ -10,7 +10,10 @@ extension DownloadStore {
     /// - Returns: What was removed, and what would have been but for its being in use.
     /// - Throws: ``StoreError``
     public func purge(dryRun: Bool = false, where isChosen: @Sendable (Entry) -> Bool) async throws -> RemovalReport {
-        try await purge(try await read { connection in try connection.entries() }.filter(isChosen), dryRun: dryRun)
+        let chosen = try await survey { connection in try connection.entries() }.filter(isChosen)
+        let report = try await purge(chosen, dryRun: dryRun)
+        if !dryRun { try await repairSums() }
+        return report
     }
 
     /// Removes one entry.

@@ -75,6 +75,11 @@ extension DownloadStore {
     {
         let terms = EvictionTerms(now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod)
         var total = try await totals().receivedBytes
+        if total > size, !dryRun {
+            // Nothing is given up for a sum that is wrong.
+            try await repairSums()
+            total = try await totals().receivedBytes
+        }
         for reason in [Reason.expired, .gone] {
             var cursor = CandidateCursor(isOnlyGone: reason == .gone)
             while let batch = try await candidates(&cursor) {

@@ -62,7 +62,7 @@ public struct Entry: Sendable, Hashable {
     public var isInUse: Bool
 
     /// What names its download, whichever variant it is.
-    var name: String { Variant.name(key, variant) }
+    package var name: String { Variant.name(key, variant) }
 
     /// How many bytes are held and survive the process.
     public var receivedBytes: Int64 { chunks.heldBytes }

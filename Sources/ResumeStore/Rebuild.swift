@@ -96,8 +96,10 @@ struct Rebuild {
     private func isWhole() throws -> Bool {
         do {
             guard try hasKnownFormat(), let connection = try opened() else { return false }
-            guard try Schema.verifiedVersion(connection, at: folder.path) > 0 else { return false }
-            guard try connection.hasNumbersLeft(), try connection.hasReadableParts() else { return false }
+            let version = try Schema.verifiedVersion(connection, at: folder.path)
+            guard version > 0, try connection.hasNumbersLeft() else { return false }
+            // The rows of an older version are read once they were migrated.
+            guard try version < Schema.version || connection.unreadableRows() == 0 else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
         } catch let error as StoreError where error.code == .newerStore {
             throw error

@@ -17,6 +17,8 @@ public struct Finding: Sendable, Hashable {
         case badPath = "bad-path"
         /// An entry says it is complete and is not.
         case notComplete = "not-complete"
+        /// Rows that nobody can read: another program made them, or removed what they belong to.
+        case rows
         /// The totals are not the sums of the rows.
         case totals
         /// A file that no row names.
@@ -49,7 +51,8 @@ extension DownloadStore {
         var findings: [Finding] = []
         if keys == nil { findings += try await databaseFindings() }
         // First, since sums that cannot be added to keep rows from being removed.
-        let totals = keys == nil && repairing ? try await totalsFindings(repairing: true) : []
+        let totals = keys == nil && repairing ? try await repairSums(into: &findings) : []
+        if keys == nil, !repairing { findings += try await rowFindings(repairing: false) }
         for entry in try await entries() where keys?.contains(entry.key) ?? true {
             findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
         }
@@ -137,6 +140,25 @@ extension DownloadStore {
         return blobs != nil
     }
 
+    /// Removes the rows that nobody can read, and makes the totals the sums of the others.
+    func repairSums() async throws {
+        var findings: [Finding] = []
+        _ = try await repairSums(into: &findings)
+    }
+
+    private func repairSums(into findings: inout [Finding]) async throws -> [Finding] {
+        findings += try await rowFindings(repairing: true)
+        return try await totalsFindings(repairing: true)
+    }
+
+    private func rowFindings(repairing: Bool) async throws -> [Finding] {
+        let count = try await survey { connection in try connection.unreadableRows() }
+        guard count > 0 else { return [] }
+        if repairing { try await write { connection in try connection.removeUnreadableRows() } }
+        let detail = "\(count) row\(count == 1 ? "" : "s") that no download uses, or with impossible values"
+        return [Finding(kind: .rows, key: nil, detail: detail, isRepaired: repairing)]
+    }
+
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
         let sums: @Sendable (borrowing Connection) throws -> (Totals, Totals) = { connection in
             let entries = try connection.count("SELECT count(*) FROM download")
@@ -149,7 +171,6 @@ extension DownloadStore {
         guard stored != actual else { return [] }
         if repairing {
             try await write { connection in
-                try connection.removeUnreadableParts()
                 let (_, actual) = try sums(connection)
                 // The row itself may be gone.
                 try connection.run(
@@ -159,7 +180,9 @@ extension DownloadStore {
                     """, .integer(actual.entries), .integer(actual.receivedBytes), .integer(WallClock.milliseconds))
             }
         }
-        let detail = "the recorded total is \(stored.receivedBytes) bytes, the entries have \(actual.receivedBytes)"
+        let detail =
+            "the recorded total is \(stored.receivedBytes) bytes in \(stored.entries) entries, "
+            + "the rows have \(actual.receivedBytes) in \(actual.entries)"
         return [Finding(kind: .totals, key: nil, detail: detail, isRepaired: repairing)]
     }
 }

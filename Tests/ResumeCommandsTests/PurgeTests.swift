@@ -51,6 +51,18 @@ struct PurgeTests {
         #expect(try home.names(in: "store/blobs").count == left.count)
     }
 
+    @Test("A URL or key means all variants, the key of one only that")
+    func variants() async throws {
+        for (name, left) in [("a", ["b", "c"]), ("a#variant=2", ["a", "b", "c"])] {
+            try await leaveThree()
+            try await home.leavePartial("d.bin", held: 50_000, options: ["--key", "d"])
+            try home.sql("UPDATE download SET key = 'a#variant=2', variant = 2 WHERE key = 'd'")
+            #expect(await home.run("purge", name).status == .success)
+            #expect(try await keys() == left)
+            #expect(await home.run("purge", "--all").status == .success)
+        }
+    }
+
     @Test func json() async throws {
         try await leaveThree()
         for isDry in [true, false] {

@@ -13,20 +13,6 @@ extension Connection {
         try count("SELECT count(*) FROM sqlite_sequence WHERE CAST(seq AS INTEGER) = \(Int64.max)") == 0
     }
 
-    /// Parts whose numbers nobody reads, since no download has as many bytes: they belong to no entry, and count in the
-    /// sums all the same.
-    private static let unreadableParts = """
-        FROM chunk WHERE NOT (typeof(first_byte) = 'integer' AND first_byte BETWEEN 0 AND \(largest)
-            AND typeof(received) = 'integer' AND received BETWEEN 0 AND \(largest)
-            AND typeof(durable) = 'integer' AND durable >= 0)
-        """
-
-    /// Whether each row of `chunk` can be read.
-    borrowing func hasReadableParts() throws -> Bool { try count("SELECT count(*) \(Self.unreadableParts)") == 0 }
-
-    /// Removes the rows of `chunk` that cannot be read.
-    borrowing func removeUnreadableParts() throws { try run("DELETE \(Self.unreadableParts)") }
-
     /// Lets the numbers of new rows continue after the highest one in use, in each table that has none left.
     ///
     /// Rows with planted numbers are removed.

@@ -1,0 +1,31 @@
+internal import ResumeSQLite
+
+/// Rows that nobody can read, since another program made them or removed what they belong to: they are no entry's, and
+/// count in the sums all the same.
+extension Connection {
+    private static let unreadableParts = """
+        FROM chunk WHERE NOT (typeof(first_byte) = 'integer' AND first_byte BETWEEN 0 AND \(largest)
+            AND typeof(received) = 'integer' AND received BETWEEN 0 AND \(largest)
+            AND typeof(durable) = 'integer' AND durable >= 0) OR download NOT IN (SELECT id FROM download)
+        """
+    private static let lostBlocks = "FROM block WHERE download NOT IN (SELECT id FROM download)"
+
+    private borrowing func unreadableEntries() throws -> [Int64] {
+        try rows("SELECT \(Self.columns) FROM download") { Self.entry($0) == nil ? $0.integer(0) : nil }
+            .compactMap { $0 }
+    }
+
+    /// How many rows nobody can read.
+    borrowing func unreadableRows() throws -> Int64 {
+        let parts = try count("SELECT count(*) \(Self.unreadableParts)")
+        return try parts + count("SELECT count(*) \(Self.lostBlocks)") + Int64(unreadableEntries().count)
+    }
+
+    /// Removes the rows that nobody can read; the sums are to be made anew then.
+    borrowing func removeUnreadableRows() throws {
+        // What belongs to them goes with them.
+        for id in try unreadableEntries() { try run("DELETE FROM download WHERE id = ?", .integer(id)) }
+        try run("DELETE \(Self.unreadableParts)")
+        try run("DELETE \(Self.lostBlocks)")
+    }
+}
