@@ -178,6 +178,7 @@ final class GetReporter: Sendable {
             members["path"] = .string(result.path)
             members["totalBytes"] = .integer(result.totalBytes)
             members["reusedBytes"] = .integer(result.reusedBytes)
+            members["fetchedBytes"] = .integer(result.fetchedBytes)
             members["lengthVerified"] = .bool(result.isLengthVerified)
             members["proved"] = .bool(result.isProved)
             if let digest = result.digest {

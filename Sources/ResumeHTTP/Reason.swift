@@ -43,7 +43,7 @@ extension Reason: CustomStringConvertible {
 extension Reason {
     static let noValidator = Reason(
         "no-validator",
-        "the server sent neither an ETag nor a Last-Modified date, so the partial data cannot be validated")
+        "the server sent neither a valid ETag nor a Last-Modified date, so the partial data cannot be validated")
     static let weakEntityTag = Reason(
         "weak-entity-tag", "the server's ETag is weak and does not guarantee identical bytes")
     static let dateTooFresh = Reason(

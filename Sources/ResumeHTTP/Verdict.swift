@@ -173,6 +173,12 @@ public enum Verdict: Sendable, Hashable {
     /// Why a whole answer has other bytes than those that are held.
     static func change(from stored: Representation, to fresh: Representation) -> Reason {
         let contradiction = fresh.validator == stored.validator ? stored.contradiction(in: fresh) : nil
+        // A date that is too fresh to validate anything says all the same that the file is another one.
+        if contradiction == nil, fresh.validator == nil, let old = stored.lastModified, let new = fresh.lastModified,
+            !HTTPDate.isSame(old, new)
+        {
+            return .dateChanged
+        }
         return contradiction ?? .representationChanged(stored.validator, fresh.validator)
     }
 

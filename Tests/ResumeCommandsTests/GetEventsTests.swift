@@ -80,6 +80,7 @@ struct GetEventsTests {
             let finished = try #require(try second.json.last)
             #expect(finished["event"]?.string == "finished")
             #expect(finished["reusedBytes"]?.integer == Sample.cut)
+            #expect(finished["fetchedBytes"]?.integer == 300_000 - Sample.cut + 4096)
             #expect(finished["totalBytes"]?.integer == 300_000)
         }
     }

@@ -56,7 +56,7 @@ struct RestartWordsTests {
             words: "rejects range requests"),
         Case(
             description: "no validator", first: [("ETag", "")],
-            words: "neither an ETag nor a Last-Modified date"),
+            words: "neither a valid ETag nor a Last-Modified date"),
         Case(description: "weak tag", first: [("ETag", "W/\"v1\"")], words: "ETag is weak"),
         Case(
             description: "fresh date", first: [("ETag", ""), ("Last-Modified", day), ("Date", day)],
