@@ -10,6 +10,8 @@ for manifest in Examples/*/Package.swift; do
     name=$(basename "$folder")
     scratch=.build
     if grep -q '"\.\./\.\.", traits: \[\])' "$manifest"; then scratch=.build/store-alone; fi
+    # Otherwise SwiftPM would not see files that were added to this package since the last build there.
+    [ "$scratch" = .build ] || rm -f "$scratch"/debug.yaml
     echo "== $name"
     Scripts/swift.sh build --package-path "$folder" --scratch-path "$scratch"
     ln -sf "../../$scratch/debug/$name" .build/examples/
