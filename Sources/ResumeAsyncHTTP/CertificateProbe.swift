@@ -36,7 +36,9 @@ struct CertificateProbe {
     private func certificate(at url: DownloadURL, by route: Route) async -> NIOSSLCertificate? {
         let result = Result()
         var settings = HTTPClient.Configuration(for: configuration, through: route, isSecure: true)
-        settings.httpVersion = configuration.usesHTTP2 ? .automatic : .http1Only
+        // Also where requests use HTTP/2: the client shows such a connection only after the server's first frame, and keeps
+        // in memory whatever comes before.
+        settings.tlsConfiguration?.applicationProtocols = ["http/1.1"]
         settings.tlsConfiguration?.certificateVerification = CertificateVerification.none
         let look: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self)
@@ -45,7 +47,6 @@ struct CertificateProbe {
             return channel.close().flatMapThrowing { throw IsDone() }
         }
         settings.http1_1ConnectionDebugInitializer = look
-        settings.http2ConnectionDebugInitializer = look
         let deadline = NIODeadline.now() + (settings.timeout.connect ?? .seconds(30))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
         // It fails before it is sent.

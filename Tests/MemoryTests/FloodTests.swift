@@ -98,6 +98,14 @@ struct FloodTests {
         }
     }
 
+    @Test("A look at a certificate that is not trusted takes no memory, whatever the server sends after it")
+    func untrusted() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let get = try await Self.with("preface") { try await MeasuredGet.run($0.url, ["--http2"]) }
+        expectBounded(get, over: idle)
+        #expect(get.status == 1 && get.text.contains("certificate"), "\(get.text)")
+    }
+
     @Test("A header block that is malformed fails the request at once", arguments: ["index", "name", "status"])
     func malformed(kind: String) async throws {
         // The watcher kills a get long before the response is given up.

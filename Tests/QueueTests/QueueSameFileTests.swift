@@ -43,21 +43,27 @@ struct QueueSameFileTests {
         .init(testDescription: "a new start", change: { $0.restarts = true }, asked: [nil, nil]),
     ]
 
+    /// A request that has begun and does not end before the gate is opened.
+    private static func begun(
+        _ bench: QueueBench
+    ) async throws -> (Task<DownloadResult, any Error>, DispatchSemaphore) {
+        let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+        // Progress is told on the transfer's own thread, which the delivery waits for.
+        let first = try await bench.ask("a") { event in
+            if case .progress = event, !reached.isSet {
+                reached.set()
+                gate.wait()
+            }
+        }
+        try await bench.eventually("it has begun") { reached.isSet }
+        return (first, gate)
+    }
+
     @Test(
         "A second request is answered by the run under way only if that sends and checks the same", arguments: seconds)
     func second(_ second: Second) async throws {
         try await QueueBench.with { bench in
-            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
-            // Progress is told on the transfer's own thread, which the delivery waits for.
-            let first = try await bench.ask(
-                "a",
-                onEvent: { event in
-                    if case .progress = event, !reached.isSet {
-                        reached.set()
-                        gate.wait()
-                    }
-                })
-            try await bench.eventually("it has begun") { reached.isSet }
+            let (first, gate) = try await Self.begun(bench)
             let other = try await bench.ask("a", changing: second.change)
             let isAnnounced = await bench.queue.hasAnnouncedWaiting(for: bench.key("a"))
             try await bench.queue.add([])
@@ -78,16 +84,7 @@ struct QueueSameFileTests {
     @Test("The request that runs again has its row, although that of the first went with the delivery")
     func row() async throws {
         try await QueueBench.with { bench in
-            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
-            let first = try await bench.ask(
-                "a",
-                onEvent: { event in
-                    if case .progress = event, !reached.isSet {
-                        reached.set()
-                        gate.wait()
-                    }
-                })
-            try await bench.eventually("it has begun") { reached.isSet }
+            let (first, gate) = try await Self.begun(bench)
             bench.origin["a"] = .stalled(after: 10)
             let other = try await bench.ask("a", changing: { $0.restarts = true })
             try await bench.queue.add([])

@@ -10,9 +10,15 @@ extension Connection {
         """
     private static let lostBlocks = "FROM block WHERE download NOT IN (SELECT id FROM download)"
 
+    /// Only rows that may be such ones are read one by one: a collection waits for it.
     private borrowing func unreadableEntries() throws -> [Int64] {
-        try rows("SELECT \(Self.columns) FROM download") { Self.entry($0) == nil ? $0.integer(0) : nil }
-            .compactMap { $0 }
+        try rows(
+            """
+            SELECT \(Self.columns) FROM download WHERE id <= 0 OR selection NOT NULL OR typeof(key) <> 'text'
+                OR typeof(url) <> 'text' OR typeof(boot_id) <> 'text' OR ifnull(state, '') NOT IN ('partial', 'complete')
+                OR typeof(generation) <> 'integer' OR typeof(created_at) <> 'integer' OR typeof(used_at) <> 'integer'
+            """
+        ) { Self.entry($0) == nil ? $0.integer(0) : nil }.compactMap { $0 }
     }
 
     /// How many rows nobody can read.
