@@ -148,12 +148,13 @@ struct RedirectTests {
         .asyncHTTPOnly("FoundationNetworking reads it to its end, which holds up all sessions"))
     func largeBody() async throws {
         try await Origin.with({ request in
-            request.path == "/file" ? Self.redirect(to: "/other", body: 40 << 20) : .file(.old, for: request)
+            request.path == "/file" ? Self.redirect(to: "/other", body: 1 << 30) : .file(.old, for: request)
         }) { origin in
             let result = try await origin.get()
             #expect(result.fetchedBytes == 100_000)
             #expect(try origin.hasDelivered(.old))
-            #expect(origin.server.bodyBytesSent < 30 << 20)
+            // How much is sent before the server sees the end depends on buffers and on the machine.
+            #expect(origin.server.bodyBytesSent < 512 << 20)
         }
     }
 
