@@ -26,7 +26,7 @@ public final class AsyncHTTPTransport: Transport {
         var live: [ObjectIdentifier: BodyReceiver] = [:]
         /// One for each way, with TLS and without.
         var clients: [Way: HTTPClient] = [:]
-        /// For HTTP/2; made at its first use.
+        /// For `SecureStart`; made at its first use.
         var tls: NIOSSLContext?
         var isShutDown = false
     }
@@ -34,8 +34,14 @@ public final class AsyncHTTPTransport: Transport {
     private struct Way: Hashable {
         let route: Route
         let isSecure: Bool
-        /// The only host of a client whose connections may use HTTP/2.
-        let host: String?
+        /// The only origin of a client whose connections start with `SecureStart`.
+        let origin: String?
+
+        init(to url: DownloadURL, _ configuration: Configuration) {
+            route = Route(to: url, configuration.proxies)
+            isSecure = url.scheme == "https"
+            origin = isSecure && (configuration.usesHTTP2 || route.isTunnel) ? url.origin : nil
+        }
     }
 
     /// What the transport may be told.
@@ -146,16 +152,15 @@ public final class AsyncHTTPTransport: Transport {
     /// - Throws: `TransportError`, `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let url = try Self.url(of: request)
-        let route = Route(to: url, configuration.proxies)
-        let isSecure = url.scheme == "https"
-        let way = Way(route: route, isSecure: isSecure, host: isSecure && configuration.usesHTTP2 ? url.host : nil)
+        let way = Way(to: url, configuration)
+        let route = way.route
         let message = try Self.message(for: request, to: url, by: way)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in
             self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
         }
         let client = try state.withLock { state -> HTTPClient? in
             guard !state.isShutDown else { return nil }
-            let client = try self.client(by: way, &state)
+            let client = try self.client(to: url, by: way, &state)
             state.live[ObjectIdentifier(receiver)] = receiver
             return client
         }
@@ -176,22 +181,22 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    private func client(by way: Way, _ state: inout State) throws -> HTTPClient {
+    private func client(to url: DownloadURL, by way: Way, _ state: inout State) throws -> HTTPClient {
         if let client = state.clients[way] { return client }
         let settings = HTTPClient.Configuration(
-            for: configuration, through: way.route, isSecure: way.isSecure, start: try start(by: way, &state))
+            for: configuration, through: way.route, isSecure: way.isSecure, start: try start(to: url, by: way, &state))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
         state.clients[way] = client
         return client
     }
 
-    /// What starts TLS and HTTP/2; nil if connections use HTTP/1 only.
-    private func start(by way: Way, _ state: inout State) throws -> SecureStart? {
-        guard let host = way.host else { return nil }
+    /// What starts tunnels, TLS and HTTP/2; nil if the client does what is needed.
+    private func start(to url: DownloadURL, by way: Way, _ state: inout State) throws -> SecureStart? {
+        guard way.origin != nil else { return nil }
         do {
             let tls = try state.tls ?? NIOSSLContext(configuration: TLSConfiguration(for: configuration))
             state.tls = tls
-            return SecureStart(tls: tls, host: host, timeout: configuration.connectTime)
+            return SecureStart(to: url, by: way.route, tls: tls, timeout: configuration.connectTime)
         } catch {
             throw TransportError(.tls, "could not read the trusted certificates: \(error)")
         }
@@ -211,12 +216,8 @@ public final class AsyncHTTPTransport: Transport {
     ) throws -> HTTPClient.Request {
         var fields = HTTPHeaders()
         var address = url.absoluteString
-        if case .forward(let proxy) = way.route {
-            address = "http://\(proxy.authority)\(url.requestTarget)"
-            fields.add(name: "Host", value: url.authority)
-        } else if way.host != nil {
-            // `SecureStart` starts TLS.
-            address = "http://\(url.host):\(url.port)\(url.requestTarget)"
+        if way.origin != nil || way.route.isForward {
+            address = "http://\(way.route.authority(for: url))\(url.requestTarget)"
             fields.add(name: "Host", value: url.authority)
         }
         for field in request.headerFields {

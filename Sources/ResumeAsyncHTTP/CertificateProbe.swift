@@ -35,22 +35,26 @@ struct CertificateProbe {
 
     private func certificate(at url: DownloadURL, by route: Route) async -> NIOSSLCertificate? {
         let result = Result()
-        var settings = HTTPClient.Configuration(for: configuration, through: route, isSecure: true)
-        // Also where requests use HTTP/2: the client shows such a connection only after the server's first frame, and keeps
-        // in memory whatever comes before.
-        settings.tlsConfiguration?.applicationProtocols = ["http/1.1"]
-        settings.tlsConfiguration?.certificateVerification = CertificateVerification.none
-        let look: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
-            let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self)
-            let certificate = handler?.peerCertificate
-            result.certificate.withLock { $0 = certificate }
-            return channel.close().flatMapThrowing { throw IsDone() }
+        // Also where requests use HTTP/2: the look needs no frames.
+        var trusting = configuration
+        trusting.usesHTTP2 = false
+        var encryption = TLSConfiguration(for: trusting)
+        encryption.certificateVerification = .none
+        guard let tls = try? NIOSSLContext(configuration: encryption) else { return nil }
+        let start = SecureStart(to: url, by: route, tls: tls, timeout: configuration.connectTime)
+        var settings = HTTPClient.Configuration(for: trusting, through: route, isSecure: true)
+        settings.http1_1ConnectionDebugInitializer = { channel in
+            start.install(on: channel) { pipeline in
+                let certificate = try pipeline.handler(type: NIOSSLHandler.self).peerCertificate
+                result.certificate.withLock { $0 = certificate }
+                throw IsDone()
+            }
         }
-        settings.http1_1ConnectionDebugInitializer = look
         let deadline = NIODeadline.now() + (settings.timeout.connect ?? .seconds(30))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
         // It fails before it is sent.
-        _ = try? await client.execute(HTTPClientRequest(url: "\(url.origin)/"), deadline: deadline)
+        _ = try? await client.execute(
+            HTTPClientRequest(url: "http://\(route.authority(for: url))/"), deadline: deadline)
         try? await client.shutdown()
         return result.certificate.withLock { $0 }
     }

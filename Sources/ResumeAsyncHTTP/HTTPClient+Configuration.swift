@@ -1,9 +1,4 @@
 internal import AsyncHTTPClient
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
@@ -28,7 +23,7 @@ extension HTTPClient.Configuration {
         decompression = .disabled
         httpVersion = .http1Only
         tlsConfiguration = TLSConfiguration(for: configuration)
-        if case .tunnel(let proxy) = route { self.proxy = .init(proxy) }
+        if case .socks(let proxy) = route { self.proxy = .socksServer(host: proxy.host, port: proxy.port) }
         // The engine watches for stalls by itself, and knows whose fault they are.
         timeout = .init(connect: configuration.connectTime, read: nil)
         // The engine decides on retries; a refused connection is told at once.
@@ -85,17 +80,5 @@ extension TLSConfiguration {
         // HTTP's framing tells the end of a response: some servers, h2o among them, never answer a close_notify.
         shutdownTimeout = .milliseconds(100)
         applicationProtocols = configuration.usesHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
-    }
-}
-
-extension HTTPClient.Configuration.Proxy {
-    fileprivate init(_ proxy: ProxyServer) {
-        switch proxy.kind {
-        case .http:
-            self = .server(
-                host: proxy.host, port: proxy.port,
-                authorization: proxy.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) })
-        case .socks5: self = .socksServer(host: proxy.host, port: proxy.port)
-        }
     }
 }

@@ -7,7 +7,7 @@ internal import ResumeDownload
 /// NIO's parser bounds names and values of fields, but not the space before a value, which it keeps in memory as long as
 /// it comes, nor reason phrases, empty lines before a head and extensions of chunks, which it passes over for ever. So
 /// the bytes that go into the parser are counted, and the count begins anew with whatever comes out of it.
-final class ParserGuard: ChannelInboundHandler {
+final class ParserGuard: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 public import ResumeHTTP
 
 /// A proxy that requests go through.
@@ -29,6 +34,9 @@ public struct ProxyServer: Sendable, Hashable {
 
     /// Host and port as in a URL: an IPv6 address has brackets.
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+    /// The value of `Proxy-Authorization`; nil without credentials.
+    var authorization: String? { credentials.map { "Basic \(Data($0.utf8).base64EncodedString())" } }
 }
 
 /// Which proxy a request goes through, by the variables that curl and wget read as well.

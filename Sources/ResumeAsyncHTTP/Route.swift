@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import NIOCore
 internal import NIOHTTP1
 internal import ResumeHTTP
@@ -10,7 +5,9 @@ internal import ResumeHTTP
 /// The way to an origin.
 enum Route: Hashable {
     case direct
-    /// By a tunnel, or SOCKS.
+    /// By SOCKS.
+    case socks(ProxyServer)
+    /// By a tunnel through a proxy, which is asked for it with CONNECT.
     case tunnel(ProxyServer)
     /// To a proxy that is asked for `http` URLs in full: many of them let tunnels through to port 443 only.
     case forward(ProxyServer)
@@ -19,16 +16,32 @@ enum Route: Hashable {
         self =
             switch settings.proxy(for: url) {
             case nil: .direct
-            case let proxy? where proxy.kind == .http && url.scheme == "http": .forward(proxy)
-            case let proxy?: .tunnel(proxy)
+            case let proxy? where proxy.kind == .socks5: .socks(proxy)
+            case let proxy?: url.scheme == "http" ? .forward(proxy) : .tunnel(proxy)
             }
+    }
+
+    var isTunnel: Bool {
+        if case .tunnel = self { true } else { false }
+    }
+
+    var isForward: Bool {
+        if case .forward = self { true } else { false }
+    }
+
+    /// Host and port that a connection is made to, after SOCKS.
+    func authority(for url: DownloadURL) -> String {
+        switch self {
+        case .direct, .socks: "\(url.host):\(url.port)"
+        case .tunnel(let proxy), .forward(let proxy): proxy.authority
+        }
     }
 
     /// Whom a connection is made to, for messages.
     func peer(for authority: String) -> String {
         switch self {
         case .direct: authority
-        case .tunnel(let proxy), .forward(let proxy): "\(authority) via the proxy \(proxy.authority)"
+        case .socks(let proxy), .tunnel(let proxy), .forward(let proxy): "\(authority) via the proxy \(proxy.authority)"
         }
     }
 }
@@ -38,10 +51,10 @@ final class AbsoluteForm: ChannelOutboundHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    private let credentials: String?
+    private let authorization: String?
 
     init(_ proxy: ProxyServer) {
-        credentials = proxy.credentials.map { "Basic \(Data($0.utf8).base64EncodedString())" }
+        authorization = proxy.authorization
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -49,7 +62,7 @@ final class AbsoluteForm: ChannelOutboundHandler {
             return context.write(data, promise: promise)
         }
         head.uri = "http://\(host)\(head.uri)"
-        if let credentials { head.headers.replaceOrAdd(name: "Proxy-Authorization", value: credentials) }
+        if let authorization { head.headers.replaceOrAdd(name: "Proxy-Authorization", value: authorization) }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 }

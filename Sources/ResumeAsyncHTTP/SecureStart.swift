@@ -4,8 +4,10 @@ internal import NIOHTTP1
 internal import NIOHTTP2
 internal import NIOSSL
 internal import NIOTLS
+internal import ResumeHTTP
 
-/// Starts TLS, and HTTP/2 if the server chooses it, on a connection that async-http-client takes for plain HTTP/1.
+/// Starts TLS, through a proxy's tunnel if there is one, and HTTP/2 if the server chooses it, on a connection that
+/// async-http-client takes for plain HTTP/1.
 ///
 /// Its own HTTP/2 shows a connection only after the server's first SETTINGS frame, and keeps in memory whatever comes
 /// before that.
@@ -13,9 +15,21 @@ struct SecureStart: Sendable {
     let tls: NIOSSLContext
     /// The host of all URLs, for the server name indication.
     let host: String
+    let tunnel: ProxyTunnel?
     let timeout: TimeAmount
 
-    /// Performs the handshake.
+    /// Makes the start of connections to the origin of a URL.
+    init(to url: DownloadURL, by route: Route, tls: NIOSSLContext, timeout: TimeAmount) {
+        (self.tls, host, self.timeout) = (tls, url.host, timeout)
+        tunnel =
+            if case .tunnel(let proxy) = route {
+                ProxyTunnel(proxy: proxy, authority: "\(url.host):\(url.port)", timeout: timeout)
+            } else {
+                nil
+            }
+    }
+
+    /// Asks for the tunnel and performs the handshake.
     ///
     /// - Parameters:
     ///   - channel: A connection with async-http-client's handlers of HTTP/1.
@@ -23,6 +37,16 @@ struct SecureStart: Sendable {
     /// - Returns: Succeeds when a request can be sent.
     func install(
         on channel: any Channel, http1: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) -> EventLoopFuture<Void> {
+        let established = tunnel?.install(on: channel) ?? channel.eventLoop.makeSucceededVoidFuture()
+        return established.flatMap { secure(channel, http1) }.flatMapError { error in
+            channel.close(promise: nil)
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+    }
+
+    private func secure(
+        _ channel: any Channel, _ http1: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) -> EventLoopFuture<Void> {
         let promise = channel.eventLoop.makePromise(of: String?.self)
         let gate = HandshakeGate(promise)
@@ -35,7 +59,6 @@ struct SecureStart: Sendable {
             promise.fail(error)
         }
         return promise.futureResult.assumeIsolated().flatMap { negotiated -> EventLoopFuture<Void> in
-            timer.cancel()
             let pipeline = channel.pipeline.syncOperations
             switch negotiated {
             case "h2": return Self.useHTTP2(in: pipeline, after: gate, on: channel.eventLoop)
@@ -44,12 +67,7 @@ struct SecureStart: Sendable {
                 return channel.eventLoop.makeFailedFuture(
                     HTTPClientError.serverOfferedUnsupportedApplicationProtocol(other))
             }
-        }.flatMap { channel.pipeline.syncOperations.removeHandler(gate) }
-            .flatMapError { error in
-                timer.cancel()
-                channel.close(promise: nil)
-                return channel.eventLoop.makeFailedFuture(error)
-            }.nonisolated()
+        }.flatMap { channel.pipeline.syncOperations.removeHandler(gate) }.nonisolated().always { _ in timer.cancel() }
     }
 
     /// Replaces the handlers of HTTP/1 between the gate and the client's own.

@@ -64,6 +64,23 @@ struct HeaderTests {
             })
     }
 
+    @Test("A proxy's answer to CONNECT that never ends is refused with the reason", arguments: endlessHeads.indices)
+    func tunnel(index: Int) async throws {
+        let (head, piece) = Self.endlessHeads[index]
+        let idle = try await MeasuredGet.idlePeak()
+        try await OriginServer.withServer(
+            handler: { _ in EndlessAnswer.text(piece, after: head.text) },
+            { proxy in
+                print("a proxy's endless head: \(head.testDescription)")
+                let get = try await MeasuredGet.run(
+                    "https://origin.invalid/file", wrapper: ["env", "https_proxy=\(proxy.baseURL)"])
+                expectBounded(get, over: idle)
+                #expect(get.status == 75, "\(get.text)")
+                #expect(get.text.contains("header") || get.text.contains("invalid HTTP"), "\(get.text)")
+                #expect(proxy.requests.map(\.target) == ["origin.invalid:443"])
+            })
+    }
+
     @Test("F21, F22: a head that comes byte by byte, or not at all, is given up in time", arguments: [true, false])
     func slow(isTrickle: Bool) async throws {
         let idle = try await MeasuredGet.idlePeak()
