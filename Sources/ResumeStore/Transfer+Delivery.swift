@@ -91,7 +91,10 @@ extension Transfer {
             try await FolderSynchronizer.shared.synchronize(folder, on: self)
             KillPoint.reached(.deliverySynced)
         } catch {
-            _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
+            let isForeign = (error as? SystemError)?.number == EBUSY
+            if !isForeign {
+                _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
+            }
             if !destination.replaces, let error = error as? SystemError, error.number == EEXIST, error.call == "rename"
             {
                 throw destination.isTaken
@@ -154,14 +157,15 @@ private struct Staging: Sendable {
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return folder }
-        if copies {
-            try blob.copy(to: staging, in: folder, length: length)
-        } else {
-            try stage(as: staging, in: folder)
-        }
+        let file =
+            copies ? try blob.copy(to: staging, in: folder, length: length) : try stage(as: staging, in: folder)
         KillPoint.reached(.deliveryStaged)
         // A pipe, a socket or a device may have got this name since the beginning, also during a long copy.
         if destination.replaces { try destination.requireReplaceable(in: folder) }
+        // A copy of this store on another machine, or beside this one, gives the same download the same names.
+        guard try folder.status(of: staging)?.identity == file else {
+            throw SystemError(number: EBUSY, call: "rename", path: destination.path)
+        }
         try SystemError.check("rename", destination.path) {
             let (names, name) = (folder.file.descriptor, destination.name)
             return unsafe destination.replaces
@@ -187,7 +191,7 @@ private struct Staging: Sendable {
     }
 
     /// A hard link where the file system allows one, since that costs nothing; else a copy.
-    private func stage(as staging: String, in folder: Folder) throws(SystemError) {
+    private func stage(as staging: String, in folder: Folder) throws(SystemError) -> FileIdentity {
         do {
             try SystemError.check("link", staging) {
                 unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
@@ -196,14 +200,15 @@ private struct Staging: Sendable {
             guard [ENOENT, EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
                 throw error
             }
-            try blob.copy(to: staging, in: folder, length: length)
-            return
+            return try blob.copy(to: staging, in: folder, length: length)
         }
+        let file = try blob.status().identity
         // With locks that do not work the name may be gone, and with it what it meant: the open blob is what was filled.
-        guard try folder.status(of: staging)?.identity == blob.status().identity else {
+        guard try folder.status(of: staging)?.identity == file else {
             try folder.remove(staging)
             return try blob.copy(to: staging, in: folder, length: length)
         }
         try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, FileMode.ordinary) }
+        return file
     }
 }

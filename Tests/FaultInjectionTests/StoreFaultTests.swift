@@ -318,6 +318,26 @@ struct StoreFaultTests {
         }
     }
 
+    @Test("A file that a copy of this store begins under the same name is neither delivered nor removed")
+    func stagedTwice() async throws {
+        try await Bench.with(Self.file, cutAfter: 0) { bench in
+            let gate = bench.folder["gate"]
+            async let run = bench.run(["get"], rules: Self.copies + ";pwrite@.resumectl:hold=\(gate):1")
+            try await wait(for: "the copy") { Files.exists(gate + ".reached") }
+            let staging = try #require(try Files.names(in: bench.folder["out"]).first)
+            let path = bench.folder["out/\(staging)"]
+            try await Shell.run("rm", path)
+            try Files.write([1, 2, 3], to: path)
+            try Files.write([], to: gate)
+            let refused = try await run
+            #expect(refused.status == 73 && refused.errors.contains("busy"), "\(refused.errors)")
+            #expect(try Files.names(in: bench.folder["out"]) == [staging])
+            #expect(try Files.bytes(path) == [1, 2, 3])
+            #expect(try await bench.run(["list"]).output.contains("complete"))
+            try await bench.expectRecovery(of: Self.file)
+        }
+    }
+
     @Test("A folder that is exchanged while the store is opened is refused, and nothing is made in the other one")
     func exchangedFolder() async throws {
         try await Bench.with(Self.file, cutAfter: 1_000_000) { bench in

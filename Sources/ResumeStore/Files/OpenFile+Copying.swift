@@ -11,14 +11,17 @@ internal import CResumeFiles
 extension OpenFile {
     /// Copies a file's first bytes into a new file and syncs it: shared blocks where the file system can, else a
     /// copy inside the kernel, else through memory.
-    func copy(
+    ///
+    /// - Returns: The new file's identity.
+    @discardableResult func copy(
         to name: String, in folder: Folder, length: Int64, mode: mode_t = FileMode.ordinary
-    ) throws(SystemError) {
+    ) throws(SystemError) -> FileIdentity {
         let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
         do {
             try fill(target, length: length)
             try SystemError.check("fchmod", name) { fchmod(target.descriptor, mode) }
             try target.synchronize()
+            return try target.status().identity
         } catch {
             // The failure is told; a leftover is removed by the next delivery, collection or rebuild.
             _ = try? folder.remove(name)
