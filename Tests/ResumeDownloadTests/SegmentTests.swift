@@ -460,10 +460,16 @@ struct SegmentTests {
         let other = Self.other("\"v1\"")
         try await Origin.with({ .file(Self.file, for: $0, cutAfter: 1_000_000) }) { origin in
             _ = await origin.failure { $0.limits.retries = 0 }
-            let (first, isHeld) = (origin.server.requests.count + 1, Flag())
+            let (first, isAsked, isHeld) = (origin.server.requests.count + 1, Flag(), Flag())
             origin.server.setHandler { request in
-                guard let range = Self.range(of: request) else { return .file(Self.file, for: request) }
                 let resource = request.number == first + 1 ? other : Self.file
+                // The first one is under way when the second one is asked for, and bytes of another file come over it.
+                let held = { (response: Response) -> Response in
+                    guard request.number == first else { return response }
+                    return response.holding { cutsAll ? isAsked.isSet : isHeld.isSet }
+                }
+                if request.number == first + 1 { isAsked.set() }
+                guard let range = Self.range(of: request) else { return held(.file(resource, for: request)) }
                 let block = (range.lowerBound / 4_000_000 + 1) * 4_000_000
                 var request = request
                 if cutsAll || request.number == first {
@@ -471,9 +477,7 @@ struct SegmentTests {
                     let last = min(block, range.upperBound) - 1
                     request.fields.append(("Range", "bytes=\(range.lowerBound)-\(last)"))
                 }
-                let response = Response.file(resource, for: request)
-                // The first one is under way when bytes of another file come over the second one.
-                return request.number == first && !cutsAll ? response.holding { isHeld.isSet } : response
+                return held(.file(resource, for: request))
             }
             try await isHeld.set(once: { try await origin.store.totals().receivedBytes > 1_000_000 }) {
                 _ = try await Self.get(origin, connections: 2)
