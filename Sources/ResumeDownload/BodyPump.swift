@@ -30,10 +30,9 @@ struct BodyPump {
     /// Reads to the end.
     func run(into segment: Segment, isCloseDelimited: Bool = false) async -> Outcome {
         let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest)
-        let watch = Task { [body] in await flow.monitor.watch(body) }
-        let outcome = await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
-        watch.cancel()
-        return outcome
+        return await flow.monitor.watching(body) {
+            await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
+        }
     }
 
     private func move(_ flow: BodyFlow, into segment: Segment, isCloseDelimited: Bool) async -> Outcome {

@@ -1,5 +1,6 @@
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
 extension DownloadRun {
     /// How often progress is told.
@@ -7,21 +8,39 @@ extension DownloadRun {
 
     /// Tells of progress while a body runs, and nothing after its end.
     func tellingProgress<Outcome>(_ body: () async -> Outcome) async -> Outcome {
-        let progress = Task { await tellProgress(of: transfer) }
+        let (teller, transfer) = (ProgressTeller(onEvent), transfer)
+        await teller.tell(of: transfer)
+        let registration = Ticker.shared.every(Self.progressInterval) {
+            Task { await teller.tell(of: transfer) }
+        }
         let outcome = await body()
-        progress.cancel()
-        await progress.value
+        registration.cancel()
+        await teller.end(on: transfer)
         return outcome
     }
+}
 
-    /// Tells on the transfer's queue, since whoever is told may block.
-    private func tellProgress(of transfer: isolated Transfer) async {
-        var told: Int64 = -1
-        repeat {
-            let received = transfer.receivedBytes
-            guard received > told else { continue }
+/// Tells how far a transfer has come, on its queue, since whoever is told may block.
+private final class ProgressTeller: Sendable {
+    private let onEvent: @Sendable (DownloadEvent) -> Void
+    /// How many bytes were told last; nil after the end.
+    private let told = Mutex<Int64?>(-1)
+
+    init(_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
+        self.onEvent = onEvent
+    }
+
+    func tell(of transfer: isolated Transfer) {
+        let received = transfer.receivedBytes
+        let isNews = told.withLock { told in
+            guard let last = told, received > last else { return false }
             told = received
-            onEvent(.progress(receivedBytes: received, totalBytes: transfer.partial.totalLength))
-        } while (try? await Task.sleep(for: Self.progressInterval)) != nil
+            return true
+        }
+        if isNews { onEvent(.progress(receivedBytes: received, totalBytes: transfer.partial.totalLength)) }
+    }
+
+    func end(on transfer: isolated Transfer) {
+        told.withLock { $0 = nil }
     }
 }

@@ -5,6 +5,7 @@ internal import Foundation
 #endif
 internal import HTTPTypes
 internal import ResumeHTTP
+internal import Synchronization
 
 extension DownloadRun {
     /// Asks for the head first where the caller wants that, and compares.
@@ -95,23 +96,26 @@ extension DownloadRun {
     private static func withTimeout(
         seconds: Double, for authority: String, _ body: @escaping @Sendable () async throws -> TransportResponse
     ) async throws -> TransportResponse {
-        try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: .seconds(seconds))
-                return nil
+        let task = Task { try await body() }
+        let isLate = Atomic(false)
+        let registration = Ticker.shared.every(.seconds(seconds)) {
+            isLate.store(true, ordering: .relaxed)
+            task.cancel()
+        }
+        defer { registration.cancel() }
+        do {
+            let response = try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
             }
-            defer { group.cancelAll() }
-            do {
-                // The group is never empty here, so the first result is there.
-                if let first = try await group.next(), let response = first { return response }
-                throw TransportError(.stalled, "\(authority) did not respond within \(seconds) seconds")
-            } catch {
-                // An answer that comes at the last moment is not left hanging.
-                group.cancelAll()
-                while let late = try? await group.next() { late?.body.cancel(with: CancellationError()) }
-                throw error
-            }
+            if !task.isCancelled { return response }
+            // An answer that comes at the last moment is not left hanging.
+            response.body.cancel(with: CancellationError())
+            throw CancellationError()
+        } catch {
+            guard isLate.load(ordering: .relaxed), !Task.isCancelled else { throw error }
+            throw TransportError(.stalled, "\(authority) did not respond within \(seconds) seconds")
         }
     }
 }

@@ -63,22 +63,22 @@ extension DownloadRun {
         let monitor = StallMonitor(
             seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
             clock: request.clock)
-        let watch = Task { await monitor.watch(body) }
-        defer { watch.cancel() }
         let pace = RatePace(request.rateLimiters)
-        let isSurplus = try await withTaskCancellationHandler {
-            monitor.resume()
-            return try await body.read { bytes in
-                monitor.pause(receiving: bytes.byteCount)
-                defer { monitor.resume() }
-                _ = pace.allowsMore(after: bytes.byteCount)
-                return received.withLock { received in
-                    unsafe bytes.withUnsafeBytes { unsafe received.append(contentsOf: $0) }
-                    return received.count <= count
+        let isSurplus = try await monitor.watching(body) {
+            try await withTaskCancellationHandler {
+                monitor.resume()
+                return try await body.read { bytes in
+                    monitor.pause(receiving: bytes.byteCount)
+                    defer { monitor.resume() }
+                    _ = pace.allowsMore(after: bytes.byteCount)
+                    return received.withLock { received in
+                        unsafe bytes.withUnsafeBytes { unsafe received.append(contentsOf: $0) }
+                        return received.count <= count
+                    }
                 }
+            } onCancel: {
+                body.cancel(with: CancellationError())
             }
-        } onCancel: {
-            body.cancel(with: CancellationError())
         }
         if isSurplus { body.cancel(with: CancellationError()) }
         monitor.pause()

@@ -55,19 +55,16 @@ final class StallMonitor: Sendable {
         }
     }
 
-    /// Looks from time to time until the task is cancelled.
-    func watch(_ body: any ResponseBody) async {
-        let pause = min(window / 4, .seconds(1))
-        while !Task.isCancelled {
-            // A cancelled sleep ends the loop at its condition.
-            try? await Task.sleep(for: pause)
-            if isStalled() {
-                let message =
-                    "the download from \(authority) stalled: less than \(minimumBytes) bytes in \(seconds) seconds"
-                body.cancel(with: TransportError(.stalled, message))
-                return
-            }
+    /// Looks from time to time while another body runs, and cancels a body that stalls.
+    func watching<Outcome>(_ body: any ResponseBody, _ work: () async throws -> Outcome) async rethrows -> Outcome {
+        let registration = Ticker.shared.every(min(window / 4, .seconds(1))) { [self] in
+            guard isStalled() else { return }
+            let message =
+                "the download from \(authority) stalled: less than \(minimumBytes) bytes in \(seconds) seconds"
+            body.cancel(with: TransportError(.stalled, message))
         }
+        defer { registration.cancel() }
+        return try await work()
     }
 
     private func isStalled() -> Bool {

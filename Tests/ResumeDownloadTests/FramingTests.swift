@@ -149,19 +149,22 @@ struct FramingTests {
                 defer { hasEnded.set() }
                 return await origin.failure { request in
                     request.limits.retries = 0
-                    request.stallTimeout = 0.5
+                    // The head comes within this time also on a busy machine.
+                    request.stallTimeout = 60
                     request.clock = { clock.read() }
                 }
             }
-            try await eventually { try await origin.store.totals().receivedBytes == 60_000 }
+            try await eventually {
+                try await origin.store.totals().receivedBytes == 60_000 || hasEnded.isSet
+            }
             // While nothing comes, only the watch for stalls reads the clock.
-            for elapsed in [0, 499] {
+            for elapsed in [0, 59_999] {
                 clock.set(to: .milliseconds(elapsed))
                 let reads = clock.reads
-                try await eventually { clock.reads >= reads + 4 || hasEnded.isSet }
+                try await eventually { clock.reads >= reads + 2 || hasEnded.isSet }
                 #expect(!hasEnded.isSet, "after \(elapsed) ms")
             }
-            clock.set(to: .milliseconds(500))
+            clock.set(to: .milliseconds(60_000))
             let error = await download.value
             #expect(error?.code == .unreachable)
             #expect(error?.reason.code.rawValue == "stalled")
