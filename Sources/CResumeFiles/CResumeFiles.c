@@ -126,6 +126,18 @@ int resume_files_rename_new(int folder, const char *old_name, const char *new_na
     return linkat(folder, old_name, folder, new_name, 0);
 }
 
+#if defined(O_TMPFILE)
+const int resume_files_unnamed_flags = O_TMPFILE | O_RDWR;
+#else
+const int resume_files_unnamed_flags = 0;
+#endif
+
+int resume_files_name(int descriptor, int folder, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+
 // Before anything watches, nothing is open that a child could misuse.
 static volatile int ordinary_mark = 1;
 const volatile int *resume_files_fork_mark = &ordinary_mark;

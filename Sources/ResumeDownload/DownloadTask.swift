@@ -161,7 +161,7 @@ public final class DownloadTask: Sendable {
             do {
                 outcome = .success(
                     try await downloader.download(request) { transfer in
-                        self.hold(transfer.pausedSign)
+                        transfer.whenClaimed { self.hold($0.pausedSign) }
                     } onEvent: {
                         self.take($0)
                     })

@@ -29,26 +29,31 @@ extension DownloadStore {
     /// Does what ``begin(_:headerFields:key:selection:policy:destination:waits:)`` does.
     func begin(_ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
-        let (shown, identityKey) = (caller.url.redacted, identityKey)
+        let (identityKey, folder) = (identityKey, folder)
+        var keyLease: Lease?
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
-            let folder = folder
-            let (id, variant, fresh): (Int64, Int, Fresh?) = try await writeEntry { connection in
-                let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
-                let (id, isNew) = try connection.claim(
-                    key: Variant.key(name, variant), variant: variant, url: shown, selection: selection,
-                    destination: caller.destination?.path, now: WallClock.milliseconds)
-                // Before the commit nobody else sees it, so that its lease is free.
-                guard isNew, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id) else {
-                    return (id, variant, nil)
-                }
-                return (id, variant, Fresh(entry: entry, lease: lease))
-            }
-            if let fresh {
-                return Transfer(store: self, name: name, caller: caller, lease: fresh.lease, entry: fresh.entry)
-            }
             let lease: Lease
+            let variant: Int
             do {
+                // Before the look: nobody makes the first row of a key without this lease.
+                keyLease = try keyLease ?? Lease.take(Lease.number(of: name), in: folder)
+                let row = try await read { connection in
+                    let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
+                    return (id: try connection.id(ofKey: Variant.key(name, variant)), variant: variant)
+                }
+                guard let id = row.id else {
+                    if let keyLease {
+                        let entry = Entry(unclaimed: name, caller, selection)
+                        return Transfer(
+                            store: self, name: name, caller: caller, lease: nil, keyLease: keyLease, entry: entry)
+                    }
+                    guard waits else { throw StoreError.inUse(name) }
+                    keyLease = try await Lease.wait(for: Lease.number(of: name), in: folder)
+                    continue
+                }
+                keyLease = nil
+                variant = row.variant
                 if let free = try Lease.take(id, in: folder) {
                     lease = free
                 } else if waits {

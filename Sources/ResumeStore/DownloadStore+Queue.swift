@@ -69,10 +69,10 @@ package final class QueueLease: Sendable {
 package final class WaitingSign: Sendable {
     private let waiters: ByteLocks
 
-    fileprivate init(_ id: Int64, in folder: StoreFolder) throws {
+    fileprivate init(_ numbers: [Int64], in folder: StoreFolder) throws {
         waiters = try folder.locks(.waiters)
-        // Shared with others who wait; nobody takes it alone.
-        _ = try waiters.tryLock(id, exclusively: false)
+        // Shared with others who wait; nobody takes them alone.
+        for number in numbers { _ = try waiters.tryLock(number, exclusively: false) }
     }
 }
 
@@ -152,16 +152,12 @@ extension DownloadStore {
         for url: DownloadURL, key: String?, selection: RangeSelection?
     ) async throws -> WaitingSign {
         let name = Self.key(of: url, named: key, selection: selection)
-        let id = try await writeEntry { connection in
+        let id = try await read { connection in
             // Whoever works on it has used it last.
-            let variant = try connection.variants(of: name).first?.number ?? 1
-            return try connection.claim(
-                key: Variant.key(name, variant), variant: variant, url: url.redacted, selection: selection,
-                destination: nil, now: WallClock.milliseconds
-            ).id
+            try connection.id(ofKey: Variant.key(name, try connection.variants(of: name).first?.number ?? 1))
         }
         do {
-            return try WaitingSign(id, in: folder)
+            return try WaitingSign([Lease.number(of: name)] + [id].compactMap(\.self), in: folder)
         } catch {
             throw StoreError(wrapping: error)
         }

@@ -54,6 +54,7 @@ public final class DownloadStore: Sendable {
     let guardLock: StoreLock
     let checkpointer: Checkpointer
     let pausedEntries = PausedEntries()
+    let briefWatch: BriefWatch
     /// The key of the hashes that tell whose bytes are held.
     let identityKey: [UInt8]
 
@@ -69,6 +70,7 @@ public final class DownloadStore: Sendable {
         self.guardLock = guardLock
         self.configuration = configuration
         checkpointer = Checkpointer(folder: folder, lock: guardLock)
+        briefWatch = BriefWatch(clock: configuration.clock)
     }
 
     /// Closes the database after a last checkpoint.

@@ -97,6 +97,18 @@ public struct Entry: Sendable, Hashable {
     static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
 }
 
+extension Entry {
+    /// A download of which there is no row.
+    init(unclaimed name: String, _ caller: Caller, _ selection: RangeSelection?) {
+        let now = WallClock.milliseconds
+        self.init(
+            id: 0, generation: 0, bootID: "", requester: .nobody, key: name, variant: 1, url: caller.url.redacted,
+            selection: selection, representation: nil, state: .partial, chunks: [],
+            destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, goneAt: nil,
+            isInUse: true)
+    }
+}
+
 extension Int64 {
     /// The sum, or the nearest number that there is.
     func addingSaturating(_ other: Int64) -> Int64 {

@@ -39,6 +39,15 @@ final class Lease: Sendable {
         }
     }
 
+    /// Stands for a key of which there is no row yet, beside the numbers of rows.
+    ///
+    /// Two keys may have the same number: then one of them waits for the other.
+    static func number(of key: String) -> Int64 {
+        // FNV-1a.
+        let hash = key.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return 1 << 61 | Int64(hash >> 3)
+    }
+
     /// Whether somebody waits for this lease.
     var isAwaited: Bool {
         // Where it cannot be found out, the blob stays: it costs space, not bytes.

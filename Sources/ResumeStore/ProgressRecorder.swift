@@ -14,6 +14,8 @@ final class ProgressRecorder: Sendable {
         var pending: [Block] = []
         /// Bytes from here on are not to be recorded yet; nil for none.
         var heldBack: Int64?
+        /// Whether there is no row yet to record anything in.
+        var isSuspended = false
         /// When the last commit began, by the store's clock.
         var lastCommit: Duration
         /// Looks again from time to time, since nobody may call when nothing comes any more.
@@ -75,6 +77,17 @@ final class ProgressRecorder: Sendable {
                 limit.store(offset ?? .max, ordering: .relaxed)
             }
             return state.heldBack
+        }
+    }
+
+    /// Records nothing until there is a row.
+    func suspend() { state.withLock { $0.isSuspended = true } }
+
+    /// Records in a row from now on.
+    func resume(with part: PartReference) {
+        state.withLock { state in
+            state.part = part
+            state.isSuspended = false
         }
     }
 
@@ -173,7 +186,9 @@ struct Claim: Sendable, Hashable {
 }
 
 extension ProgressRecorder.State {
-    fileprivate func recordable(_ held: Int64) -> Int64 { held > heldBack ?? .max ? committed : held }
+    fileprivate func recordable(_ held: Int64) -> Int64 {
+        isSuspended || held > heldBack ?? .max ? committed : held
+    }
 
     fileprivate func isDue(_ held: Int64, at now: Duration) -> Bool {
         let unrecorded = held - committed

@@ -184,6 +184,19 @@ final class Synchronizer: Sendable {
         try await synchronizeData(subject)
     }
 
+    /// Does that on the calling thread, which it blocks, for a blob that no row names.
+    func synchronizeDataNow() throws(StoreError) {
+        let failure = state.withLock { state -> StoreError? in
+            do {
+                try state.subject?.blob.synchronizeData()
+            } catch {
+                state.failure = StoreError(wrapping: error)
+            }
+            return state.failure
+        }
+        if let failure { throw failure }
+    }
+
     /// Brings a blob to disk; where that fails, what came since the last good time is given up.
     private func synchronizeData(_ subject: Subject) async throws {
         do {

@@ -59,6 +59,7 @@ extension Transfer {
     /// The digest that these bytes were found not to have; nil where none was asked for in vain.
     package var refusedDigest: HTTPDigest? {
         get async throws {
+            guard isClaimed else { return nil }
             let id = entry.id
             return try await store.read { connection in try connection.refusedDigest(id: id) }
         }
@@ -68,6 +69,7 @@ extension Transfer {
     ///
     /// Those that were fetched since, beside others that do not have it, are no better, and go.
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
+        try claim()
         let (id, generation, name, entry) = (entry.id, entry.generation, key, entry)
         let isSecond = try await store.read { connection in
             try connection.hasRefused(digest, of: name, beside: entry)
@@ -88,6 +90,7 @@ extension Transfer {
     ///
     /// - Returns: What that one holds, which is nothing where it is new.
     func takeOwnVariant() async throws -> HeldPartial {
+        try claim()
         try? await synchronizer.finish()
         let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
         main.stop()
@@ -116,11 +119,12 @@ extension DownloadStore {
         let claimed: Fresh? = try await writeEntry { connection in
             let variants = try connection.variants(of: name).map(\.number)
             for number in (1...Variant.most) where !variants.contains(number) {
-                let (id, isNew) = try connection.claim(
+                let id = try connection.claim(
                     key: Variant.key(name, number), variant: number, url: caller.url.redacted, selection: selection,
                     destination: caller.destination?.path, now: WallClock.milliseconds)
                 // A key of a caller's own may read like that of a variant.
-                guard isNew, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id) else {
+                guard let id, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id)
+                else {
                     continue
                 }
                 return Fresh(entry: entry, lease: lease)

@@ -15,9 +15,10 @@ extension Transfer {
         guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
         try await requireConfirmed()
         // The process may end before these bytes are of use: until then they are held, as after each body.
+        if isAwaited { try await becomeOrdinary() }
         try checkpoint()
         let bytes = try blob.bytes(count: Int(held))
-        try leaveStore(isShared: lease?.isAwaited == true, to: "memory")
+        try leaveStore(isShared: isAwaited, to: "memory")
         return bytes
     }
 }

@@ -59,7 +59,9 @@ extension Transfer {
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
         try await requireConfirmed()
-        let isShared = lease?.isAwaited == true
+        if try await deliverBrief(to: destination, fulfilling: row, isProved: isProved) { return }
+        try await becomeOrdinary()
+        let isShared = isAwaited
         // One that replaces nothing must know after a crash that what has its name is its own delivery.
         if isBrief, !isShared, destination.replaces {
             try await synchronizer.finish()
@@ -119,14 +121,20 @@ extension Transfer {
         isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
     ) throws {
         let (entry, length, name, folder) = (entry, held, key, store.folder)
-        let requester = requester(for: entry.representation)
-        let isStillShared = isShared && lease?.isAwaited == true
+        let isClaimed = isClaimed
+        let requester = isClaimed ? requester(for: entry.representation) : .nobody
+        let isStillShared = isShared && isAwaited
+        let started = startReason.map {
+            Event(key: entry.key, at: entry.createdAt, kind: .started, reason: $0, bytes: 0)
+        }
         let blobs = try store.writeNow { connection in
+            if !isClaimed, let started { try connection.record(started) }
             try connection.record(
                 Event(
                     key: entry.key, at: WallClock.milliseconds, kind: .delivered,
                     reason: .delivered(to: place, isProved: isProved), bytes: length))
             if let row { try connection.removeQueued(row) }
+            guard isClaimed else { return [BlobName]() }
             let others = try requester.code.map { _ in
                 try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
             }

@@ -35,6 +35,7 @@ extension Transfer {
             // Its row goes with its delivery.
             try main.recordIfDue()
         } else {
+            try await becomeOrdinary()
             try checkpoint()
         }
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
@@ -63,6 +64,8 @@ extension Transfer {
     func release() {
         isClosed = true
         lease = nil
+        keyLease = nil
+        onClaim = nil
         heldCheck = nil
         // An open file keeps its blocks, also when the collector has removed its name.
         main.stop()
@@ -89,7 +92,11 @@ extension Transfer {
         isClosed = true
         readable.close()
         // What these failed with shows in the checkpoint, or was told before.
-        try? await synchronizer.finish()
+        let isSound = (try? await synchronizer.finish()) != nil
+        if !isClaimed {
+            guard isSound, held > 0 || hasAllBytes else { return }
+            try await becomeOrdinary()
+        }
         try checkpoint()
         // A clean stop loses nothing to a later power cut.
         if receivedBytes > 0 { try? await synchronize() }

@@ -14,6 +14,7 @@ extension Transfer {
     func replace(with representation: Representation, bytes: [UInt8]) async throws {
         try requireOpen()
         try await leaveForeignEntry()
+        try claim()
         guard !hasAllBytes, receivedBytes <= bytes.count else {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }

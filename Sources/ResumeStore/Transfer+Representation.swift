@@ -5,6 +5,8 @@ extension Transfer {
     /// Gives the entry a new representation with an empty blob of its own; the old blob goes after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
         try await leaveForeignEntry()
+        if try beginBrief(with: representation, reason: reason) { return }
+        try claim()
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         if let length { try await store.makeRoom(for: length, except: entry.id) }
         // Nothing of the old representation may be committed after this.
@@ -36,6 +38,7 @@ extension Transfer {
     /// Takes over what a continuation tells, which is the complete length if it was not known.
     func learn(_ representation: Representation) async throws {
         guard entry.representation?.completeLength == nil, let length = representation.completeLength else { return }
+        try claim()
         try await learnLength(length)
     }
 
@@ -55,6 +58,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) async throws {
         try requireOpen()
+        try claim()
         // Wrong for this caller: whoever it was fetched for may find it right.
         if access == .foreign, try await takeOwnVariant().isEmpty { return try await note(reason) }
         try? await synchronizer.finish()
@@ -85,6 +89,7 @@ extension Transfer {
     public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
         main.writer.end()
+        try claim()
         if access == .foreign {
             // What is wrong for this caller stays for whom it was fetched for.
             return length < held ? try await discard(reason: reason) : try await note(reason)
@@ -137,9 +142,11 @@ extension Transfer {
     public func setDestination(_ destination: Destination) async throws {
         guard entry.destination != destination.path else { return }
         let id = entry.id
-        try await store.write { connection in
-            _ = try connection.run(
-                "UPDATE download SET destination = ? WHERE id = ?", .text(destination.path), .integer(id))
+        if isClaimed {
+            try await store.write { connection in
+                _ = try connection.run(
+                    "UPDATE download SET destination = ? WHERE id = ?", .text(destination.path), .integer(id))
+            }
         }
         entry.destination = destination.path
     }

@@ -23,6 +23,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     package func open(_ continuation: Verdict.Continuation, splitting running: Segment?) async throws -> Segment? {
         try requireOpen()
+        try claim()
         guard let blob, let path = entry.chunks.first?.path else { return nil }
         let start = continuation.offset
         guard let end = continuation.bodyEnd, start < end else { return nil }

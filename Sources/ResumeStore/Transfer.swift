@@ -14,8 +14,16 @@ public actor Transfer {
     /// What names the download in the store, whichever of its variants this is.
     public nonisolated let key: String
     nonisolated let store: DownloadStore
-    /// Given back by ``close()`` and after the delivery.
+    /// The right to work on the row; given back by ``close()`` and after the delivery.
     var lease: Lease?
+    /// The right to work on the key, which was had before there was a row.
+    var keyLease: Lease?
+    /// Whether there is a row.
+    var isClaimed: Bool
+    /// Told when there is.
+    var onClaim: (@Sendable (isolated Transfer) -> Void)?
+    /// Why a body without a row began.
+    var startReason: Reason?
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
@@ -52,7 +60,8 @@ public actor Transfer {
     }
 
     init(
-        store: DownloadStore, name: String, caller: Caller, lease: Lease, entry: Entry, blob: OpenFile? = nil,
+        store: DownloadStore, name: String, caller: Caller, lease: Lease?, keyLease: Lease? = nil, entry: Entry,
+        blob: OpenFile? = nil,
         access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
     ) {
         self.caller = caller
@@ -62,7 +71,7 @@ public actor Transfer {
         if let blob, !unread.isEmpty { heldCheck = HeldCheck(of: blob, blocks: unread) }
         key = name
         self.store = store
-        self.lease = lease
+        (self.lease, self.keyLease, isClaimed) = (lease, keyLease, lease != nil)
         self.entry = entry
         self.blob = blob
         synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
@@ -73,6 +82,9 @@ public actor Transfer {
             store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
         executor = QueueExecutor(label: "resume-store.transfer")
     }
+
+    /// Whether somebody waits for what is being fetched.
+    var isAwaited: Bool { lease?.isAwaited == true || keyLease?.isAwaited == true }
 
     /// Bytes from 0 on that lie in the blob, recorded or not.
     package nonisolated var held: Int64 { main.held }
@@ -188,7 +200,7 @@ public actor Transfer {
     /// since such an answer may be a mistake that is mended.
     private func noteAbsence(_ response: HTTPResponse) async throws {
         let isGone = [404, 410].contains(response.status.code)
-        guard isGone != (entry.goneAt != nil) else { return }
+        guard isClaimed, isGone != (entry.goneAt != nil) else { return }
         let (id, since) = (entry.id, isGone ? WallClock.milliseconds : nil)
         try await store.write { connection in try connection.setGone(id: id, since: since) }
         entry.goneAt = since

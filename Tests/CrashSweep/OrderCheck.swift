@@ -25,6 +25,7 @@ package struct OrderCheck {
         checkBlobsAreNeverReused()
         checkCreation()
         checkDelivery()
+        checkNaming()
         checkRemoval()
         checkSyncedCommits()
     }
@@ -105,6 +106,27 @@ package struct OrderCheck {
                 (sync?.end ?? .max) > commit.start
             {
                 violations.append("a commit follows the rename before the destination's folder is synced")
+            }
+        }
+    }
+
+    /// A file without a name: bytes synced, name, folder synced, commit.
+    private mutating func checkNaming() {
+        guard isSingle else { return }
+        for naming in calls where naming.name == "link" && naming.path.hasPrefix("/proc/") {
+            let isUnnamed = { (call: FileCall) in call.path.contains("/blobs/#") && call.start < naming.start }
+            let last = calls.last { $0.name == "pwrite" && isUnnamed($0) }
+            let sync = calls.last { $0.name == "fdatasync" && isUnnamed($0) }
+            let isDelivery = !isBlob(naming.newPath ?? "")
+            if isDelivery, let last, sync.map({ $0.start < last.end || $0.end > naming.start }) ?? true {
+                violations.append("a file gets its name before its bytes are synced")
+            }
+            let folderSync = calls.first {
+                $0.start > naming.end && isFolderSync($0, of: folder(of: naming.newPath ?? ""))
+            }
+            let commit = calls.first { $0.start > naming.end && isCommit($0) }
+            if let commit, (folderSync?.end ?? .max) > commit.start {
+                violations.append("a commit follows a file's name before its folder is synced")
             }
         }
     }

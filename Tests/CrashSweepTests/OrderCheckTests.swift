@@ -10,6 +10,7 @@ import Testing
 struct OrderCheckTests {
     private static let fresh = Task { try await CrashSweep.trace(of: "fresh", program: Resumectl.path) }
     private static let changed = Task { try await CrashSweep.trace(of: "changed", program: Resumectl.path) }
+    private static let small = Task { try await CrashSweep.trace(of: "small", program: Resumectl.path) }
     private static let elsewhere = Task { try await CrashSweep.trace(of: "elsewhere", program: Resumectl.path) }
 
     /// What the check says about calls in their order in the array, one after the other.
@@ -49,7 +50,7 @@ struct OrderCheckTests {
 
     @Test("Nothing is found where nothing was altered")
     func unaltered() async throws {
-        for trace in [Self.fresh, Self.changed, Self.elsewhere] {
+        for trace in [Self.fresh, Self.changed, Self.elsewhere, Self.small] {
             let found = Self.violations(try await trace.value)
             #expect(found.isEmpty, "\(found)")
         }
@@ -65,6 +66,17 @@ struct OrderCheckTests {
         Self.expect("synced before the blob's bytes are", altered)
         let commit = try Self.index(calls, from: sync, "fdatasync", Self.isLog)
         Self.expect("synced before the blob's bytes are", Self.moved(calls, sync, behind: commit))
+    }
+
+    @Test("A file without a name gets one before its bytes are synced, or is reported before its name is")
+    func naming() async throws {
+        let calls = try await Self.small.value
+        let name = try Self.index(calls, "link") { $0.path.hasPrefix("/proc/") }
+        let sync = try Self.index(calls, "fdatasync", Self.isBlob)
+        Self.expect("name before its bytes are synced", Self.moved(calls, sync, behind: name))
+        let folderSync = try Self.index(calls, from: name, "fsync") { $0.path.hasSuffix("/out") || !Self.isBlob($0) }
+        let commit = try Self.index(calls, from: folderSync, "pwrite", Self.isLog)
+        Self.expect("before its folder is synced", Self.moved(calls, folderSync, behind: commit))
     }
 
     @Test("The commit that says durable is not synced before the delivery")

@@ -232,6 +232,16 @@ struct StoreFaultTests {
         }
     }
 
+    @Test("A failed sync of a small file, which has no row, leaves none that names its bytes")
+    func unsyncedBrief() async throws {
+        try await Bench.with(Self.small, cutAfter: 0) { bench in
+            let failed = try await bench.run(["get"], rules: "fdatasync@/blobs/:error=EIO:1")
+            #expect(failed.status == 74 && failed.errors.contains("fdatasync failed"), "\(failed.errors)")
+            #expect(try await bench.run(["list", "--json"]).output.isEmpty)
+            try await bench.expectRecovery(of: Self.small)
+        }
+    }
+
     @Test("Where a failed sync cannot be recorded either, the data file goes, or nobody believes its row")
     func failedSyncUnrecorded() async throws {
         try await Bench.with(Self.file, cutAfter: 0) { bench in

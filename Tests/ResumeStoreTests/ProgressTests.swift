@@ -20,13 +20,16 @@ struct ProgressTests {
         return try await DownloadStore.open(at: folder["store"], configuration: configuration)
     }
 
+    /// More than what may be received without a row.
+    private static let notBrief = 1_000_000
+
     /// Writes parts and looks at what is recorded after each.
     private static func recorded(
         after parts: [Int], with clock: ManualClock = ManualClock(), in folder: TemporaryFolder,
         look: (Int, DownloadStore) async throws -> Void
     ) async throws {
         let store = try await open(folder, clock)
-        let content = sampleBytes(parts.reduce(0, +) + 1)
+        let content = sampleBytes(parts.reduce(0, +) + notBrief)
         let transfer = try await TransferTests.begin(store)
         let plan = await transfer.plan()
         _ = try await transfer.receive(HonestServer(content).answer(plan.fields).head, to: plan)

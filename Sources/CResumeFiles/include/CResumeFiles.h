@@ -31,6 +31,12 @@ ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t l
 /// system has only second names for that, the old one stays as well.
 int resume_files_rename_new(int folder, const char *old_name, const char *new_name);
 
+/// The flags that open a file without a name in a folder, for reading and writing; 0 where the system has none.
+extern const int resume_files_unnamed_flags;
+
+/// Gives a file without a name its name, unless there is one of that name: then it fails with EEXIST.
+int resume_files_name(int descriptor, int folder, const char *name);
+
 /// Begins to watch for forks; called again it does nothing. To be called before anything is opened that a child of this
 /// process must not use.
 void resume_files_watch_forks(void);

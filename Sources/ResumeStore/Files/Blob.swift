@@ -5,6 +5,7 @@ internal import Musl
 #else
 internal import Glibc
 #endif
+internal import CResumeFiles
 
 /// The name of a blob: a path relative to the store, of one form only.
 ///
@@ -62,11 +63,12 @@ extension StoreFolder {
 /// It holds the lock of creations for as long as it lives, so that the sweep of orphans cannot come between the file and
 /// the commit of its row.
 final class BlobCreation: Sendable {
-    let name = BlobName()
+    let name: BlobName
     let file: OpenFile
     private let lock: StoreLock
 
     init(in folder: StoreFolder) throws {
+        name = BlobName()
         lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
         do {
@@ -78,7 +80,40 @@ final class BlobCreation: Sendable {
         }
     }
 
+    /// Gives a file its name.
+    init(of file: OpenFile, as name: BlobName, in folder: StoreFolder) throws {
+        (self.file, self.name) = (file, name)
+        lock = try StoreLock(creationsIn: folder)
+        try lock.holdShared()
+        do {
+            try file.name(name.fileName, in: folder.blobs, mode: 0o600)
+        } catch {
+            // No deinit follows.
+            lock.unlock()
+            throw error
+        }
+    }
+
     deinit { lock.unlock() }
+}
+
+/// Files without names, which are gone with whoever has them open.
+extension StoreFolder {
+    /// Opens an empty one beside the blobs; nil where the system has none, or could not name it later.
+    func unnamedBlob() -> OpenFile? {
+        guard Self.canNameFiles else { return nil }
+        return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags)
+    }
+
+    private static let canNameFiles = unsafe resume_files_unnamed_flags != 0 && access("/proc/self/fd", X_OK) == 0
+}
+
+extension OpenFile {
+    /// Gives a file that has none its name, unless there is one of that name.
+    func name(_ name: String, in folder: Folder, mode: mode_t) throws(SystemError) {
+        try SystemError.check("fchmod", name) { fchmod(descriptor, mode) }
+        try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
+    }
 }
 
 /// What tells one start of the machine from another: only within one may the page cache be trusted.

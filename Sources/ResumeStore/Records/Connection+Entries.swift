@@ -102,10 +102,12 @@ extension Connection {
             isInUse: false)
     }
 
-    /// The number of the entry of a key, which is made where there is none; and whether it was.
+    /// Makes the entry of a key.
+    ///
+    /// - Returns: Its number; nil where there is one of that key.
     borrowing func claim(
         key: String, variant: Int, url: String, selection: RangeSelection?, destination: String?, now: Int64
-    ) throws -> (id: Int64, isNew: Bool) {
+    ) throws -> Int64? {
         let added = try run(
             """
             INSERT INTO download (key, variant, url, selection, destination, created_at, used_at, boot_id)
@@ -113,11 +115,15 @@ extension Connection {
             """, .text(key), .integer(Int64(variant)), .text(url), .optional(selection?.description),
             .optional(destination), .integer(now),
             .integer(now), .text(BootIdentifier.current))
-        if added > 0 {
-            try run("UPDATE store SET entries = entries + 1")
-            return (lastInsertRowID, true)
-        }
-        return (try integer("SELECT id FROM download WHERE key = ?", .text(key)) ?? 0, false)
+        guard added > 0 else { return nil }
+        let id = lastInsertRowID
+        try run("UPDATE store SET entries = entries + 1")
+        return id
+    }
+
+    /// The number of a key's row, whether the rest of it can be read or not.
+    borrowing func id(ofKey key: String) throws -> Int64? {
+        try integer("SELECT id FROM download WHERE key = ?", .text(key))
     }
 
     /// Takes a lease holder's entry into use under the present start of the machine.

@@ -1,0 +1,151 @@
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// Small downloads: most are whole and delivered before a row in the database could be of use to anyone.
+///
+/// Where nothing is held of a download, the right to work on it is a lock on its key. Its row is made when something is
+/// to be remembered: a body that is not small, or one that was cut, or that takes longer than ``BriefWatch/patience``.
+/// Until then the bytes lie in a file without a name, and the death of the process costs them.
+extension Transfer {
+    /// The longest body, in bytes, that is received without a row.
+    static let longestBrief = ProgressRecorder.unrecordedLimit
+
+    /// How many bytes must be free beside a body, so that several of them fit whose room nobody makes.
+    private static let spareSpace: Int64 = 16 << 20
+
+    /// Prepares for a small body without a row.
+    ///
+    /// - Returns: False where it needs one.
+    func beginBrief(with representation: Representation, reason: Reason) throws -> Bool {
+        guard !isClaimed, entry.selection == nil, let length = representation.completeLength,
+            (0...Self.longestBrief).contains(length), try store.freeSpace() >= length + Self.spareSpace,
+            let file = store.folder.unnamedBlob()
+        else { return false }
+        entry.representation = representation
+        entry.chunks = [Entry.Chunk(path: BlobName().path, offset: 0, length: 0, durable: 0)]
+        startReason = reason
+        isSpliced = false
+        begin(with: file)
+        main.recorder.suspend()
+        store.briefWatch.add(self)
+        return true
+    }
+
+    /// Has something done when there is a row, at once if there is one.
+    package func whenClaimed(_ body: @escaping @Sendable (isolated Transfer) -> Void) {
+        if isClaimed { body(self) } else { onClaim = body }
+    }
+
+    /// Goes on with a row, and records what is held.
+    ///
+    /// - Throws: ``StoreError``
+    func becomeOrdinary() async throws {
+        guard !isClaimed else { return }
+        if blob != nil, let length = entry.totalBytes { try await store.makeRoom(for: length, except: entry.id) }
+        try claim()
+    }
+
+    /// Makes the row, which names what has been received.
+    ///
+    /// - Throws: ``StoreError``: `superseded`, `noSpace`, `io`, `database`.
+    func claim() throws {
+        guard !isClaimed else { return }
+        // Delivered or closed while room was made.
+        guard keyLease != nil else { throw StoreError.closed }
+        let creation = try nameBlob()
+        let claimed: Fresh
+        do {
+            claimed = try claimRow(for: creation)
+        } catch {
+            if let creation { try? store.removeBlobs([creation.name]) }
+            throw error
+        }
+        withExtendedLifetime(creation) {
+            lease = claimed.lease
+            entry = claimed.entry
+            isClaimed = true
+        }
+        if blob != nil {
+            KillPoint.reached(.startedOver)
+            synchronizer.reset(to: entry, blob: blob)
+            main.recorder.resume(with: entry.part)
+        } else {
+            begin(with: nil)
+        }
+        onClaim.take()?(self)
+        try checkpoint()
+    }
+
+    /// Gives the blob its name, and brings that to disk.
+    private func nameBlob() throws -> BlobCreation? {
+        guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
+        do {
+            let creation = try BlobCreation(of: blob, as: name, in: store.folder)
+            try store.folder.blobs.file.synchronize()
+            KillPoint.reached(.blobCreated)
+            return creation
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    private func claimRow(for creation: BlobCreation?) throws -> Fresh {
+        let (store, entry, url, reason) = (store, entry, caller.url.redacted, startReason)
+        let representation = creation == nil ? nil : entry.representation
+        let requester = requester(for: representation)
+        let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
+            let now = WallClock.milliseconds
+            let id = try connection.claim(
+                key: entry.key, variant: entry.variant, url: url, selection: entry.selection,
+                destination: entry.destination, now: now)
+            // A row that an earlier release of this program has made meanwhile is that one's.
+            guard let id, let lease = try Lease.take(id, in: store.folder), let row = try connection.entry(id: id)
+            else {
+                return nil
+            }
+            guard let creation, let representation else { return Fresh(entry: row, lease: lease) }
+            let begun = try connection.startOver(
+                id: id, generation: row.generation, with: representation, for: requester, url: url,
+                length: entry.totalBytes, blob: creation.name, now: now)
+            if let reason {
+                try connection.record(Event(key: entry.key, at: now, kind: .started, reason: reason, bytes: 0))
+            }
+            guard begun != nil, let row = try connection.entry(id: id) else { return nil }
+            return Fresh(entry: row, lease: lease)
+        }
+        let claimed: Fresh?
+        do {
+            claimed = try store.writeNow(claim)
+        } catch let error as StoreError where error.code == .noSpace {
+            // SQLite says the same of a full disk and of numbers that are used up.
+            guard try store.writeNow({ try $0.restoreNumbers() }) else { throw error }
+            claimed = try store.writeNow(claim)
+        }
+        guard let claimed else { throw Self.superseded }
+        return claimed
+    }
+
+    /// Hands a small download over that has no row: its file gets its first name at the destination.
+    ///
+    /// - Returns: False where that cannot be done, and nothing was changed: there is a file of that name, or it is on
+    ///   another file system.
+    /// - Throws: ``StoreError``
+    func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
+        guard !isClaimed, destination.replaces, !isAwaited, let blob else { return false }
+        try synchronizer.synchronizeDataNow()
+        guard let folder = try? Folder(destination.folder, followsLinks: true),
+            (try? blob.name(destination.name, in: folder, mode: FileMode.ordinary)) != nil
+        else { return false }
+        KillPoint.reached(.deliveryRenamed)
+        do {
+            try await FolderSynchronizer.shared.synchronize(folder, on: self)
+        } catch {
+            var failure = StoreError(wrapping: error)
+            if failure.code == .io { failure.code = .destination }
+            throw failure
+        }
+        KillPoint.reached(.deliverySynced)
+        try leaveStore(isShared: false, to: destination.path, fulfilling: row, isProved: isProved)
+        return true
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Small downloads, which have no row as long as they need none.
+@Suite(
+    .timeLimit(.minutes(5)),
+    .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs files without names"))
+struct BriefTests {
+    static let url = "http://127.0.0.1/small.bin"
+    static let length = 100_000
+    static let server = HonestServer(sampleBytes(length), etag: "\"v1\"")
+
+    static func begin(_ store: DownloadStore) async throws -> Transfer {
+        try await store.begin(try DownloadURL(url), headerFields: [:], waits: false)
+    }
+
+    /// Receives a body as the engine does, to its end or not.
+    static func receive(_ transfer: Transfer, upTo end: Int = length) async throws {
+        let plan = await transfer.plan()
+        let (head, body) = server.answer(plan.fields)
+        _ = try await transfer.receive(head, to: plan)
+        try await transfer.write(Array(server.content[body.lowerBound..<end]))
+        _ = try await transfer.endBody(end == length ? .whole : .cut, isDelivered: true)
+    }
+
+    private static func with(
+        _ clock: ManualClock? = nil, _ body: (TemporaryFolder, DownloadStore) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            var configuration = DownloadStore.Configuration()
+            if let clock { configuration.clock = clock.storeClock }
+            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
+            try await body(folder, store)
+            await store.close()
+        }
+    }
+
+    /// Nothing is left of the download in the store.
+    private static func expectNothing(in store: DownloadStore, _ folder: TemporaryFolder) async throws {
+        #expect(try await store.entries().isEmpty)
+        #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
+        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+    }
+
+    private static func kinds(_ store: DownloadStore) async throws -> [Event.Kind] {
+        try await store.events().map(\.kind)
+    }
+
+    @Test("It is delivered under one name and without a row, and the log says when it began and ended")
+    func delivered() async throws {
+        // The clock stands still.
+        try await Self.with(ManualClock()) { folder, store in
+            let transfer = try await Self.begin(store)
+            try await Self.receive(transfer)
+            try await Self.expectNothing(in: store, folder)
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            try await Self.expectNothing(in: store, folder)
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            var status = stat()
+            #expect(stat(folder["out"], &status) == 0 && status.st_nlink == 1 && status.st_mode & 0o777 == 0o644)
+            #expect(try await Self.kinds(store) == [.started, .delivered])
+        }
+    }
+
+    @Test("What is cut gets a row, and is continued; an empty body leaves nothing", arguments: [0, 1, 99_999])
+    func cut(end: Int) async throws {
+        try await Self.with { folder, store in
+            let transfer = try await Self.begin(store)
+            try await Self.receive(transfer, upTo: end)
+            #expect(try await store.entry(key: Self.url)?.receivedBytes == Int64(end))
+            try await transfer.close()
+            #expect(try await store.entries().map(\.receivedBytes) == (end > 0 ? [Int64(end)] : []))
+            let next = try await Self.begin(store)
+            #expect(await next.partial.length == Int64(end))
+            try await Self.receive(next)
+            try await next.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            try await Self.expectNothing(in: store, folder)
+        }
+    }
+
+    @Test("One that is not delivered gets a row when it is closed, and needs no request to be delivered later")
+    func closed() async throws {
+        try await Self.with { folder, store in
+            let transfer = try await Self.begin(store)
+            try await Self.receive(transfer)
+            try await transfer.close()
+            let next = try await Self.begin(store)
+            #expect(await next.isComplete)
+            try await next.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+        }
+    }
+
+    @Test("One that takes longer than 250 ms gets a row, and what comes later is recorded in it")
+    func slow() async throws {
+        let clock = ManualClock()
+        try await Self.with(clock) { folder, store in
+            let transfer = try await Self.begin(store)
+            let plan = await transfer.plan()
+            _ = try await transfer.receive(Self.server.answer(plan.fields).head, to: plan)
+            try await transfer.write(Array(Self.server.content[..<10_000]))
+            try await clock.untilSomethingSleeps(within: .milliseconds(250))
+            clock.advance(by: .milliseconds(249))
+            #expect(try await store.entries().isEmpty)
+            clock.advance(by: .milliseconds(1))
+            try await wait(for: "the row") { try await store.entry(key: Self.url)?.receivedBytes == 10_000 }
+            try await transfer.write(Array(Self.server.content[10_000..<60_000]))
+            try await clock.untilSomethingSleeps(within: .milliseconds(250))
+            clock.advance(by: .milliseconds(250))
+            try await wait(for: "the row") { try await store.entry(key: Self.url)?.receivedBytes == 60_000 }
+            try await transfer.write(Array(Self.server.content[60_000...]))
+            _ = try await transfer.endBody(.whole, isDelivered: true)
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            try await Self.expectNothing(in: store, folder)
+            #expect(try await Self.kinds(store) == [.started, .delivered])
+        }
+    }
+
+    @Test("A destination that exists is replaced; one on another file system gets a copy", arguments: [false, true])
+    func elsewhere(isOther: Bool) async throws {
+        try await Self.with { folder, store in
+            let path = isOther ? "/dev/shm/resume-test-\(UUID().uuidString)" : folder["out"]
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            if !isOther { try Files.write([1, 2, 3], to: path) }
+            let transfer = try await Self.begin(store)
+            try await Self.receive(transfer)
+            try await transfer.deliver(to: Destination(checking: path))
+            #expect(try Files.bytes(path) == Self.server.content)
+            try await Self.expectNothing(in: store, folder)
+            #expect(try await Self.kinds(store) == [.started, .delivered])
+        }
+    }
+
+    @Test("A destination that must not be replaced is not, and the download stays", arguments: [false, true])
+    func taken(isTaken: Bool) async throws {
+        try await Self.with { folder, store in
+            if isTaken { try Files.write([1, 2, 3], to: folder["out"]) }
+            var destination = try Destination(checking: folder["out"])
+            destination.replaces = false
+            let transfer = try await Self.begin(store)
+            try await Self.receive(transfer)
+            if isTaken {
+                let kept = destination
+                await #expect(throws: StoreError(.destinationExists, "")) { try await transfer.deliver(to: kept) }
+                try await transfer.close()
+                #expect(try await store.entries().map(\.state) == [.complete])
+                #expect(try Files.bytes(folder["out"]) == [1, 2, 3])
+            } else {
+                try await transfer.deliver(to: destination)
+                #expect(try Files.bytes(folder["out"]) == Self.server.content)
+                try await Self.expectNothing(in: store, folder)
+            }
+        }
+    }
+
+    @Test(
+        "A process that dies leaves nothing before the delivery, and the whole file after it",
+        arguments: [KillPoint.deliveryRenamed, .deliverySynced, .rowRemoved])
+    func dies(point: KillPoint) async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder.path
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, point = point.rawValue as Int] in
+                let store = try await DownloadStore.open(at: "\(path)/store")
+                let transfer = try await BriefTests.begin(store)
+                try await BriefTests.receive(transfer)
+                if let point = KillPoint(rawValue: point) { KillPoint.arm(point) }
+                try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+            }
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await Self.expectNothing(in: store, folder)
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            await store.close()
+        }
+    }
+
+    @Test("A row that another program makes meanwhile stays that one's")
+    func overtaken() async throws {
+        try await Self.with(ManualClock()) { folder, store in
+            let transfer = try await Self.begin(store)
+            try await Self.receive(transfer)
+            try await Shell.run(
+                "sqlite3", folder["store/store.sqlite"],
+                """
+                INSERT INTO download (key, url, created_at, used_at, boot_id) VALUES ('\(Self.url)', '\(Self.url)', 1, 1, 'x');
+                UPDATE store SET entries = entries + 1;
+                """)
+            let row = try await store.entry(key: Self.url)
+            try Files.write([1], to: folder["out"])
+            let destination = try Destination(checking: folder["out"])
+            await #expect(throws: StoreError(.superseded, "")) { try await transfer.deliver(to: destination) }
+            #expect(try await store.entry(key: Self.url) == row)
+            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try Files.bytes(folder["out"]) == [1])
+            try? await transfer.close()
+            #expect(try await store.entry(key: Self.url) == row)
+        }
+    }
+}
