@@ -41,7 +41,7 @@ extension GetCommand {
         }
         let downloads = min(maxConcurrent, requests.count)
         let threads = try OpenFileLimit.threads(
-            atMost: max(downloads, min(downloads * connections, Self.mostThreadsForSegments)),
+            atMost: min(downloads * connections, Self.mostThreads),
             for: OpenFileNeed(downloads: downloads, connections: connections))
         let transport = AsyncHTTPTransport(
             .init(
@@ -65,8 +65,8 @@ extension GetCommand {
         return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
-    /// Connections of one download share threads beyond this many.
-    private static let mostThreadsForSegments = 4
+    /// Connections share threads beyond this many: to wake more of them takes longer than what a small file needs of one.
+    private static let mostThreads = max(4, ProcessInfo.processInfo.activeProcessorCount)
 
     /// All downloads, with their destinations.
     private func requests(_ context: CommandContext) throws -> [DownloadRequest] {

@@ -76,6 +76,9 @@ extension Workflow {
             Workflow(name: "fresh", files: [file("fresh", 5 * mebibyte / 2, 1)]),
             Workflow(name: "large", files: [file("large", 6 * mebibyte, 2)], replacesFile: true),
             Workflow(name: "small", files: [file("small", 70_000, 3)]),
+            Workflow(name: "small-several", files: (0..<4).map { file("little\($0)", 20_000, 30 + UInt64($0)) }),
+            Workflow(name: "small-replacing", files: [file("replaced", 70_000, 16)], replacesFile: true),
+            Workflow(name: "small-elsewhere", files: [file("away", 70_000, 17)], deliversElsewhere: true),
             Workflow(name: "resume", files: [file("resume", 3 * mebibyte, 4)], preparation: .held(3 * mebibyte / 2)),
             Workflow(
                 name: "changed", files: [file("changed", 2 * mebibyte, 5)], preparation: .heldOfOlder(mebibyte)),
