@@ -52,7 +52,8 @@ extension DownloadStore {
                     keyLease = try await Lease.wait(for: Lease.number(of: name), in: folder)
                     continue
                 }
-                keyLease = nil
+                // Whoever waits for the key is to be seen by who delivers next.
+                if keyLease?.isAwaited == false { keyLease = nil }
                 variant = row.variant
                 if let free = try Lease.take(id, in: folder) {
                     lease = free
@@ -65,9 +66,8 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while the lease was waited for.
-            guard let transfer = try await adopt(lease, name: name, variant: variant, selection, for: caller) else {
-                continue
-            }
+            let adopted = try await adopt(lease, keyLease, name: name, variant: variant, selection, for: caller)
+            guard let transfer = adopted else { continue }
             try await transfer.noteDestination()
             // Coded bytes are no answer for who asks for the file itself, however complete they are.
             let isCoded = await transfer.partial.representation?.contentCoding != nil
@@ -117,7 +117,7 @@ extension DownloadStore {
 
     /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
     private func adopt(
-        _ lease: Lease, name: String, variant: Int, _ selection: RangeSelection?, for caller: Caller
+        _ lease: Lease, _ keyLease: Lease?, name: String, variant: Int, _ selection: RangeSelection?, for caller: Caller
     ) async throws -> Transfer? {
         let (found, blocks) = try await read { connection in
             (try connection.entry(id: lease.id), try connection.blocks(of: lease.id))
@@ -174,7 +174,8 @@ extension DownloadStore {
         // A folder of that name, which only somebody else can have made, is left: no row names it any more.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
-            store: self, name: name, caller: caller, lease: lease, entry: adopted, blob: trusted.blob, access: access,
+            store: self, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
+            blob: trusted.blob, access: access,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
 }

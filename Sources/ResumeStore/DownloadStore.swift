@@ -106,10 +106,12 @@ public final class DownloadStore: Sendable {
     /// Does what ``write(durability:_:)`` does on the calling thread, which it blocks.
     ///
     /// - Throws: ``StoreError``
-    func writeNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
+    func writeNow<Result: Sendable>(
+        durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
+    ) throws -> Result {
         try StoreError.refuseForkedChild()
         do {
-            return try database.withConnectionNow { try write(with: $0, durability: .process, body) }
+            return try database.withConnectionNow { try write(with: $0, durability: durability, body) }
         } catch {
             throw StoreError(wrapping: error)
         }

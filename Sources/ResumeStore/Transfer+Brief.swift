@@ -36,26 +36,29 @@ extension Transfer {
         if isClaimed { body(self) } else { onClaim = body }
     }
 
-    /// Goes on with a row, and records what is held.
+    /// Goes on with a row.
     ///
+    /// - Parameter isDelivered: Whether the whole is delivered next. Then its bytes are not recorded before, and the row
+    ///   survives a power loss: it tells whoever comes after one what else there may be beside the destination.
     /// - Throws: ``StoreError``
-    func becomeOrdinary() async throws {
+    func becomeOrdinary(isDelivered: Bool = false) async throws {
         guard !isClaimed else { return }
         if blob != nil, let length = entry.totalBytes { try await store.makeRoom(for: length, except: entry.id) }
-        try claim()
+        try claim(durability: isDelivered ? .power : .process)
+        if !isDelivered { try checkpoint() }
     }
 
-    /// Makes the row, which names what has been received.
+    /// Makes the row, which names the file with what has been received.
     ///
     /// - Throws: ``StoreError``: `superseded`, `noSpace`, `io`, `database`.
-    func claim() throws {
+    func claim(durability: Connection.CommitDurability = .process) throws {
         guard !isClaimed else { return }
         // Delivered or closed while room was made.
         guard keyLease != nil else { throw StoreError.closed }
         let creation = try nameBlob()
         let claimed: Fresh
         do {
-            claimed = try claimRow(for: creation)
+            claimed = try claimRow(for: creation, durability)
         } catch {
             if let creation { try? store.removeBlobs([creation.name]) }
             throw error
@@ -73,7 +76,6 @@ extension Transfer {
             begin(with: nil)
         }
         onClaim.take()?(self)
-        try checkpoint()
     }
 
     /// Gives the blob its name, and brings that to disk.
@@ -89,7 +91,7 @@ extension Transfer {
         }
     }
 
-    private func claimRow(for creation: BlobCreation?) throws -> Fresh {
+    private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh {
         let (store, entry, url, reason) = (store, entry, caller.url.redacted, startReason)
         let representation = creation == nil ? nil : entry.representation
         let requester = requester(for: representation)
@@ -115,11 +117,11 @@ extension Transfer {
         }
         let claimed: Fresh?
         do {
-            claimed = try store.writeNow(claim)
+            claimed = try store.writeNow(durability: durability, claim)
         } catch let error as StoreError where error.code == .noSpace {
             // SQLite says the same of a full disk and of numbers that are used up.
             guard try store.writeNow({ try $0.restoreNumbers() }) else { throw error }
-            claimed = try store.writeNow(claim)
+            claimed = try store.writeNow(durability: durability, claim)
         }
         guard let claimed else { throw Self.superseded }
         return claimed

@@ -60,7 +60,7 @@ extension Transfer {
         try await setDestination(destination)
         try await requireConfirmed()
         if try await deliverBrief(to: destination, fulfilling: row, isProved: isProved) { return }
-        try await becomeOrdinary()
+        try await becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
         // One that replaces nothing must know after a crash that what has its name is its own delivery.
         if isBrief, !isShared, destination.replaces {

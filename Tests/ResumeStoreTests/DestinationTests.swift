@@ -86,8 +86,10 @@ struct DestinationTests {
     func replacesNothing(parent: String, obstacle: Obstacle) async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
-            let path = (parent.isEmpty ? folder.path : parent) + "/replaces-nothing-\(UUID().uuidString)"
-            defer { try? FileManager.default.removeItem(atPath: path) }
+            // Of its own: other tests stage files there as well.
+            let target = parent.isEmpty ? folder : try TemporaryFolder(in: parent)
+            let path = target["replaces-nothing"]
+            defer { if !parent.isEmpty { target.remove() } }
             try await Self.withWhole(server, in: folder) { store, transfer in
                 var destination = try Destination(path)
                 destination.replaces = false
@@ -102,7 +104,7 @@ struct DestinationTests {
                 try destination.requireFree()
                 try await transfer.deliver(to: destination)
                 #expect(try Files.bytes(path) == server.content)
-                let names = try FileManager.default.contentsOfDirectory(atPath: parent.isEmpty ? folder.path : parent)
+                let names = try Files.names(in: target.path)
                 #expect(!names.contains { $0.hasSuffix(".resumectl") })
             }
         }
