@@ -37,6 +37,7 @@ final class Ticker: Sendable {
     /// - Parameters:
     ///   - interval: The interval; the first call comes after one.
     ///   - body: Must not block.
+    /// - Returns: What ends the calls.
     func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> Registration {
         let (number, isFirst) = state.withLock { state in
             state.last &+= 1

@@ -3,6 +3,7 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
     public func checkpoint() throws {
+        if held > 0 { try claim() }
         try main.checkpoint()
         for segment in segments { try segment.checkpoint() }
     }

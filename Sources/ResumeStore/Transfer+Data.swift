@@ -16,7 +16,7 @@ extension Transfer {
         try await requireConfirmed()
         // The process may end before these bytes are of use: until then they are held, as after each body.
         if isAwaited { try await becomeOrdinary() }
-        try checkpoint()
+        if isClaimed { try checkpoint() }
         let bytes = try blob.bytes(count: Int(held))
         try leaveStore(isShared: isAwaited, to: "memory")
         return bytes

@@ -96,6 +96,26 @@ struct BriefTests {
         }
     }
 
+    @Test("A checkpoint makes a row, and what comes after it is recorded in it")
+    func checkpoint() async throws {
+        try await Self.with(ManualClock()) { folder, store in
+            let transfer = try await Self.begin(store)
+            let plan = await transfer.plan()
+            _ = try await transfer.receive(Self.server.answer(plan.fields).head, to: plan)
+            try await transfer.checkpoint()
+            #expect(try await store.entries().isEmpty, "nothing was received")
+            try await transfer.write(Array(Self.server.content[..<10_000]))
+            try await transfer.checkpoint()
+            #expect(try await store.entry(key: Self.url)?.receivedBytes == 10_000)
+            try await transfer.write(Array(Self.server.content[10_000...]))
+            #expect(try await transfer.endBody(.whole))
+            #expect(try await store.entry(key: Self.url)?.receivedBytes == Int64(Self.length))
+            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            try await Self.expectNothing(in: store, folder)
+        }
+    }
+
     @Test("One that takes longer than 250 ms gets a row, and what comes later is recorded in it")
     func slow() async throws {
         let clock = ManualClock()
