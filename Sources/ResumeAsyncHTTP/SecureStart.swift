@@ -48,6 +48,10 @@ struct SecureStart: Sendable {
     private func secure(
         _ channel: any Channel, _ http1: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) -> EventLoopFuture<Void> {
+        // The proxy may have closed it since it answered.
+        guard channel.isActive else {
+            return channel.eventLoop.makeFailedFuture(HTTPClientError.remoteConnectionClosed)
+        }
         let promise = channel.eventLoop.makePromise(of: String?.self)
         let gate = HandshakeGate(promise)
         let timer = channel.eventLoop.scheduleTask(in: timeout) { promise.fail(HTTPClientError.tlsHandshakeTimeout) }

@@ -11,6 +11,7 @@ extension DownloadRun {
         let (teller, transfer) = (ProgressTeller(onEvent), transfer)
         await teller.tell(of: transfer)
         let registration = Ticker.shared.every(Self.progressInterval) {
+            guard teller.begins() else { return }
             Task { await teller.tell(of: transfer) }
         }
         let outcome = await body()
@@ -25,12 +26,18 @@ private final class ProgressTeller: Sendable {
     private let onEvent: @Sendable (DownloadEvent) -> Void
     /// How many bytes were told last; nil after the end.
     private let told = Mutex<Int64?>(-1)
+    /// Whether a call waits for the queue, or for whoever is told.
+    private let isPending = Atomic(false)
 
     init(_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
         self.onEvent = onEvent
     }
 
+    /// Whether no call is pending; then one is from now on.
+    func begins() -> Bool { !isPending.exchange(true, ordering: .acquiring) }
+
     func tell(of transfer: isolated Transfer) {
+        defer { isPending.store(false, ordering: .releasing) }
         let received = transfer.receivedBytes
         let isNews = told.withLock { told in
             guard let last = told, received > last else { return false }

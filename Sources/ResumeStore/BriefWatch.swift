@@ -37,7 +37,8 @@ final class BriefWatch: Sendable {
     private func run() async {
         while let next = next() {
             try? await clock.sleep(next.due)
-            if let transfer = next.transfer { await transfer.outgrow() }
+            // Each by itself: its queue may be blocked by whoever is told of its progress.
+            if let transfer = next.transfer { Task { await transfer.outgrow() } }
         }
     }
 
@@ -54,13 +55,13 @@ final class BriefWatch: Sendable {
 extension Transfer {
     /// Gives the download a row, since it takes long.
     fileprivate func outgrow() async {
-        guard !isClosed else { return }
+        guard !isClosed, !isDelivering else { return }
         do {
             if isClaimed { try checkpoint() } else { try await becomeOrdinary() }
-        } catch let error as StoreError where [.superseded, .misuse].contains(error.code) {
-            // The next call tells it.
-        } catch {
+        } catch let error as StoreError where [.busy, .database, .noSpace].contains(error.code) {
             store.briefWatch.add(self)
+        } catch {
+            // The next call tells it.
         }
     }
 }

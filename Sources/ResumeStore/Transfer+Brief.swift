@@ -43,7 +43,9 @@ extension Transfer {
     /// - Throws: ``StoreError``
     func becomeOrdinary(isDelivered: Bool = false) async throws {
         guard !isClaimed else { return }
-        if blob != nil, let length = entry.totalBytes { try await store.makeRoom(for: length, except: entry.id) }
+        if blob != nil, let length = entry.totalBytes {
+            try await store.makeRoom(for: length, except: entry.id)
+        }
         try claim(durability: isDelivered ? .power : .process)
         if !isDelivered { try checkpoint() }
     }
@@ -54,20 +56,25 @@ extension Transfer {
     func claim(durability: Connection.CommitDurability = .process) throws {
         guard !isClaimed else { return }
         // Delivered or closed while room was made.
-        guard keyLease != nil else { throw StoreError.closed }
+        guard keyLease != nil, !isDelivering else { throw StoreError.closed }
+        // What a failed sync may have cost is claimed by no row.
+        if blob != nil { _ = try synchronizer.keepsUp(with: 0) }
         let creation = try nameBlob()
         let claimed: Fresh
         do {
             claimed = try claimRow(for: creation, durability)
-        } catch {
+        } catch let error as StoreError where error.code == .superseded {
+            // Another try would find the same.
             if let creation { try? store.removeBlobs([creation.name]) }
+            unclaimedName = nil
             throw error
         }
-        withExtendedLifetime(creation) {
-            lease = claimed.lease
-            entry = claimed.entry
-            isClaimed = true
-        }
+        lease = claimed.lease
+        entry = claimed.entry
+        isClaimed = true
+        isRowUnsynced = durability == .process
+        // Held until there was a row, which keeps the sweep of orphans away.
+        unclaimedName = nil
         if blob != nil {
             KillPoint.reached(.startedOver)
             synchronizer.reset(to: entry, blob: blob)
@@ -78,11 +85,13 @@ extension Transfer {
         onClaim.take()?(self)
     }
 
-    /// Gives the blob its name, and brings that to disk.
+    /// Gives the blob its name, and brings that to disk; only once, since a file whose last name was removed gets no other.
     private func nameBlob() throws -> BlobCreation? {
+        if let unclaimedName { return unclaimedName }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
         do {
-            let creation = try BlobCreation(of: blob, as: name, in: store.folder)
+            let creation = try BlobCreation(of: blob, as: name, mode: isNamed ? nil : 0o600, in: store.folder)
+            unclaimedName = creation
             try store.folder.blobs.file.synchronize()
             KillPoint.reached(.blobCreated)
             return creation
@@ -138,8 +147,11 @@ extension Transfer {
         guard let folder = try? Folder(destination.folder, followsLinks: true),
             (try? blob.name(destination.name, in: folder, mode: FileMode.ordinary)) != nil
         else { return false }
+        isNamed = true
         KillPoint.reached(.deliveryRenamed)
         do {
+            isDelivering = true
+            defer { isDelivering = false }
             try await FolderSynchronizer.shared.synchronize(folder, on: self)
         } catch {
             var failure = StoreError(wrapping: error)

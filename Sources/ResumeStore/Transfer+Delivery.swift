@@ -66,6 +66,14 @@ extension Transfer {
         if isBrief, !isShared, destination.replaces {
             try await synchronizer.finish()
             try await synchronizer.synchronizeData()
+            if isRowUnsynced {
+                // It knows what there may be beside the destination.
+                let id = entry.id
+                try await store.write(durability: .power) { connection in
+                    try connection.setUsed(id: id, now: WallClock.milliseconds)
+                }
+                isRowUnsynced = false
+            }
         } else if entry.state != .complete || entry.held.length != held {
             try await seal()
         }

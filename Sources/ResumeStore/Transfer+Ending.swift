@@ -66,6 +66,8 @@ extension Transfer {
         lease = nil
         keyLease = nil
         onClaim = nil
+        if let name = unclaimedName?.name { try? store.removeBlobs([name]) }
+        unclaimedName = nil
         heldCheck = nil
         // An open file keeps its blocks, also when the collector has removed its name.
         main.stop()
@@ -95,7 +97,7 @@ extension Transfer {
         let isSound = (try? await synchronizer.finish()) != nil
         if !isClaimed {
             guard isSound, held > 0 || hasAllBytes else { return }
-            try await becomeOrdinary()
+            try claim()
         }
         try checkpoint()
         // A clean stop loses nothing to a later power cut.

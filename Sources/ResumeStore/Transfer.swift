@@ -20,6 +20,14 @@ public actor Transfer {
     var keyLease: Lease?
     /// Whether there is a row.
     var isClaimed: Bool
+    /// Whether a file without a row has its name at the destination, which makes it its owner's.
+    var isNamed = false
+    /// Whether that name is being brought to disk: it gets no row meanwhile.
+    var isDelivering = false
+    /// A name in the store that no row has yet: the commit failed, and is to be tried again.
+    var unclaimedName: BlobCreation?
+    /// Whether a power loss may cost the row.
+    var isRowUnsynced = false
     /// Told when there is.
     var onClaim: (@Sendable (isolated Transfer) -> Void)?
     /// Why a body without a row began.

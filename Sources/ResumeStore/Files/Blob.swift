@@ -81,12 +81,12 @@ final class BlobCreation: Sendable {
     }
 
     /// Gives a file its name.
-    init(of file: OpenFile, as name: BlobName, in folder: StoreFolder) throws {
+    init(of file: OpenFile, as name: BlobName, mode: mode_t?, in folder: StoreFolder) throws {
         (self.file, self.name) = (file, name)
         lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
         do {
-            try file.name(name.fileName, in: folder.blobs, mode: 0o600)
+            try file.name(name.fileName, in: folder.blobs, mode: mode)
         } catch {
             // No deinit follows.
             lock.unlock()
@@ -110,8 +110,10 @@ extension StoreFolder {
 
 extension OpenFile {
     /// Gives a file that has none its name, unless there is one of that name.
-    func name(_ name: String, in folder: Folder, mode: mode_t) throws(SystemError) {
-        try SystemError.check("fchmod", name) { fchmod(descriptor, mode) }
+    ///
+    /// - Parameter mode: Its permissions; nil to leave those that it has.
+    func name(_ name: String, in folder: Folder, mode: mode_t?) throws(SystemError) {
+        if let mode { try SystemError.check("fchmod", name) { fchmod(descriptor, mode) } }
         try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
     }
 }
