@@ -111,7 +111,11 @@ extension StoreFolder {
 extension OpenFile {
     /// Gives a file that has none its name, unless there is one of that name.
     ///
-    /// - Parameter mode: Its permissions; nil to leave those that it has.
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - folder: Where.
+    ///   - mode: Its permissions; nil to leave those that it has.
+    /// - Throws: ``SystemError``
     func name(_ name: String, in folder: Folder, mode: mode_t?) throws(SystemError) {
         if let mode { try SystemError.check("fchmod", name) { fchmod(descriptor, mode) } }
         try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
