@@ -1,9 +1,4 @@
 internal import AsyncHTTPClient
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import NIOCore
 internal import NIOHTTP1
 
