@@ -10,9 +10,12 @@ for manifest in Examples/*/Package.swift; do
     name=$(basename "$folder")
     scratch=.build
     if grep -q '"\.\./\.\.", traits: \[\])' "$manifest"; then scratch=.build/store-alone; fi
-    # Otherwise SwiftPM would not see files that were added to this package since the last build there.
-    [ "$scratch" = .build ] || rm -f "$scratch"/debug.yaml
+    # Otherwise SwiftPM takes the plan of the last package that was built there, and builds nothing of this one; nor would
+    # it see files that were added since.
+    rm -f "$scratch"/debug.yaml
     echo "== $name"
     Scripts/swift.sh build --package-path "$folder" --scratch-path "$scratch"
     ln -sf "../../$scratch/debug/$name" .build/examples/
 done
+# The next build here is of this package again.
+rm -f .build/debug.yaml
