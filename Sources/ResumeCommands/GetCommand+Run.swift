@@ -40,16 +40,17 @@ extension GetCommand {
             throw CommandFailure(.usage, "\(error)")
         }
         let downloads = min(maxConcurrent, requests.count)
-        let threads = try OpenFileLimit.threads(
-            atMost: min(downloads * connections, Self.mostThreads),
-            for: OpenFileNeed(downloads: downloads, connections: connections))
+        let need = OpenFileNeed(downloads: downloads, connections: connections)
+        let threads = try OpenFileLimit.threads(atMost: min(downloads * connections, Self.mostThreads), for: need)
+        let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
         let transport = AsyncHTTPTransport(
             .init(
                 connectTimeout: connectTimeout, trustedCertificates: cacert, threads: threads,
                 connectionsPerHost: downloads * connections, proxies: proxies, usesHTTP2: usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
-                try await download(requests, with: Downloader(store: store, transport: transport), reporter)
+                let downloader = Downloader(store: store, transport: transport)
+                try await download(requests, with: downloader, deliveringAtMost: spare, reporter)
             }
         } catch {
             try? await transport.shutdown()
@@ -121,81 +122,5 @@ extension GetCommand {
             }
         return lines.enumerated().filter { !$1.isEmpty && !$1.hasPrefix("#") }
             .map { ($1, $0 + 1) }
-    }
-
-    /// Runs the downloads, at most ``maxConcurrent`` at a time.
-    ///
-    /// One that fails does not stop the others.
-    private func download(
-        _ requests: [DownloadRequest], with downloader: Downloader, _ reporter: GetReporter
-    ) async throws {
-        let failures = await withTaskGroup(of: ExitStatus?.self) { group in
-            var waiting = ArraySlice(requests)
-            var failures: [ExitStatus] = []
-            for _ in 0..<maxConcurrent {
-                guard let request = waiting.popFirst() else { break }
-                group.addTask { await download(request, with: downloader, reporter) }
-            }
-            while let result = await group.next() {
-                if let result { failures.append(result) }
-                if !Task.isCancelled, let request = waiting.popFirst() {
-                    group.addTask { await download(request, with: downloader, reporter) }
-                }
-            }
-            return failures + waiting.map { _ in .interrupted }
-        }
-        reporter.finish(failed: failures.count)
-        // A user's interruption first, then what running it again cannot fix.
-        let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
-        guard let worst = order.first(where: failures.contains) ?? failures.first else { return }
-        throw CommandFailure(worst)
-    }
-
-    private func download(
-        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter
-    ) async -> ExitStatus? {
-        do {
-            _ = try await downloader.download(request) { reporter.report($0, of: request) }
-            return nil
-        } catch let error as StoreError where skipExisting && error.code == .destinationExists {
-            reporter.skipped(request, because: error)
-            return nil
-        } catch let error as CancellationError {
-            let failure = await interruption(of: request, with: downloader)
-            reporter.report(failure, error, of: request)
-            return failure.status
-        } catch {
-            let failure = CommandFailure(error)
-            reporter.report(failure, error, of: request)
-            return failure.status
-        }
-    }
-
-    /// What an interruption by the user leaves, and what the next run can do with it.
-    private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
-        let plan: Plan?
-        do {
-            plan = try await downloader.plan(for: request)
-        } catch {
-            // The interruption is what there is to tell; what is wrong with the store the next command says.
-            return CommandFailure(CancellationError())
-        }
-        switch plan {
-        case nil:
-            return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
-        case .range, .complete:
-            let again = restart ? " without --restart" : ""
-            return CommandFailure(
-                .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
-        case .whole(let reason), .first(_, let reason):
-            let why = reason?.clause ?? "the beginning of the file has not been received"
-            var message = "interrupted. Running the command again restarts the download: \(why)"
-            var unvalidated = request
-            unvalidated.allowsUnvalidated = true
-            if case .range? = try? await downloader.plan(for: unvalidated) {
-                message += ". With --allow-unvalidated, it compares bytes and resumes."
-            }
-            return CommandFailure(.interrupted, message, isResumable: false)
-        }
     }
 }

@@ -59,6 +59,11 @@ public enum OpenFileLimit {
         return threads
     }
 
+    /// How many more files may be opened beside those that are needed.
+    static func spare(beside needed: Int, atMost most: Int) -> Int {
+        max(available(atMost: needed + most) - needed, 0)
+    }
+
     /// How many files may be open.
     private static var allowed: Int { current.map { Int(clamping: $0.rlim_cur) } ?? .max }
 

@@ -108,6 +108,8 @@ public struct DownloadRequest: Sendable {
     var queuedRow: Int64?
     /// How many bytes the collector removed while it was paused; told when it goes on.
     var evictedBytes: Int64 = 0
+    /// Told the length of a small file before it is delivered together with others: until then it needs no connection.
+    package var onReceived: (@Sendable (Int64) -> Void)?
     /// Says why its task was cancelled; nil for a task of the caller's own.
     package var interruption: Interruption?
     /// What names the download in the store: ``key`` or the URL without user info and signature, and the selection.

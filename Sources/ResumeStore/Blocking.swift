@@ -18,6 +18,9 @@ package enum Blocking {
         try await run(on: queue, body)
     }
 
+    /// Has a body run that may block, and does not wait for it.
+    static func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+
     /// Does what ``run(_:)`` does when nothing else is to be done.
     static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await run(on: laterQueue, body)

@@ -55,6 +55,7 @@ public final class DownloadStore: Sendable {
     let checkpointer: Checkpointer
     let pausedEntries = PausedEntries()
     let briefWatch: BriefWatch
+    let deliveries: DeliveryBatch
     /// The key of the hashes that tell whose bytes are held.
     let identityKey: [UInt8]
 
@@ -71,6 +72,7 @@ public final class DownloadStore: Sendable {
         self.configuration = configuration
         checkpointer = Checkpointer(folder: folder, lock: guardLock)
         briefWatch = BriefWatch(clock: configuration.clock)
+        deliveries = DeliveryBatch(of: folder)
     }
 
     /// Closes the database after a last checkpoint.

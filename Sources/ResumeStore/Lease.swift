@@ -1,23 +1,25 @@
 internal import ResumeSQLite
+internal import Synchronization
 
 /// The right to work on one entry: a kernel lock on the byte of the entry's number, dropped when this goes away or
 /// its process ends.
 final class Lease: Sendable {
     let id: Int64
-    private let locks: ByteLocks
-    private let waiters: ByteLocks
+    private let leases: LeaseTable
 
-    private init(id: Int64, locks: ByteLocks, waiters: ByteLocks) {
+    private init(id: Int64, leases: LeaseTable) {
         self.id = id
-        self.locks = locks
-        self.waiters = waiters
+        self.leases = leases
+    }
+
+    deinit {
+        leases.giveBack(id)
     }
 
     /// Takes the lease of an entry if nobody has it.
     static func take(_ id: Int64, in folder: StoreFolder) throws -> Lease? {
-        let locks = try folder.locks(.leases)
-        guard try locks.tryLock(id) else { return nil }
-        return Lease(id: id, locks: locks, waiters: try folder.locks(.waiters))
+        guard try folder.leases.take(id, in: folder) else { return nil }
+        return Lease(id: id, leases: folder.leases)
     }
 
     /// Waits until the lease can be had, however long its holder works; looks often enough to take over at once
@@ -49,8 +51,45 @@ final class Lease: Sendable {
     }
 
     /// Whether somebody waits for this lease.
-    var isAwaited: Bool {
+    var isAwaited: Bool { leases.isAwaited(id) }
+}
+
+/// The leases that were taken through one opening of a store.
+///
+/// They share a descriptor, whose locks do not exclude one another; so it is remembered which of them are held.
+final class LeaseTable: Sendable {
+    private struct State {
+        var held: Set<Int64> = []
+        var locks: ByteLocks?
+        /// Looked into, never locked: those who wait have descriptors of their own.
+        var waiters: ByteLocks?
+    }
+
+    private let state = Mutex(State())
+
+    fileprivate func take(_ id: Int64, in folder: StoreFolder) throws -> Bool {
+        try state.withLock { state in
+            guard !state.held.contains(id) else { return false }
+            if state.waiters == nil { state.waiters = try folder.locks(.waiters) }
+            let locks = try state.locks ?? folder.locks(.leases)
+            state.locks = locks
+            guard try locks.tryLock(id) else { return false }
+            state.held.insert(id)
+            return true
+        }
+    }
+
+    fileprivate func giveBack(_ id: Int64) {
+        // In a forked child the locks are the parent's.
+        guard !ForkedChild.isCurrent else { return }
+        state.withLock { state in
+            state.held.remove(id)
+            state.locks?.unlock(id)
+        }
+    }
+
+    fileprivate func isAwaited(_ id: Int64) -> Bool {
         // Where it cannot be found out, the blob stays: it costs space, not bytes.
-        (try? waiters.isLocked(id)) ?? true
+        (try? state.withLock { $0.waiters }?.isLocked(id)) ?? true
     }
 }

@@ -6,6 +6,12 @@ extension StoreError {
     static let incomplete = StoreError(.misuse, "the download is not complete")
     static let blobShort = StoreError(.io, Reason.blobShort.text)
 
+    /// The error of a destination that could not be written.
+    init(writingDestination error: any Error) {
+        self.init(wrapping: error)
+        if code == .io { code = .destination }
+    }
+
     /// A key as messages show it.
     package static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
 

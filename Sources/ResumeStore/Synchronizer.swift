@@ -184,17 +184,13 @@ final class Synchronizer: Sendable {
         try await synchronizeData(subject)
     }
 
-    /// Does that on the calling thread, which it blocks, for a blob that no row names.
-    func synchronizeDataNow() throws(StoreError) {
-        let failure = state.withLock { state -> StoreError? in
-            do {
-                try state.subject?.blob.synchronizeData()
-            } catch {
-                state.failure = StoreError(wrapping: error)
-            }
-            return state.failure
-        }
-        if let failure { throw failure }
+    /// Takes note that the blob, which no row names, could not be brought to disk.
+    ///
+    /// - Returns: What everything else fails with from now on.
+    func fail(with error: SystemError) -> StoreError {
+        let failure = StoreError(wrapping: error)
+        state.withLock { $0.failure = failure }
+        return failure
     }
 
     /// Brings a blob to disk; where that fails, what came since the last good time is given up.

@@ -90,7 +90,7 @@ extension Transfer {
         if let unclaimedName { return unclaimedName }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
         do {
-            let creation = try BlobCreation(of: blob, as: name, mode: isNamed ? nil : 0o600, in: store.folder)
+            let creation = try BlobCreation(of: blob, as: name, isNamed: isNamed, in: store.folder)
             unclaimedName = creation
             try store.folder.blobs.file.synchronize()
             KillPoint.reached(.blobCreated)
@@ -136,30 +136,36 @@ extension Transfer {
         return claimed
     }
 
-    /// Hands a small download over that has no row: its file gets its first name at the destination.
+    /// Hands a small download over that has no row, together with others: its file gets its first name at the destination.
     ///
-    /// - Returns: False where that cannot be done, and nothing was changed: there is a file of that name, or it is on
-    ///   another file system.
+    /// - Parameters:
+    ///   - destination: The file.
+    ///   - row: The row of a queue that goes with it; nil for none.
+    ///   - isProved: Whether all bytes are known to be of one representation.
+    /// - Returns: False where that cannot be done, and nothing was changed.
     /// - Throws: ``StoreError``
     func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
-        guard !isClaimed, destination.replaces, !isAwaited, let blob else { return false }
-        try synchronizer.synchronizeDataNow()
-        guard let folder = try? Folder(destination.folder, followsLinks: true),
-            (try? blob.name(destination.name, in: folder, mode: FileMode.ordinary)) != nil
-        else { return false }
-        isNamed = true
-        KillPoint.reached(.deliveryRenamed)
-        do {
-            isDelivering = true
-            defer { isDelivering = false }
-            try await FolderSynchronizer.shared.synchronize(folder, on: self)
-        } catch {
-            var failure = StoreError(wrapping: error)
-            if failure.code == .io { failure.code = .destination }
-            throw failure
+        guard !isClaimed, destination.replaces, !isAwaited, let blob, let keyLease else { return false }
+        let events = departure(to: destination.path, isProved: isProved)
+        let file = DeliveryBatch.File(
+            blob: blob, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
+            record: { connection in
+                for event in events { try connection.record(event) }
+                if let row { try connection.removeQueued(row) }
+            })
+        isDelivering = true
+        defer { isDelivering = false }
+        switch await store.deliveries.deliver(file, of: self) {
+        case .delivered:
+            release()
+            return true
+        case .unnamed:
+            return false
+        case .unsynced(let error):
+            throw synchronizer.fail(with: error)
+        case .named(let error):
+            isNamed = true
+            throw error
         }
-        KillPoint.reached(.deliverySynced)
-        try leaveStore(isShared: false, to: destination.path, fulfilling: row, isProved: isProved)
-        return true
     }
 }

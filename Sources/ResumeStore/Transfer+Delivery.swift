@@ -109,9 +109,7 @@ extension Transfer {
             {
                 throw destination.isTaken
             }
-            var failure = StoreError(wrapping: error)
-            if failure.code == .io { failure.code = .destination }
-            throw failure
+            throw StoreError(writingDestination: error)
         }
         try leaveStore(
             isShared: isShared, to: destination.path, fulfilling: row, isProved: isProved)
@@ -128,19 +126,13 @@ extension Transfer {
     func leaveStore(
         isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
     ) throws {
-        let (entry, length, name, folder) = (entry, held, key, store.folder)
+        let (entry, name, folder) = (entry, key, store.folder)
         let isClaimed = isClaimed
+        let events = departure(to: place, isProved: isProved)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
-        let started = startReason.map {
-            Event(key: entry.key, at: entry.createdAt, kind: .started, reason: $0, bytes: 0)
-        }
         let blobs = try store.writeNow { connection in
-            if !isClaimed, let started { try connection.record(started) }
-            try connection.record(
-                Event(
-                    key: entry.key, at: WallClock.milliseconds, kind: .delivered,
-                    reason: .delivered(to: place, isProved: isProved), bytes: length))
+            for event in events { try connection.record(event) }
             if let row { try connection.removeQueued(row) }
             guard isClaimed else { return [BlobName]() }
             let others = try requester.code.map { _ in
@@ -152,6 +144,22 @@ extension Transfer {
         // It was handed over: a blob that cannot be removed is left to the collector.
         try? store.removeBlobs(blobs)
         release()
+    }
+
+    /// What the log tells of a delivery: with no row before, also how it began.
+    ///
+    /// - Parameters:
+    ///   - place: Where to, for people.
+    ///   - isProved: Whether all bytes are known to be of one representation.
+    /// - Returns: The events, in order.
+    func departure(to place: String, isProved: Bool) -> [Event] {
+        let started = isClaimed ? nil : startReason
+        return [
+            started.map { Event(key: entry.key, at: entry.createdAt, kind: .started, reason: $0, bytes: 0) },
+            Event(
+                key: entry.key, at: WallClock.milliseconds, kind: .delivered,
+                reason: .delivered(to: place, isProved: isProved), bytes: held),
+        ].compactMap { $0 }
     }
 }
 

@@ -155,6 +155,12 @@ static void path_of_descriptor(int descriptor, char *path) {
 
 static void path_in_folder(int folder, const char *name, char *path) {
     path[0] = 0;
+    // What linkat calls a file without a name.
+    static const char descriptors[] = "/proc/self/fd/";
+    if (name && !strncmp(name, descriptors, sizeof descriptors - 1)) {
+        path_of_descriptor(atoi(name + sizeof descriptors - 1), path);
+        return;
+    }
     if (name && name[0] != '/') {
         if (folder != AT_FDCWD)
             path_of_descriptor(folder, path);
@@ -406,6 +412,7 @@ int ioctl(int file, unsigned long request, ...) {
     }
 ON_FILE(fdatasync, SYS_fdatasync, (int file), -1, -1)
 ON_FILE(fsync, SYS_fsync, (int file), -1, -1)
+ON_FILE(syncfs, SYS_syncfs, (int file), -1, -1)
 ON_FILE(ftruncate, SYS_ftruncate, (int file, off_t length), length, -1, length)
 ON_FILE(fchmod, SYS_fchmod, (int file, mode_t mode), -1, mode, mode)
 ON_FILE(fallocate, SYS_fallocate, (int file, int mode, off_t offset, off_t length), length, offset, mode, offset, length)

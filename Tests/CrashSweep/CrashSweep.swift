@@ -35,7 +35,7 @@ package struct CrashSweep: Sendable {
     /// Each kind of call with each error, and writes that do half of what they should.
     package static let failures: [Fault] =
         ["ENOSPC", "EIO", "EDQUOT", "EINTR"].flatMap { error in
-            ["pwrite", "fdatasync", "fsync", "rename", "link", "open", "ftruncate"].map { call in
+            ["pwrite", "fdatasync", "fsync", "syncfs", "rename", "link", "open", "ftruncate"].map { call in
                 Fault.failing(call: call, error: error)
             }
         } + ["pwrite", "copy_file_range"].map { Fault.failing(call: $0, error: "short") }
@@ -141,7 +141,7 @@ package struct CrashSweep: Sendable {
     /// Runs the command undisturbed.
     private func trace(_ worker: Worker, rules: String = "") async throws -> [FileCall] {
         try await PointVisit.begin(worker, isSynced: false)
-        let run = try await worker.site.run(worker.command, rules: rules, isTraced: true)
+        let run = try await worker.site.run(worker.command, rules: worker.workflow.rules(and: rules), isTraced: true)
         worker.site.unfill()
         guard run.ending == .exited(0) else {
             throw SweepFailure("\(worker.workflow.name) ends with \(run.ending) undisturbed: \(run.errors)")

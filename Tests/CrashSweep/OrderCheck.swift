@@ -110,22 +110,21 @@ package struct OrderCheck {
         }
     }
 
-    /// A file without a name: bytes synced, name, folder synced, commit.
+    /// A file without a name: bytes synced, by itself or with all others, name, folder synced, commit.
     private mutating func checkNaming() {
-        guard isSingle else { return }
-        for naming in calls where naming.name == "link" && naming.path.hasPrefix("/proc/") {
-            let isUnnamed = { (call: FileCall) in call.path.contains("/blobs/#") && call.start < naming.start }
-            let last = calls.last { $0.name == "pwrite" && isUnnamed($0) }
-            let sync = calls.last { $0.name == "fdatasync" && isUnnamed($0) }
-            let isDelivery = !isBlob(naming.newPath ?? "")
-            if isDelivery, let last, sync.map({ $0.start < last.end || $0.end > naming.start }) ?? true {
+        for naming in calls where naming.name == "link" && naming.path.contains("/blobs/#") {
+            let last = calls.last { $0.name == "pwrite" && $0.path == naming.path && $0.start < naming.start }
+            let isSynced = happens(after: last?.end ?? 0, before: naming.start) { call in
+                call.name == "syncfs" || (call.name == "fdatasync" && call.path == naming.path)
+            }
+            if !isBlob(naming.newPath ?? ""), last != nil, !isSynced {
                 violations.append("a file gets its name before its bytes are synced")
             }
             let folderSync = calls.first {
                 $0.start > naming.end && isFolderSync($0, of: folder(of: naming.newPath ?? ""))
             }
             let commit = calls.first { $0.start > naming.end && isCommit($0) }
-            if let commit, (folderSync?.end ?? .max) > commit.start {
+            if isSingle, let commit, (folderSync?.end ?? .max) > commit.start {
                 violations.append("a commit follows a file's name before its folder is synced")
             }
         }

@@ -27,6 +27,10 @@ extension PointVisit {
     /// After a sync of a blob that failed, no row claims bytes that were not synced, or written again, since.
     mutating func checkClaims(_ entries: [HeldEntry], _ calls: [FileCall], _ run: ProgramRun) {
         let failed = calls.filter { $0.fault == "error" && $0.name == "fdatasync" && $0.error != "EINTR" }
+        for naming in calls where naming.name == "link" && naming.error == nil && naming.path.contains("/blobs/#") {
+            let isLost = failed.contains { $0.path == naming.path && $0.end < naming.start }
+            result.expect(!isLost, "a small file that could not be synced was named")
+        }
         for name in Set(failed.compactMap { TraceFacts.blobName($0.path) }) {
             let blob = SafeBytes(of: name, in: calls)
             for entry in entries {

@@ -83,7 +83,7 @@ struct PointVisit {
     /// Visits the point.
     mutating func run() async throws {
         try await Self.begin(worker, isSynced: point.isPowerCut)
-        let run = try await site.run(worker.command, rules: point.rules, isTraced: true)
+        let run = try await site.run(worker.command, rules: workflow.rules(and: point.rules), isTraced: true)
         let calls = try FileCall.trace(site.trace)
         if point.isFailing {
             result.isReached = calls.contains { $0.fault == "error" || $0.fault == "short" }
@@ -100,6 +100,7 @@ struct PointVisit {
         if point.isPowerCut { try site.cut() }
         site.unfill()
         let delivered = try checkDestinations(atCrash: true)
+        checkTold(run, delivered)
         let facts = TraceFacts(calls)
         var entries = try await list()
         if point.isFailing { checkClaims(entries, calls, run) }
@@ -144,6 +145,16 @@ struct PointVisit {
             }
         }
         return delivered
+    }
+
+    /// What was told to be delivered is there, whatever happens afterwards.
+    private mutating func checkTold(_ run: ProgramRun, _ delivered: Set<String>) {
+        for event in run.objects where event["event"] as? String == "finished" {
+            let name = (event["path"] as? String ?? "").split(separator: "/").last.map(String.init) ?? ""
+            guard !delivered.contains(name) else { continue }
+            result.lostDeliveries += 1
+            result.violations.append("\(name) was told to be delivered, and is not there")
+        }
     }
 
     private mutating func list() async throws -> [HeldEntry] {

@@ -21,7 +21,10 @@ struct Worker: Sendable {
     var command: [String] {
         switch workflow.command {
         // Whoever recovers does so over one connection, so that what he asks for can be counted.
-        case .get: get(workflow.wanted, workflow.connections > 1 ? ["--connections", "\(workflow.connections)"] : [])
+        case .get:
+            get(
+                workflow.wanted,
+                ["--json"] + (workflow.connections > 1 ? ["--connections", "\(workflow.connections)"] : []))
         case .collect: ["gc", "--max-size", "0", "--json"]
         case .purge(let count): ["purge", "--json"] + workflow.files.prefix(count).map(origin.url)
         case .repair: ["verify", "--repair", "--json"]

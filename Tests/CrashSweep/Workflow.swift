@@ -53,11 +53,16 @@ struct Workflow: Sendable {
     var fillsDisk = false
     /// Over how many connections each file is fetched.
     var connections = 1
+    /// What its calls meet in any case.
+    var rules = ""
     /// Where in the file the wanted bytes begin and end, with `--range`.
     var selection: Range<Int64>?
 
     /// The files that `get` asks for.
     var wanted: [ServedFile] { fillsDisk ? [files[0]] : files }
+
+    /// That, and what else its calls meet.
+    func rules(and more: String) -> String { [rules, more].filter { !$0.isEmpty }.joined(separator: ";") }
 
     /// The bytes that are to be delivered of a file.
     func expected(_ file: ServedFile) -> [UInt8] { file.content.bytes(in: selection ?? file.content.all) }
@@ -77,6 +82,10 @@ extension Workflow {
             Workflow(name: "large", files: [file("large", 6 * mebibyte, 2)], replacesFile: true),
             Workflow(name: "small", files: [file("small", 70_000, 3)]),
             Workflow(name: "small-several", files: (0..<4).map { file("little\($0)", 20_000, 30 + UInt64($0)) }),
+            // While the first file is on its way to disk, the others come, and go together.
+            Workflow(
+                name: "small-batch", files: (0..<20).map { file("tiny\($0)", 8_000, 40 + UInt64($0)) },
+                rules: "fdatasync@/blobs/#:delay=400000:1"),
             Workflow(name: "small-replacing", files: [file("replaced", 70_000, 16)], replacesFile: true),
             Workflow(name: "small-elsewhere", files: [file("away", 70_000, 17)], deliversElsewhere: true),
             Workflow(name: "resume", files: [file("resume", 3 * mebibyte, 4)], preparation: .held(3 * mebibyte / 2)),

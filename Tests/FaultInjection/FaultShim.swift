@@ -7,7 +7,7 @@ internal import TestSupport
 /// `calls[@part]:action[:when]`:
 ///
 /// - calls: names with commas between them, such as `pwrite,fdatasync`. `*` is each that changes something: `open` with
-///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`, `mkdir`,
+///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `syncfs`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`, `mkdir`,
 ///   `copy_file_range`, `ficlone`, `fchmod`. By name alone: `pread`, `flock`, `ofdlock` and `posixlock` (by `fcntl`),
 ///   `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name stands for its variants as well
 ///   (`openat64` is `open`). `stat` and `fstatvfs` are in the trace only where a rule means them.

@@ -21,6 +21,14 @@ const char *resume_files_network_file_system(int descriptor);
 /// The name of the descriptor's file system where it is a well-known local one, NULL where it is not.
 const char *resume_files_local_file_system(int descriptor);
 
+/// Brings everything on the descriptor's file system to disk. Fails where that would not tell of bytes that could not be
+/// written: the system must be Linux 5.8 or later, the file system ext4 or XFS, and the descriptor opened before the
+/// writes. Returns -1 with `errno` set on failure.
+int resume_files_sync_file_system(int descriptor);
+
+/// Begins to write a file's bytes to disk without waiting, so that several files are written side by side.
+void resume_files_begin_sync(int descriptor);
+
 /// Makes `target` share the blocks of `source`. Returns -1 where the file system cannot.
 int resume_files_clone(int source, int target);
 

@@ -80,13 +80,14 @@ final class BlobCreation: Sendable {
         }
     }
 
-    /// Gives a file its name.
-    init(of file: OpenFile, as name: BlobName, mode: mode_t?, in folder: StoreFolder) throws {
+    /// Gives a file its name, unless it has one elsewhere, and then its permissions.
+    init(of file: OpenFile, as name: BlobName, isNamed: Bool, in folder: StoreFolder) throws {
         (self.file, self.name) = (file, name)
         lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
         do {
-            try file.name(name.fileName, in: folder.blobs, mode: mode)
+            if !isNamed { try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) } }
+            try file.name(name.fileName, in: folder.blobs)
         } catch {
             // No deinit follows.
             lock.unlock()
@@ -102,7 +103,8 @@ extension StoreFolder {
     /// Opens an empty one beside the blobs; nil where the system has none, or could not name it later.
     func unnamedBlob() -> OpenFile? {
         guard Self.canNameFiles else { return nil }
-        return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags)
+        // With the permissions that it has once it is delivered; nobody else can open it before.
+        return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags, mode: FileMode.ordinary)
     }
 
     private static let canNameFiles = unsafe resume_files_unnamed_flags != 0 && access("/proc/self/fd", X_OK) == 0
@@ -114,10 +116,8 @@ extension OpenFile {
     /// - Parameters:
     ///   - name: The name.
     ///   - folder: Where.
-    ///   - mode: Its permissions; nil to leave those that it has.
     /// - Throws: ``SystemError``
-    func name(_ name: String, in folder: Folder, mode: mode_t?) throws(SystemError) {
-        if let mode { try SystemError.check("fchmod", name) { fchmod(descriptor, mode) } }
+    func name(_ name: String, in folder: Folder) throws(SystemError) {
         try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
     }
 }

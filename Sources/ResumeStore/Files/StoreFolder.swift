@@ -46,6 +46,7 @@ struct StoreFolder: Sendable {
     private let pathWithoutLinks: String
     let root: Folder
     let blobs: Folder
+    let leases = LeaseTable()
 
     /// Opens the folder, making it first where that is wanted.
     init(path: String, creating: Bool) throws {

@@ -1,0 +1,91 @@
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+extension GetCommand {
+    /// Runs the downloads, at most ``maxConcurrent`` at a time, and beside them small files that are only to be delivered.
+    ///
+    /// One that fails does not stop the others.
+    ///
+    /// - Parameters:
+    ///   - requests: The downloads.
+    ///   - downloader: What runs them.
+    ///   - mostDelivered: How many small files may be on their way out of the store.
+    ///   - reporter: Told what happens.
+    /// - Throws: ``CommandFailure`` with the worst of the failures, which were told.
+    func download(
+        _ requests: [DownloadRequest], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
+        _ reporter: GetReporter
+    ) async throws {
+        let slots = DownloadSlots(count: maxConcurrent, mostDelivered: mostDelivered)
+        await withDiscardingTaskGroup { group in
+            var free = slots.free.makeAsyncIterator()
+            for (number, request) in requests.enumerated() {
+                // Without one, the command was interrupted.
+                guard await free.next() != nil else {
+                    slots.ended(number, with: .interrupted)
+                    continue
+                }
+                group.addTask {
+                    var request = request
+                    request.onReceived = { slots.received($0, number) }
+                    slots.ended(number, with: await download(request, with: downloader, reporter))
+                }
+            }
+        }
+        let failures = slots.failures
+        reporter.finish(failed: failures.count)
+        // A user's interruption first, then what running it again cannot fix.
+        let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
+        guard let worst = order.first(where: failures.contains) ?? failures.first else { return }
+        throw CommandFailure(worst)
+    }
+
+    private func download(
+        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter
+    ) async -> ExitStatus? {
+        do {
+            _ = try await downloader.download(request) { reporter.report($0, of: request) }
+            return nil
+        } catch let error as StoreError where skipExisting && error.code == .destinationExists {
+            reporter.skipped(request, because: error)
+            return nil
+        } catch let error as CancellationError {
+            let failure = await interruption(of: request, with: downloader)
+            reporter.report(failure, error, of: request)
+            return failure.status
+        } catch {
+            let failure = CommandFailure(error)
+            reporter.report(failure, error, of: request)
+            return failure.status
+        }
+    }
+
+    /// What an interruption by the user leaves, and what the next run can do with it.
+    private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
+        let plan: Plan?
+        do {
+            plan = try await downloader.plan(for: request)
+        } catch {
+            // The interruption is what there is to tell; what is wrong with the store the next command says.
+            return CommandFailure(CancellationError())
+        }
+        switch plan {
+        case nil:
+            return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
+        case .range, .complete:
+            let again = restart ? " without --restart" : ""
+            return CommandFailure(
+                .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
+        case .whole(let reason), .first(_, let reason):
+            let why = reason?.clause ?? "the beginning of the file has not been received"
+            var message = "interrupted. Running the command again restarts the download: \(why)"
+            var unvalidated = request
+            unvalidated.allowsUnvalidated = true
+            if case .range? = try? await downloader.plan(for: unvalidated) {
+                message += ". With --allow-unvalidated, it compares bytes and resumes."
+            }
+            return CommandFailure(.interrupted, message, isResumable: false)
+        }
+    }
+}

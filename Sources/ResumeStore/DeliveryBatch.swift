@@ -1,0 +1,151 @@
+internal import ResumeSQLite
+internal import Synchronization
+
+/// Small files on their way out of the store, many of them together.
+///
+/// To bring many files to disk takes hardly longer than to bring one. So those that come while one batch is on its way make
+/// the next one; none waits for others to come. For each batch: bytes synced, files named, folders synced, one commit,
+/// callers told.
+final class DeliveryBatch: Sendable {
+    /// A file without a name that is to get one.
+    struct File: Sendable {
+        let blob: OpenFile
+        let length: Int64
+        let destination: Destination
+        /// Whether somebody waits for the same download: then it is not named.
+        let isAwaited: @Sendable () -> Bool
+        /// Records the delivery.
+        let record: @Sendable (borrowing Connection) throws -> Void
+    }
+
+    /// How far a file came.
+    enum Outcome: Sendable {
+        case delivered
+        /// It has no name, and nothing was changed: there is a file of that name, it is on another file system, or somebody
+        /// waits for it.
+        case unnamed
+        /// Its bytes could not be brought to disk.
+        case unsynced(SystemError)
+        /// It has its name; what comes next failed.
+        case named(StoreError)
+
+        fileprivate var isDelivered: Bool {
+            if case .delivered = self { true } else { false }
+        }
+    }
+
+    private typealias Waiting = (file: File, waiter: CheckedContinuation<Outcome, Never>)
+
+    private struct State {
+        var waiting: [Waiting] = []
+        /// Whether a batch is on its way.
+        var isRunning = false
+    }
+
+    /// How many files a batch has at most, and how many bytes beside its first file.
+    private static let most = (files: 256, bytes: 64 << 20 as Int64)
+
+    private let state = Mutex(State())
+    private let synchronizer: BatchSynchronizer
+
+    init(of folder: StoreFolder) {
+        synchronizer = BatchSynchronizer(folder.blobs)
+    }
+
+    /// Delivers a file.
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - transfer: Whose queue this may block.
+    /// - Returns: How far it came.
+    func deliver(_ file: File, of transfer: isolated Transfer) async -> Outcome {
+        let isAlone = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        let store = transfer.store
+        if isAlone {
+            let outcome = deliver([file], for: store)[0]
+            // Those who came meanwhile are served elsewhere: there may be no end of them.
+            if hasMore() { Blocking.begin { self.serve(store) } }
+            return outcome
+        }
+        return await withCheckedContinuation { waiter in
+            let isServed = state.withLock { state in
+                state.waiting.append((file, waiter))
+                defer { state.isRunning = true }
+                return state.isRunning
+            }
+            if !isServed { Blocking.begin { self.serve(store) } }
+        }
+    }
+
+    /// Whether somebody waits; where nobody does, the next one is alone.
+    private func hasMore() -> Bool {
+        state.withLock { state in
+            state.isRunning = !state.waiting.isEmpty
+            return state.isRunning
+        }
+    }
+
+    /// Delivers for as long as somebody waits.
+    private func serve(_ store: DownloadStore) {
+        repeat {
+            let batch = next()
+            let outcomes = deliver(batch.map(\.file), for: store)
+            for (waiting, outcome) in zip(batch, outcomes) { waiting.waiter.resume(returning: outcome) }
+        } while hasMore()
+    }
+
+    private func next() -> [Waiting] {
+        state.withLock { state in
+            var bytes: Int64 = 0
+            let count = state.waiting.prefix(Self.most.files).prefix { waiting in
+                defer { bytes += waiting.file.length }
+                return bytes <= Self.most.bytes
+            }.count
+            defer { state.waiting.removeFirst(count) }
+            return Array(state.waiting.prefix(count))
+        }
+    }
+
+    /// Delivers some files together.
+    ///
+    /// - Returns: How far each of them came.
+    private func deliver(_ files: [File], for store: DownloadStore) -> [Outcome] {
+        var outcomes = synchronizer.synchronize(files.map(\.blob)).map { $0.map(Outcome.unsynced) ?? .unnamed }
+        var folders: [String: (folder: Folder, named: [Int])] = [:]
+        for (index, file) in files.enumerated() {
+            guard case .unnamed = outcomes[index], !file.isAwaited() else { continue }
+            let path = file.destination.folder
+            guard let folder = folders[path]?.folder ?? (try? Folder(path, followsLinks: true)),
+                (try? file.blob.name(file.destination.name, in: folder)) != nil
+            else { continue }
+            KillPoint.reached(.deliveryRenamed)
+            folders[path, default: (folder, [])].named.append(index)
+        }
+        for (folder, named) in folders.values {
+            let outcome: Outcome
+            do {
+                try folder.file.synchronize()
+                outcome = .delivered
+            } catch {
+                outcome = .named(StoreError(writingDestination: error))
+            }
+            for index in named { outcomes[index] = outcome }
+        }
+        let whole = zip(files, outcomes).filter { $1.isDelivered }.map(\.0)
+        guard !whole.isEmpty else { return outcomes }
+        KillPoint.reached(.deliverySynced)
+        do {
+            try store.writeNow { connection in
+                for file in whole { try file.record(connection) }
+            }
+            KillPoint.reached(.rowRemoved)
+            return outcomes
+        } catch {
+            let failure = Outcome.named(StoreError(wrapping: error))
+            return outcomes.map { $0.isDelivered ? failure : $0 }
+        }
+    }
+}
