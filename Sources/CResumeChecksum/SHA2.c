@@ -179,13 +179,24 @@ static void compress(struct resume_sha2 *hash, const uint8_t *bytes, size_t bloc
     }
 }
 
+// In a virtual machine, to ask the processor takes longer than to hash a short text: 20 microseconds.
+static int knows_instruction(void) {
+    static int answer = -1;
+    int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+    if (known < 0) {
+        known = has_instruction();
+        __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+    }
+    return known;
+}
+
 struct resume_sha2 resume_sha256(void) {
     // Section 5.3.3.
     return (struct resume_sha2){
         .state.words_32 = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
                            0x5be0cd19},
         .block_size = 64,
-        .by_instruction = (uint8_t)has_instruction(),
+        .by_instruction = (uint8_t)knows_instruction(),
     };
 }
 

@@ -73,7 +73,8 @@ extension GetCommand {
     private func requests(_ context: CommandContext) throws -> [DownloadRequest] {
         var requests: [DownloadRequest] = []
         var taken: [String: DownloadURL] = [:]
-        for (text, line) in try urls.map({ ($0, nil) }) + listedURLs() {
+        let listed = try inputFile.map(InputFile.lines) ?? []
+        for (text, line) in urls.map({ ($0, nil) }) + listed.map({ ($0.text, $0.number) }) {
             let url: DownloadURL
             do {
                 url = try DownloadURL(text)
@@ -107,20 +108,5 @@ extension GetCommand {
                 .usage, "\(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
         return directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
-    }
-
-    /// The lines of the input file with their numbers.
-    private func listedURLs() throws -> [(text: String, line: Int?)] {
-        guard let inputFile else { return [] }
-        guard let text = InputFile.text(of: inputFile) else {
-            throw CommandFailure(.notFound, "cannot read \(Printable.escaped(inputFile))")
-        }
-        // Editors elsewhere begin a text with a mark.
-        let lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-            .map { line in
-                String(line.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-            }
-        return lines.enumerated().filter { !$1.isEmpty && !$1.hasPrefix("#") }
-            .map { ($1, $0 + 1) }
     }
 }

@@ -5,23 +5,65 @@ internal import Musl
 #else
 internal import Glibc
 #endif
+internal import ResumeHTTP
 
-/// A file that is named on the command line, or standard input.
+/// A list that is named on the command line, or standard input.
 enum InputFile {
-    /// Reads all of it; pipes too, such as a shell's `<(…)`.
+    /// A line that is neither empty nor a comment.
+    struct Line {
+        var text: String
+        var number: Int
+    }
+
+    /// The longest line, in bytes; more is no list.
+    private static let longestLine = 1 << 20
+
+    /// Reads all lines; of pipes too, such as a shell's `<(…)`.
     ///
     /// - Parameter path: The file; `-` for standard input.
-    /// - Returns: nil where it cannot be read.
-    static func text(of path: String) -> String? {
-        guard let file = unsafe fopen(path == "-" ? "/dev/stdin" : path, "r") else { return nil }
+    /// - Returns: The lines without the white space around them.
+    /// - Throws: ``CommandFailure`` where it cannot be read, or is not a text.
+    static func lines(of path: String) throws -> [Line] {
+        let shown = Printable.escaped(path)
+        guard let file = unsafe fopen(path == "-" ? "/dev/stdin" : path, "r") else {
+            throw CommandFailure(.notFound, "cannot read \(shown)")
+        }
         defer { unsafe _ = fclose(file) }
-        var bytes: [UInt8] = []
+        var lines: [Line] = []
+        var number = 1
+        var rest: [UInt8] = []
+        func take(_ bytes: some Collection<UInt8>) throws {
+            defer { number += 1 }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw CommandFailure(.usage, "\(shown), line \(number): not in UTF-8")
+            }
+            // Editors elsewhere begin a text with a mark.
+            let hasMark = number == 1 && text.unicodeScalars.first == "\u{FEFF}"
+            let line = trimmed(hasMark ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...])
+            if !line.isEmpty, line.utf8.first != UInt8(ascii: "#") { lines.append(Line(text: line, number: number)) }
+        }
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             let count = unsafe fread(&buffer, 1, buffer.count, file)
             guard count > 0 else { break }
-            bytes += buffer.prefix(count)
+            rest += buffer.prefix(count)
+            var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let last = parts.removeLast()
+            for line in parts { try take(line) }
+            guard last.count <= longestLine else {
+                throw CommandFailure(.usage, "\(shown), line \(number): too long for a URL")
+            }
+            rest = Array(last)
         }
-        return unsafe ferror(file) == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+        guard unsafe ferror(file) == 0 else { throw CommandFailure(.notFound, "cannot read \(shown)") }
+        try take(rest)
+        return lines
+    }
+
+    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
+        var scalars = text
+        while scalars.first?.properties.isWhitespace == true { scalars.removeFirst() }
+        while scalars.last?.properties.isWhitespace == true { scalars.removeLast() }
+        return String(Substring(scalars))
     }
 }

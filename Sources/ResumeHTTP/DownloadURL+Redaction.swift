@@ -51,7 +51,14 @@ extension DownloadURL {
         return value.isSecret || value.isRandom
     }
 
+    /// Whether there is nothing but a path, without parameters, encodings and tokens, as most URLs have it.
+    private static func isPlainPath(_ target: String) -> Bool {
+        !target.utf8.contains { "?;=%:".utf8.contains($0) }
+            && !target.utf8.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
+    }
+
     private static func redacted(_ target: String, abbreviates: Bool, isValue: Bool = false) -> String {
+        if isPlainPath(target) { return target }
         let path = target.prefix { $0 != "?" }
         let inPath = ParameterList(path, separatedBy: "/;", isPath: true)
         let query = target[path.endIndex...].dropFirst()

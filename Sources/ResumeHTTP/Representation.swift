@@ -85,7 +85,8 @@ public struct Representation: Sendable, Hashable {
     /// In bytes.
     private static let longestVary = 4096
 
-    private static func contentCoding(_ fields: HTTPFields) -> String? {
+    /// ``contentCoding`` as the fields tell it.
+    static func contentCoding(_ fields: HTTPFields) -> String? {
         let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }

@@ -83,7 +83,7 @@ extension Verdict {
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
         // The transport takes chunks off and nothing else: other transfer codings would be stored as the file.
         if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
-        return !policy.storesCoded && Representation(fields: fields).contentCoding != nil
+        return !policy.storesCoded && Representation.contentCoding(fields) != nil
     }
 }
 

@@ -13,9 +13,14 @@ public final class QueueExecutor: SerialExecutor {
 
     /// Makes an executor with a queue of its own.
     ///
-    /// - Parameter label: The queue's name, seen in debuggers.
-    public init(label: String) {
-        queue = DispatchQueue(label: label)
+    /// - Parameters:
+    ///   - label: The queue's name, seen in debuggers.
+    ///   - sharesThreads: Whether it waits for one of a few threads, about as many as there are processors, where there
+    ///     are many such queues: to wake a thread for each costs more than most of what they do. What blocks such a
+    ///     thread for long keeps others waiting, for a second or so; then the system adds a thread.
+    public init(label: String, sharesThreads: Bool = false) {
+        // Not the default one, whose threads are those of the cooperative pool.
+        queue = DispatchQueue(label: label, target: sharesThreads ? .global(qos: .userInitiated) : nil)
     }
 
     /// Takes a job of an actor.

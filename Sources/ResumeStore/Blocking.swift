@@ -6,8 +6,10 @@ internal import Dispatch
 
 /// Runs blocking calls off the cooperative pool, which has a thread a core and no more, and off event loops.
 package enum Blocking {
-    private static let queue = DispatchQueue(label: "resume-store.blocking", attributes: .concurrent)
-    /// What may wait for everything else.
+    /// A queue of its own for each call, since that has a thread of its own: a concurrent queue takes those of the
+    /// cooperative pool on Linux, and two calls that block would hold up every task of the process.
+    private static var queue: DispatchQueue { DispatchQueue(label: "resume-store.blocking") }
+    /// What may wait for everything else; it has few threads, none of them the pool's.
     private static let laterQueue = DispatchQueue(label: "resume-store.later", qos: .utility, attributes: .concurrent)
 
     /// Runs a body that may block.

@@ -56,21 +56,10 @@ final class DeliveryBatch: Sendable {
     ///
     /// - Parameters:
     ///   - file: The file.
-    ///   - transfer: Whose queue this may block.
+    ///   - store: Where it comes from.
     /// - Returns: How far it came.
-    func deliver(_ file: File, of transfer: isolated Transfer) async -> Outcome {
-        let isAlone = state.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning
-        }
-        let store = transfer.store
-        if isAlone {
-            let outcome = deliver([file], for: store)[0]
-            // Those who came meanwhile are served elsewhere: there may be no end of them.
-            if hasMore() { Blocking.begin { self.serve(store) } }
-            return outcome
-        }
-        return await withCheckedContinuation { waiter in
+    func deliver(_ file: File, from store: DownloadStore) async -> Outcome {
+        await withCheckedContinuation { waiter in
             let isServed = state.withLock { state in
                 state.waiting.append((file, waiter))
                 defer { state.isRunning = true }
@@ -80,7 +69,7 @@ final class DeliveryBatch: Sendable {
         }
     }
 
-    /// Whether somebody waits; where nobody does, the next one is alone.
+    /// Whether somebody waits.
     private func hasMore() -> Bool {
         state.withLock { state in
             state.isRunning = !state.waiting.isEmpty

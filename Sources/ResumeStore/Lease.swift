@@ -60,36 +60,49 @@ final class Lease: Sendable {
 final class LeaseTable: Sendable {
     private struct State {
         var held: Set<Int64> = []
-        var locks: ByteLocks?
+        var files: Files?
+    }
+
+    private struct Files {
+        let leases: ByteLocks
         /// Looked into, never locked: those who wait have descriptors of their own.
-        var waiters: ByteLocks?
+        let waiters: ByteLocks
     }
 
     private let state = Mutex(State())
 
     fileprivate func take(_ id: Int64, in folder: StoreFolder) throws -> Bool {
-        try state.withLock { state in
-            guard !state.held.contains(id) else { return false }
-            if state.waiters == nil { state.waiters = try folder.locks(.waiters) }
-            let locks = try state.locks ?? folder.locks(.leases)
-            state.locks = locks
-            guard try locks.tryLock(id) else { return false }
+        let files = try state.withLock { state -> Files? in
+            guard !state.held.contains(id) else { return nil }
+            let files = try state.files ?? Files(leases: folder.locks(.leases), waiters: folder.locks(.waiters))
+            state.files = files
             state.held.insert(id)
-            return true
+            return files
         }
+        guard let files else { return false }
+        do {
+            if try files.leases.tryLock(id) { return true }
+        } catch {
+            forget(id)
+            throw error
+        }
+        forget(id)
+        return false
+    }
+
+    private func forget(_ id: Int64) {
+        state.withLock { _ = $0.held.remove(id) }
     }
 
     fileprivate func giveBack(_ id: Int64) {
         // In a forked child the locks are the parent's.
         guard !ForkedChild.isCurrent else { return }
-        state.withLock { state in
-            state.held.remove(id)
-            state.locks?.unlock(id)
-        }
+        state.withLock { $0.files }?.leases.unlock(id)
+        forget(id)
     }
 
     fileprivate func isAwaited(_ id: Int64) -> Bool {
         // Where it cannot be found out, the blob stays: it costs space, not bytes.
-        (try? state.withLock { $0.waiters }?.isLocked(id)) ?? true
+        (try? state.withLock { $0.files }?.waiters.isLocked(id)) ?? true
     }
 }

@@ -155,7 +155,7 @@ extension Transfer {
             })
         isDelivering = true
         defer { isDelivering = false }
-        switch await store.deliveries.deliver(file, of: self) {
+        switch await store.deliveries.deliver(file, from: store) {
         case .delivered:
             release()
             return true

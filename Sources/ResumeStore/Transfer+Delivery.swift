@@ -96,9 +96,9 @@ extension Transfer {
             blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination,
             copies: isShared || !isExact)
         do {
-            // A copy may take long.
-            let folder = isBrief ? try staging.run() : try await Blocking.run { try staging.run() }
-            try await FolderSynchronizer.shared.synchronize(folder, on: self)
+            // Another disk may take long, or not answer.
+            let folder = try await Blocking.run { try staging.run() }
+            try await FolderSynchronizer.shared.synchronize(folder)
             KillPoint.reached(.deliverySynced)
         } catch {
             let isForeign = (error as? SystemError)?.number == EBUSY

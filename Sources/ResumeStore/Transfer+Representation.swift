@@ -231,7 +231,7 @@ extension Transfer {
                 _ = try? store.folder.blobs.remove(creation.name.fileName)
                 throw error
             }
-            try await FolderSynchronizer.shared.synchronize(store.folder.blobs, on: self)
+            try await FolderSynchronizer.shared.synchronize(store.folder.blobs)
             KillPoint.reached(.blobCreated)
             let result = try await commit(creation.name)
             return withExtendedLifetime(creation) { (creation.file, result) }

@@ -88,7 +88,7 @@ public actor Transfer {
             isWithheld: access != .granted)
         main = Segment(
             store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
-        executor = QueueExecutor(label: "resume-store.transfer")
+        executor = QueueExecutor(label: "resume-store.transfer", sharesThreads: true)
     }
 
     /// Whether somebody waits for what is being fetched.

@@ -13,7 +13,7 @@ struct QueuedTermsTests {
         // What the store holds is known in the later process by the store itself.
         "resumeData", "evictedBytes",
         // Belongs to one run.
-        "interruption", "spotCheckSeed",
+        "interruption", "onReceived", "spotCheckSeed",
     ]
 
     /// The properties by their names.

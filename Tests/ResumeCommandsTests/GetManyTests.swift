@@ -59,6 +59,21 @@ struct GetManyTests {
         }
     }
 
+    /// What is no list of URLs is refused, with the line, before anything is fetched, and without reading on for ever.
+    @Test(arguments: ["http://a/\u{FF}", "long", "missing", "/dev/zero"])
+    func noInputFile(text: String) async throws {
+        let path = text.hasPrefix("/") ? text : home["list.txt"]
+        switch text {
+        case "missing", "/dev/zero": break
+        case "long": try home.write(Array("http://a/b\n".utf8) + Array(repeating: 0x61, count: 2 << 20), to: "list.txt")
+        default: try home.write([0x0A] + text.unicodeScalars.map { UInt8($0.value) }, to: "list.txt")
+        }
+        let outcome = await home.run("get", "-i", path, "-P", home.path)
+        #expect(outcome.status == (text == "missing" ? .notFound : .usage), "\(outcome.errors)")
+        let reason = ["long": "line 2: too long", "missing": "cannot read", "/dev/zero": "line 1: too long"]
+        #expect(outcome.errors.contains(reason[text] ?? "line 2: not in UTF-8"), "\(outcome.errors)")
+    }
+
     /// The same URL twice is one download; two URLs for one file are refused before anything is fetched.
     @Test func repeatedLines() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server in

@@ -15,59 +15,29 @@ final class FolderSynchronizer: Sendable {
 
     /// Makes the names that are in a folder now survive a power loss.
     ///
-    /// - Parameters:
-    ///   - folder: The folder.
-    ///   - transfer: Whose queue this may block.
     /// - Throws: ``SystemError``
-    func synchronize(_ folder: Folder, on transfer: isolated Transfer) async throws {
+    func synchronize(_ folder: Folder) async throws {
         let identity = try folder.file.status().identity
-        let isAlone = waiters.withLock { waiters in
-            guard waiters[identity] == nil else { return false }
-            waiters[identity] = []
-            return true
-        }
-        if isAlone {
-            let result = Result { try folder.file.synchronize() }
-            if case .failure = result { failWaiters(of: identity, with: result) }
-            // Those who come meanwhile are served elsewhere: there may be no end of them.
-            Task { await serve(folder, identity) }
-            return try result.get()
-        }
         try await withCheckedThrowingContinuation { (waiter: Waiter) in
             let isServed = waiters.withLock { waiters in
-                guard waiters[identity] != nil else {
-                    waiters[identity] = [waiter]
-                    return false
-                }
-                waiters[identity]?.append(waiter)
-                return true
+                defer { waiters[identity, default: []].append(waiter) }
+                return waiters[identity] != nil
             }
-            if !isServed { Task { await serve(folder, identity) } }
+            if !isServed { Blocking.begin { self.serve(folder, identity) } }
         }
     }
 
     /// Syncs for as long as somebody waits.
-    private func serve(_ folder: Folder, _ identity: FileIdentity) async {
+    private func serve(_ folder: Folder, _ identity: FileIdentity) {
         while let served = next(identity) {
-            let result: Result<Void, any Error>
-            do {
-                result = .success(try await Blocking.run { try folder.file.synchronize() })
-            } catch {
-                result = .failure(error)
-            }
+            let result = Result<Void, any Error> { try folder.file.synchronize() }
             for waiter in served { waiter.resume(with: result) }
-            if case .failure = result { failWaiters(of: identity, with: result) }
+            guard case .failure = result else { continue }
+            // The system tells a failure once, and the next sync would succeed without having brought to disk the names of
+            // those who came while this one ran.
+            let failed = waiters.withLock { $0.updateValue([], forKey: identity) } ?? []
+            for waiter in failed { waiter.resume(with: result) }
         }
-    }
-
-    /// Tells a failure also to those who came while that sync ran: the system tells it once, and the next one would
-    /// succeed without having brought their names to disk.
-    private func failWaiters(of identity: FileIdentity, with result: Result<Void, any Error>) {
-        let failed = waiters.withLock { waiters in
-            defer { waiters[identity] = [] }
-            return waiters[identity] ?? []
-        }
-        for waiter in failed { waiter.resume(with: result) }
     }
 
     /// Those whom the sync that begins now serves; nil where nobody waits any more.
