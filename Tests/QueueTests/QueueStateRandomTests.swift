@@ -24,7 +24,7 @@ struct QueueStateRandomTests {
                     try #require(runs[key] == nil, "\(key) runs twice")
                     try #require(!dropping.contains(key), "\(key) runs while it is dropped")
                     runs[key] = run.number
-                    try #require(runs.count <= state.maximumRunning, "more run than may")
+                    try #require(receiving.count <= state.maximumRunning, "more run than may")
                     let forced = state.items.values.first { $0.isForced && $0.wish == .waiting }
                     try #require(forced == nil || forced?.key == key && runs.count == 1, "beside a forced one")
                 case .stop(let key): try #require(runs[key] != nil, "\(key) does not run")
@@ -37,6 +37,9 @@ struct QueueStateRandomTests {
             }
             try check()
         }
+
+        /// The keys of the runs that have a place.
+        private var receiving: [String] { runs.keys.filter { state.items[$0]?.run?.isReceived == false } }
 
         private func check() throws {
             let items = state.items.values
@@ -56,7 +59,7 @@ struct QueueStateRandomTests {
             // Nothing starves silently: who waits, waits for a free place, a forced one, or a person.
             let forced = items.first { $0.isForced && $0.wish == .waiting }
             if !state.isHeld, !state.isClosed, !ready.isEmpty {
-                try #require(forced != nil || runs.count >= state.maximumRunning, "a place is free")
+                try #require(forced != nil || receiving.count >= state.maximumRunning, "a place is free")
                 if let forced { try #require(forced.run != nil || !runs.isEmpty, "the forced one does not start") }
             }
             for item in items where item.wish == .waiting {
@@ -66,7 +69,8 @@ struct QueueStateRandomTests {
                 try #require(item.run == nil && item.deliveries.allSatisfy { $0.failure != nil }, "not all failed")
             }
             let active = items.filter { $0.run.map { !$0.isStopping } ?? false }
-            try #require(active.count <= state.maximumRunning)
+            try #require(active.count { $0.run?.isReceived == false } <= state.maximumRunning)
+            try #require(active.count { $0.run?.isReceived == true } <= QueueState.mostReceived)
             if forced != nil { try #require(active.count <= 1) }
             if state.isHeld { try #require(active.isEmpty) }
         }
@@ -85,7 +89,7 @@ struct QueueStateRandomTests {
 
         mutating func step() throws {
             let key = "\(Int.random(in: 0..<12, using: &chance))"
-            switch Int.random(in: 0..<21, using: &chance) {
+            switch Int.random(in: 0..<23, using: &chance) {
             case 0..<6:
                 var caller: Int?
                 if Int.random(in: 0..<4, using: &chance) > 0 {
@@ -125,6 +129,9 @@ struct QueueStateRandomTests {
                 let numbers = state.items[key]?.deliveries.map(\.number) ?? []
                 let rejected = numbers.filter { _ in Bool.random(using: &chance) }
                 try take(state.reject(key, Set(rejected)))
+            case 20, 21:
+                guard let (key, run) = runs.sorted(by: { $0.key < $1.key }).randomElement(using: &chance) else { break }
+                try take(state.received(key, run: Bool.random(using: &chance) ? run : run - 1))
             default: try dropOne()
             }
         }

@@ -75,6 +75,22 @@ struct QueueStateTests {
         #expect(started(try end("f", &state)) == ["g", "d", "c"])
     }
 
+    @Test("A small file that has been received gives its place to the next one, and is not stopped for a lower limit")
+    func received() throws {
+        var state = QueueState(order: .firstInFirstOut, maximumRunning: 2)
+        _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
+        #expect(state.running == ["a", "b"])
+        let run = try #require(state.items["a"]?.run?.number)
+        #expect(state.received("a", run: run - 1).isEmpty && state.received("d", run: run).isEmpty)
+        #expect(started(state.received("a", run: run)) == ["c"])
+        #expect(state.received("a", run: run).isEmpty)
+        _ = state.setMaximumRunning(1)
+        #expect(state.items["a"]?.run?.isStopping == false && state.items["c"]?.run?.isStopping == true)
+        #expect(try end("a", &state, .delivered).isEmpty)
+        _ = try end("c", &state, .stopped)
+        #expect(started(try end("b", &state, .delivered)) == ["c"])
+    }
+
     @Test("A forced one that is paused, cancelled or fails holds nobody up", arguments: 0..<4)
     func forcedEnds(way: Int) throws {
         var state = QueueState(maximumRunning: 2)

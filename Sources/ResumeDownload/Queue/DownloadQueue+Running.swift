@@ -60,6 +60,7 @@ extension DownloadQueue {
         request.queuedRow = delivery.row?.id
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
+        request.onReceived = { [weak self] _ in Task { await self?.step { $0.received(key, run: run.number) } } }
         let interruption = Interruption()
         request.interruption = interruption
         live[key]?.interruption = interruption

@@ -22,7 +22,7 @@ public actor DownloadQueue {
         public var name: String
         /// Which of two downloads with the same priority runs first.
         public var order: QueueOrder
-        /// How many run at a time, at least 1.
+        /// How many run at a time, at least 1; beside them, small files that have been received are brought to disk.
         public var maximumRunning: Int
         /// The highest rate of all downloads together, in bytes a second; nil for no limit.
         public var rateLimit: Int64?

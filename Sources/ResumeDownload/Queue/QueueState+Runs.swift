@@ -12,9 +12,9 @@ extension QueueState {
             return actions
         }
         // Where the limit was lowered, what began last makes room.
-        let active = running.filter { items[$0]?.run?.isStopping == false }
+        let active = running.filter { key in items[key]?.run.map { !$0.isStopping && !$0.isReceived } ?? false }
         for surplus in active.dropFirst(maximumRunning).reversed() { actions += stop(surplus) }
-        while running.count < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
+        while places < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
         return actions
     }
 
@@ -38,6 +38,18 @@ extension QueueState {
             $0.rank = rank
         }
         return [.stop(key)]
+    }
+
+    /// How many small files have no place while they are delivered.
+    package static let mostReceived = 64
+
+    /// Takes note that all bytes of a small file have come, which gives its place to the next download.
+    package mutating func received(_ key: Key, run number: Int) -> [Action] {
+        guard let run = items[key]?.run, run.number == number, !run.isReceived,
+            running.count - places < Self.mostReceived
+        else { return [] }
+        update(key) { $0.run?.isReceived = true }
+        return schedule()
     }
 
     /// Takes note that a run has ended.

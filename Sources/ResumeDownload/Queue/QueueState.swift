@@ -68,6 +68,9 @@ package struct QueueState: Sendable {
         /// Those who waited for it at the start.
         package let callers: Set<Caller>
         package var isStopping = false
+        /// Whether all bytes of a small file have come: while it is delivered with others it has no place among those that
+        /// run.
+        package var isReceived = false
     }
 
     /// One download.
@@ -154,6 +157,9 @@ package struct QueueState: Sendable {
         self.order = order
         self.maximumRunning = max(maximumRunning, 1)
     }
+
+    /// How many of those that run have a place, of which there are ``maximumRunning``.
+    var places: Int { running.count { items[$0]?.run?.isReceived == false } }
 
     /// What waits to run, the next one first.
     package var waiting: [Key] { line.places.reversed().map(\.key) }
