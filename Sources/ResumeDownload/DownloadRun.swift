@@ -84,8 +84,8 @@ struct DownloadRun {
             let digest = await expectedDigest
             let isProved = if digest == nil { await transfer.isProved } else { true }
             onEvent(.progress(receivedBytes: total, totalBytes: total))
-            if await !transfer.isClaimed { request.onReceived?(total) }
-            try await transfer.deliver(to: destination, fulfilling: request.queuedRow, isProved: isProved)
+            try await transfer.deliver(
+                to: destination, fulfilling: request.queuedRow, isProved: isProved, onReceived: request.onReceived)
             return DownloadResult(
                 path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
                 digest: digest, contentCoding: await transfer.partial.representation?.contentCoding,

@@ -47,9 +47,12 @@ final class DeliveryBatch: Sendable {
 
     private let state = Mutex(State())
     private let synchronizer: BatchSynchronizer
+    /// The file system that the files are on.
+    let device: UInt64?
 
     init(of folder: StoreFolder) {
         synchronizer = BatchSynchronizer(folder.blobs)
+        device = try? folder.blobs.file.status().identity.device
     }
 
     /// Delivers a file.

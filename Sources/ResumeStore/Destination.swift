@@ -137,6 +137,14 @@ public struct Destination: Sendable, Hashable {
         try check { if try $0.status(of: name) != nil { throw isTaken } }
     }
 
+    /// Whether nothing has the name, in a folder of a file system.
+    func isFree(on device: UInt64?) -> Bool {
+        var parent = stat()
+        var file = stat()
+        return unsafe stat(folder, &parent) == 0 && UInt64(truncatingIfNeeded: parent.st_dev) == device
+            && lstat(path, &file) != 0 && errno == ENOENT
+    }
+
     /// The error of one that is not to be replaced.
     var isTaken: StoreError {
         StoreError(

@@ -136,6 +136,11 @@ extension Transfer {
         return claimed
     }
 
+    /// Whether it is small and has no row, and its file can probably get its first name at the destination.
+    func canDeliverBrief(to destination: Destination) -> Bool {
+        !isClaimed && destination.replaces && !isAwaited && destination.isFree(on: store.deliveries.device)
+    }
+
     /// Hands a small download over that has no row, together with others: its file gets its first name at the destination.
     ///
     /// - Parameters:
@@ -145,7 +150,7 @@ extension Transfer {
     /// - Returns: False where that cannot be done, and nothing was changed.
     /// - Throws: ``StoreError``
     func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
-        guard !isClaimed, destination.replaces, !isAwaited, let blob, let keyLease else { return false }
+        guard let blob, let keyLease else { return false }
         let events = departure(to: destination.path, isProved: isProved)
         let file = DeliveryBatch.File(
             blob: blob, length: held, destination: destination, isAwaited: { keyLease.isAwaited },

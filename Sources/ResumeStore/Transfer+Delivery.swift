@@ -50,16 +50,20 @@ extension Transfer {
     ///   - destination: The file.
     ///   - row: The row; nil for none.
     ///   - isProved: Whether all bytes are known to be of one representation, for the log.
+    ///   - onReceived: Told the length of a small file before it waits for others that are brought to disk.
     /// - Throws: What ``deliver(to:)`` throws.
     package func deliver(
-        to destination: Destination, fulfilling row: Int64?, isProved: Bool
+        to destination: Destination, fulfilling row: Int64?, isProved: Bool, onReceived: ((Int64) -> Void)? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
         // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
         try await setDestination(destination)
         try await requireConfirmed()
-        if try await deliverBrief(to: destination, fulfilling: row, isProved: isProved) { return }
+        if canDeliverBrief(to: destination) {
+            onReceived?(held)
+            if try await deliverBrief(to: destination, fulfilling: row, isProved: isProved) { return }
+        }
         try await becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
         // One that replaces nothing must know after a crash that what has its name is its own delivery.

@@ -19,7 +19,7 @@ public actor Transfer {
     /// The right to work on the key, which was had before there was a row.
     var keyLease: Lease?
     /// Whether there is a row.
-    package internal(set) var isClaimed: Bool
+    var isClaimed: Bool
     /// Whether a file without a row has its name at the destination, which makes it its owner's.
     var isNamed = false
     /// Whether that name is being brought to disk: it gets no row meanwhile.
