@@ -102,7 +102,7 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError`` with `noSpace` where the disk has none even without the idle entries. Being over
     ///   the budget is no error: what is asked for comes first.
-    func makeRoom(for length: Int64, except id: Int64) async throws {
+    func makeRoom(for length: Int64) async throws {
         let free = try freeSpace()
         let total = try await totals().receivedBytes
         // Nothing is given up for what does not fit all the same.

@@ -43,11 +43,18 @@ extension Transfer {
     /// - Throws: ``StoreError``
     func becomeOrdinary(isDelivered: Bool = false) async throws {
         guard !isClaimed else { return }
-        if blob != nil, let length = entry.totalBytes {
-            try await store.makeRoom(for: length, except: entry.id)
-        }
+        try await makeRoom()
         try claim(durability: isDelivered ? .power : .process)
         if !isDelivered { try checkpoint() }
+    }
+
+    /// Makes room for a small download that gets a row, once for all who ask.
+    func makeRoom() async throws {
+        guard !isClaimed, blob != nil, let length = entry.totalBytes else { return }
+        let task = makingRoom ?? Task { try await store.makeRoom(for: length) }
+        makingRoom = task
+        defer { makingRoom = nil }
+        try await task.value
     }
 
     /// Makes the row, which names the file with what has been received.

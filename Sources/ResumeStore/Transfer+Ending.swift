@@ -93,6 +93,8 @@ extension Transfer {
         defer { release() }
         isClosed = true
         readable.close()
+        // Once it is let go, what is removed for it could be this.
+        try? await makingRoom?.value
         // What these failed with shows in the checkpoint, or was told before.
         let isSound = (try? await synchronizer.finish()) != nil
         if !isClaimed {

@@ -20,7 +20,7 @@ extension Transfer {
         }
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         let count = Int64(bytes.count)
-        try await store.makeRoom(for: max(length ?? count, count), except: entry.id)
+        try await store.makeRoom(for: max(length ?? count, count))
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let (store, blocks) = (store, Block.blocks(of: bytes))

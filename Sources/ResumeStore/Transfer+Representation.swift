@@ -8,7 +8,7 @@ extension Transfer {
         if try beginBrief(with: representation, reason: reason) { return }
         try claim()
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
-        if let length { try await store.makeRoom(for: length, except: entry.id) }
+        if let length { try await store.makeRoom(for: length) }
         // Nothing of the old representation may be committed after this.
         try? await synchronizer.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)

@@ -28,6 +28,8 @@ public actor Transfer {
     var unclaimedName: BlobCreation?
     /// Whether a power loss may cost the row.
     var isRowUnsynced = false
+    /// Makes room for the bytes of a download without a row.
+    var makingRoom: Task<Void, any Error>?
     /// Told when there is.
     var onClaim: (@Sendable (isolated Transfer) -> Void)?
     /// Why a body without a row began.

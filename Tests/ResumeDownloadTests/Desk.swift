@@ -56,13 +56,13 @@ struct Desk {
         return data
     }
 
-    /// Waits until nobody has the lease of the only entry.
+    /// Waits until there is an entry, and nobody has its lease.
     ///
-    /// - Returns: The entry, nil where there is none.
-    func idleEntry() async throws -> Entry? {
+    /// - Returns: The entry.
+    func idleEntry() async throws -> Entry {
         while true {
             let entry = try await origin.store.entries().first
-            if entry?.isInUse != true { return entry }
+            if let entry, !entry.isInUse { return entry }
             try await Task.sleep(for: .milliseconds(5))
         }
     }

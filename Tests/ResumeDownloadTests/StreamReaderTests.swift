@@ -46,7 +46,7 @@ struct StreamReaderTests {
                 count += piece.count
                 if count == 1_000_000 { break }
             }
-            #expect(try await desk.idleEntry()?.receivedBytes == 1_000_000)
+            #expect(try await desk.idleEntry().receivedBytes == 1_000_000)
             #expect(try await desk.downloader.resumeData(for: request)?.receivedBytes == 1_000_000)
         }
     }
@@ -67,7 +67,7 @@ struct StreamReaderTests {
             reader.cancel()
             await #expect(throws: CancellationError.self) { try await reader.value }
             await #expect(throws: CancellationError.self) { try await stream.value }
-            #expect(try await desk.idleEntry()?.receivedBytes == 1_000_000)
+            #expect(try await desk.idleEntry().receivedBytes == 1_000_000)
         }
     }
 
