@@ -106,11 +106,12 @@ final class DeliveryBatch: Sendable {
     /// - Returns: How far each of them came.
     private func deliver(_ files: [File], for store: DownloadStore) -> [Outcome] {
         var outcomes = synchronizer.synchronize(files.map(\.blob)).map { $0.map(Outcome.unsynced) ?? .unnamed }
-        var folders: [String: (folder: Folder, named: [Int])] = [:]
+        // By the bytes of their paths: two spellings that look the same are two folders.
+        var folders: [[UInt8]: (folder: Folder, named: [Int])] = [:]
         for (index, file) in files.enumerated() {
             guard case .unnamed = outcomes[index], !file.isAwaited() else { continue }
-            let path = file.destination.folder
-            guard let folder = folders[path]?.folder ?? (try? Folder(path, followsLinks: true)),
+            let path = Array(file.destination.folder.utf8)
+            guard let folder = folders[path]?.folder ?? (try? Folder(file.destination.folder, followsLinks: true)),
                 (try? file.blob.name(file.destination.name, in: folder)) != nil
             else { continue }
             KillPoint.reached(.deliveryRenamed)
