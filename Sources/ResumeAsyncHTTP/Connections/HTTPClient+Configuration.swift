@@ -47,6 +47,7 @@ extension HTTPClient.Configuration {
                 if let start { return start.install(on: channel, http1: install) }
                 return channel.eventLoop.makeCompletedFuture { try install(channel.pipeline.syncOperations) }
             }
+            .flatMapThrowing { try ArrivalGate.install(on: channel) }
             .flatMap { Self.check(channel, permits) }
         }
     }

@@ -1,0 +1,206 @@
+internal import Synchronization
+
+/// Passes a response from the client that receives it to the one reader of its body.
+///
+/// The client adds a head, parts and an end. ``drain()`` calls the reader on the thread that calls it; parts wait here while
+/// nothing reads. Transports differ only in which thread that is.
+package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
+    package typealias Reader = @Sendable (RawSpan) throws -> Bool
+
+    /// How many bytes may wait before the client should stop receiving, which is about what one turn of its loop brings.
+    package static var limit: Int { 1 << 20 }
+
+    private struct State {
+        var head: Head?
+        var headWaiter: CheckedContinuation<Head, any Error>?
+        var parts = PartQueue<Part>()
+        var reader: Reader?
+        var waiter: CheckedContinuation<Bool, any Error>?
+        /// Whether the reader is being called; nothing else is passed to it until that call returns.
+        var isReading = false
+        /// Called as soon as there is room for more parts.
+        var onRoom: (@Sendable () -> Void)?
+        /// nil as the error: the end that the framing announced.
+        var end: (any Error)??
+    }
+
+    private let state = Mutex(State())
+    /// The error if the response ends before its head.
+    private let noHead: TransportError
+    /// The memory that a part uses, in bytes.
+    private let cost: @Sendable (Part) -> Int
+    /// Calls a reader with the bytes of a part.
+    private let read: @Sendable (Part, Reader) throws -> Bool
+
+    package init(
+        noHead: TransportError, cost: @escaping @Sendable (Part) -> Int,
+        read: @escaping @Sendable (Part, Reader) throws -> Bool
+    ) {
+        (self.noHead, self.cost, self.read) = (noHead, cost, read)
+    }
+
+    // MARK: The reader's side
+
+    /// Waits for the head.
+    package func head() async throws -> Head {
+        try await withCheckedThrowingContinuation { continuation in
+            let ready: Result<Head, any Error>? = state.withLock { state in
+                if let head = state.head { return .success(head) }
+                if case .some(let error) = state.end { return .failure(error ?? noHead) }
+                state.headWaiter = continuation
+                return nil
+            }
+            if let ready { continuation.resume(with: ready) }
+        }
+    }
+
+    /// Does what `ResponseBody.read(_:)` does.
+    ///
+    /// - Parameters:
+    ///   - reader: The reader.
+    ///   - start: Calls ``drain()`` on the right thread. Its parameters say whether the end has been added, and whether no
+    ///     parts wait.
+    /// - Returns: Whether there is more to read.
+    /// - Throws: What the reader threw, or why the response ended early.
+    package func read(
+        _ reader: @escaping Reader, start: (_ hasEnded: Bool, _ isEmpty: Bool) -> Void
+    ) async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            let (hasEnded, isEmpty) = state.withLock { state in
+                state.reader = reader
+                state.waiter = continuation
+                return (state.end != nil, state.parts.isEmpty)
+            }
+            start(hasEnded, isEmpty)
+        }
+    }
+
+    // MARK: The client's side
+
+    /// Whether the end has been added.
+    package var hasEnded: Bool { state.withLock { $0.end != nil } }
+
+    /// Whether a head has been added.
+    package var hasHead: Bool { state.withLock { $0.head != nil } }
+
+    /// Adds the head; ignored after the first one.
+    package func add(_ head: Head) {
+        let waiter = state.withLock { state -> CheckedContinuation<Head, any Error>? in
+            guard state.head == nil else { return nil }
+            state.head = head
+            return state.headWaiter.take()
+        }
+        waiter?.resume(returning: head)
+    }
+
+    /// Adds a part, which must not be empty, and passes on what waits.
+    ///
+    /// - Returns: Whether there is room for more; otherwise, ``whenRoom(_:)`` says when.
+    package func add(_ part: Part) -> Bool {
+        state.withLock { state in
+            if state.end == nil { state.parts.append(part, cost: cost(part)) }
+        }
+        drain()
+        return state.withLock { $0.end != nil || $0.parts.cost < Self.limit }
+    }
+
+    /// Calls a closure as soon as there is room, at once if there is.
+    package func whenRoom(_ call: @escaping @Sendable () -> Void) {
+        let hasRoom = state.withLock { state in
+            if state.end != nil || state.parts.cost < Self.limit { return true }
+            state.onRoom = call
+            return false
+        }
+        if hasRoom { call() }
+    }
+
+    /// Adds the end; only the first one counts.
+    ///
+    /// - Parameters:
+    ///   - error: Why the response ended early; nil if its framing announced the end.
+    ///   - drops: Whether waiting parts are removed. Then a response that ended well has ended early.
+    /// - Returns: Whether it is the first one.
+    @discardableResult
+    package func end(with error: (any Error)?, drops: Bool = false) -> Bool {
+        let (isFirst, headWaiter) = state.withLock { state in
+            if drops { state.parts = PartQueue() }
+            let isFirst = state.end == nil
+            let isWhole = if case .some(nil) = state.end { true } else { false }
+            if isFirst || (drops && isWhole) { state.end = .some(error) }
+            return (isFirst, state.headWaiter.take())
+        }
+        headWaiter?.resume(throwing: error ?? noHead)
+        return isFirst
+    }
+
+    // MARK: From one to the other
+
+    private enum Step {
+        case pass(Part, Reader)
+        case resume(CheckedContinuation<Bool, any Error>, Result<Bool, any Error>)
+        case tellRoom(@Sendable () -> Void)
+        case nothing
+    }
+
+    /// Passes waiting parts to the reader, then the end; the reader may block the calling thread.
+    package func drain() {
+        while true {
+            switch state.withLock({ Self.next(&$0) }) {
+            case .pass(let part, let reader): pass(part, to: reader)
+            case .resume(let waiter, let result): waiter.resume(with: result)
+            case .tellRoom(let call): call()
+            case .nothing: return
+            }
+        }
+    }
+
+    /// Decides on the next step; parts that were added before the end are passed on before it.
+    private static func next(_ state: inout State) -> Step {
+        if state.isReading { return .nothing }
+        if state.end != nil, let call = state.onRoom.take() { return .tellRoom(call) }
+        guard let reader = state.reader else { return .nothing }
+        if let part = state.parts.popFirst() {
+            state.isReading = true
+            return .pass(part, reader)
+        }
+        if let call = state.onRoom.take() { return .tellRoom(call) }
+        guard case .some(let error) = state.end, let waiter = state.waiter.take() else { return .nothing }
+        state.reader = nil
+        return .resume(waiter, error.map { .failure($0) } ?? .success(false))
+    }
+
+    private func pass(_ part: Part, to reader: Reader) {
+        let mayGoOn = Result { try read(part, reader) }
+        let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
+            state.isReading = false
+            if case .success(true) = mayGoOn { return nil }
+            state.reader = nil
+            return state.waiter.take()
+        }
+        // A reader that stops has left something to read.
+        waiter?.resume(with: mayGoOn.map { !$0 })
+    }
+}
+
+/// Parts of a body, first in, first out.
+private struct PartQueue<Part> {
+    private var incoming: [(part: Part, cost: Int)] = []
+    /// The next ones, last first.
+    private var outgoing: [(part: Part, cost: Int)] = []
+    /// The memory of all of them, in bytes.
+    private(set) var cost = 0
+
+    var isEmpty: Bool { incoming.isEmpty && outgoing.isEmpty }
+
+    mutating func append(_ part: Part, cost: Int) {
+        incoming.append((part, cost))
+        self.cost += cost
+    }
+
+    mutating func popFirst() -> Part? {
+        if outgoing.isEmpty { (outgoing, incoming) = (incoming.reversed(), []) }
+        guard let first = outgoing.popLast() else { return nil }
+        cost -= first.cost
+        return first.part
+    }
+}

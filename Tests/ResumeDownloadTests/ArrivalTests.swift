@@ -1,0 +1,79 @@
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// Bytes that had arrived when the server ended the connection.
+@Suite(.timeLimit(.minutes(5)))
+struct ArrivalTests {
+    private static func withTransport(
+        _ server: EarlyEnd, _ body: (AsyncHTTPTransport) async throws -> Void
+    ) async throws {
+        let transport = AsyncHTTPTransport(
+            .init(
+                connectTimeout: Engine.patience, trustedCertificates: HTTP2Gateway.certificate, threads: 1,
+                usesHTTP2: server.kind.isHTTP2))
+        do {
+            try await body(transport)
+            try await transport.shutdown()
+        } catch {
+            try await transport.shutdown()
+            throw error
+        }
+    }
+
+    @Test("None is lost that nobody has read by then", arguments: EarlyEnd.Kind.allCases)
+    func unread(kind: EarlyEnd.Kind) async throws {
+        // More than the transport takes before somebody reads, and no more than the system takes then.
+        let bytes = sampleBytes((1 << 20) + (64 << 10))
+        try await EarlyEnd.with(kind, sending: bytes) { server in
+            try await Self.withTransport(server) { transport in
+                for number in 1...10 {
+                    let response = try await transport.send(
+                        HTTPRequest(
+                            method: .get, scheme: kind.isSecure ? "https" : "http",
+                            authority: "127.0.0.1:\(server.port)", path: "/"))
+                    try await wait(for: "the end") { server.endings == number }
+                    let received = Mutex<[UInt8]>([])
+                    await #expect(throws: TransportError.self) {
+                        while try await response.body.read({ part in
+                            part.withUnsafeBytes { bytes in received.withLock { $0 += bytes } }
+                            return true
+                        }) {}
+                    }
+                    let isWhole = received.withLock { $0 == bytes }
+                    #expect(isWhole, "run \(number): \(received.withLock { $0.count }) bytes")
+                }
+            }
+        }
+    }
+
+    @Test("All of them are held, and only the rest is asked for", arguments: EarlyEnd.Kind.allCases)
+    func held(kind: EarlyEnd.Kind) async throws {
+        let bytes = sampleBytes((3 << 20) - 1)
+        try await EarlyEnd.with(kind, sending: bytes) { server in
+            try await Self.withTransport(server) { transport in
+                try await TemporaryFolder.with { folder in
+                    let store = try await DownloadStore.open(at: folder["store"])
+                    for number in 1...10 {
+                        let url = "\(kind.isSecure ? "https" : "http")://127.0.0.1:\(server.port)/\(number)"
+                        var request = DownloadRequest(try DownloadURL(url), to: folder["\(number)"])
+                        request.limits = .init(retries: 0)
+                        request.stallTimeout = Engine.patience
+                        let cut = request
+                        await #expect(throws: DownloadError.self) {
+                            _ = try await Downloader(store: store, transport: transport).download(cut)
+                        }
+                        #expect(try await store.entry(key: url)?.receivedBytes == Int64(bytes.count), "run \(number)")
+                    }
+                    await store.close()
+                }
+            }
+        }
+    }
+}
