@@ -30,7 +30,7 @@ struct DocumentationTests {
     }
 
     /// The files in a folder and all below it, by their paths from there.
-    private static func files(in folder: String, suffix: String) throws -> [String] {
+    static func files(in folder: String, suffix: String) throws -> [String] {
         let path = ReadmeTests.root.appendingPathComponent(folder).standardizedFileURL.path
         return try FileManager.default.subpathsOfDirectory(atPath: path).filter { $0.hasSuffix(suffix) }.sorted()
     }
