@@ -45,6 +45,26 @@ struct OpeningTests {
         }
     }
 
+    @Test("A lost key of the hashes is replaced once; then what is held needs the server's confirmation")
+    func lostIdentityKey() async throws {
+        try await TemporaryFolder.with { folder in
+            let server = HonestServer(sampleBytes(300_000), etag: "\"v1\"")
+            let first = try await DownloadStore.open(at: folder["store"])
+            try await TransferTests.leave(300_000, of: server, in: first)
+            await first.close()
+            try TransferTests.sql(folder, "UPDATE store SET identity_key = x'00';")
+            let second = try await DownloadStore.open(at: folder["store"])
+            let held = try await TransferTests.begin(second)
+            #expect(await !held.isComplete)
+            try await held.close()
+            let key = second.identityKey
+            await second.close()
+            let third = try await DownloadStore.open(at: folder["store"])
+            #expect(key.count == 32 && third.identityKey == key)
+            await third.close()
+        }
+    }
+
     @Test("A database of the first release is taken over, and its partial continued")
     func firstRelease() async throws {
         try await TemporaryFolder.with { folder in

@@ -55,7 +55,7 @@ package struct RequestIdentity: Sendable {
     }
 
     /// HMAC-SHA-256.
-    private static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+    package static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         // A key of the length that is made here is never longer than a block.
         let key = Array(key.prefix(blockSize)) + Array(repeating: 0, count: max(blockSize - key.count, 0))
         return digest(key.map { $0 ^ 0x5C } + digest(key.map { $0 ^ 0x36 } + message))

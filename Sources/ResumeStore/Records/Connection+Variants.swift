@@ -90,11 +90,20 @@ extension [Variant] {
 
 /// The columns that tell whose an entry's bytes are.
 extension Connection {
-    /// The key of the store's hashes; a random one where somebody has taken it away, so that nobody's bytes are anyone's.
-    borrowing func identityKey() throws -> [UInt8] {
+    /// The key of the store's hashes.
+    ///
+    /// - Returns: nil if it has been lost.
+    borrowing func identityKey() throws -> [UInt8]? {
         let key = try first("SELECT identity_key FROM store WHERE id = 1") { $0.blob(0) }.flatMap { $0 }
-        if let key, key.count == RequestIdentity.keySize { return key }
-        return RequestIdentity.newKey()
+        return key?.count == RequestIdentity.keySize ? key : nil
+    }
+
+    /// Makes a new key if it has been lost: then the server is asked again who may have what is held.
+    borrowing func renewIdentityKey() throws -> [UInt8] {
+        if let key = try identityKey() { return key }
+        let key = RequestIdentity.newKey()
+        _ = try run("UPDATE store SET identity_key = ? WHERE id = 1", .blob(key))
+        return key
     }
 
     /// What is held of a download, last used first.

@@ -29,7 +29,7 @@ extension DownloadStore {
     /// Does what ``begin(_:headerFields:key:selection:policy:destination:waits:)`` does.
     func begin(_ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
-        let (identityKey, folder) = (identityKey, folder)
+        let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, in: self))
         var keyLease: Lease?
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
@@ -37,7 +37,7 @@ extension DownloadStore {
             let variant: Int
             do {
                 // Before the look: nobody makes the first row of a key without this lease.
-                keyLease = try keyLease ?? Lease.take(Lease.number(of: name), in: folder)
+                keyLease = try keyLease ?? Lease.take(number, in: folder)
                 let row = try await read { connection in
                     let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
                     return (id: try connection.id(ofKey: Variant.key(name, variant)), variant: variant)
@@ -49,7 +49,7 @@ extension DownloadStore {
                             store: self, name: name, caller: caller, lease: nil, keyLease: keyLease, entry: entry)
                     }
                     guard waits else { throw StoreError.inUse(name) }
-                    keyLease = try await Lease.wait(for: Lease.number(of: name), in: folder)
+                    keyLease = try await Lease.wait(for: number, in: folder)
                     continue
                 }
                 // Whoever waits for the key is to be seen by who delivers next.

@@ -27,7 +27,12 @@ extension DownloadStore {
         let database = Database(label: "resume-store.database")
         do {
             let (folder, presence, lock) = try await database.opening(path: path, creating: creating)
-            let identityKey = try await database.withConnection { try $0.identityKey() }
+            let identityKey = try await database.withConnection { connection in
+                if let key = try connection.identityKey() { return key }
+                return try lock.shared {
+                    try connection.transaction(.immediate, durability: .power) { try connection.renewIdentityKey() }
+                }
+            }
             return DownloadStore(
                 folder: folder, presence: presence, database: database, guardLock: lock, identityKey: identityKey,
                 configuration: configuration)

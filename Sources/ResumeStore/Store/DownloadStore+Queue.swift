@@ -157,7 +157,7 @@ extension DownloadStore {
             try connection.id(ofKey: Variant.key(name, try connection.variants(of: name).first?.number ?? 1))
         }
         do {
-            return try WaitingSign([Lease.number(of: name)] + [id].compactMap(\.self), in: folder)
+            return try WaitingSign([Lease.number(of: name, in: self)] + [id].compactMap(\.self), in: folder)
         } catch {
             throw StoreError(wrapping: error)
         }

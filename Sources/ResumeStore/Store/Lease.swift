@@ -1,3 +1,4 @@
+internal import ResumeHTTP
 internal import ResumeSQLite
 internal import Synchronization
 
@@ -43,10 +44,11 @@ final class Lease: Sendable {
 
     /// Stands for a key of which there is no row yet, beside the numbers of rows.
     ///
-    /// Two keys may have the same number: then one of them waits for the other.
-    static func number(of key: String) -> Int64 {
-        // FNV-1a.
-        let hash = key.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    /// Two keys with the same number would wait for each other. The store's secret key keeps anyone from choosing such URLs.
+    static func number(of key: String, in store: DownloadStore) -> Int64 {
+        let hash = RequestIdentity.code(store.identityKey, Array(key.utf8)).prefix(8).reduce(0 as UInt64) {
+            $0 << 8 | UInt64($1)
+        }
         return 1 << 61 | Int64(hash >> 3)
     }
 
