@@ -110,12 +110,14 @@ int resume_files_sync_file_system(int descriptor) {
     return -1;
 }
 
-void resume_files_begin_sync(int descriptor) {
+int resume_files_begin_sync(int descriptor) {
 #if defined(__linux__)
-    // Where this fails, the sync that follows tells it.
-    sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+    if (sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE) == 0) return 0;
+    // What could not be written may be told only once. Without the call, the sync that follows does everything.
+    return errno == EIO || errno == ENOSPC || errno == EDQUOT ? -1 : 0;
 #else
     (void)descriptor;
+    return 0;
 #endif
 }
 

@@ -118,7 +118,11 @@ public struct CommandContext: Sendable {
     func withStore<Result>(
         _ option: String?, creating: Bool = false, _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result {
-        let store = try await DownloadStore.open(at: try storePath(option), creating: creating)
+        var configuration = DownloadStore.Configuration()
+        // The commands run in a task of ordinary priority (`EntryPoint`).
+        configuration.sharesThreads = true
+        let store = try await DownloadStore.open(
+            at: try storePath(option), creating: creating, configuration: configuration)
         do {
             let result = try await body(store)
             await store.close()

@@ -15,11 +15,10 @@ public final class QueueExecutor: SerialExecutor {
     ///
     /// - Parameters:
     ///   - label: The queue's name, seen in debuggers.
-    ///   - sharesThreads: Whether it waits for one of a few threads, about as many as there are processors, where there
-    ///     are many such queues: to wake a thread for each costs more than most of what they do. What blocks such a
-    ///     thread for long keeps others waiting, for a second or so; then the system adds a thread.
+    ///   - sharesThreads: Whether all such queues share a few threads, about as many as there are processors: to wake a
+    ///     thread for each costs more than most of what they do. If all of them block, the others wait for a second, until
+    ///     the system adds a thread. On Linux, tasks of high priority share them as well.
     public init(label: String, sharesThreads: Bool = false) {
-        // Not the default one, whose threads are those of the cooperative pool.
         queue = DispatchQueue(label: label, target: sharesThreads ? .global(qos: .userInitiated) : nil)
     }
 

@@ -164,7 +164,7 @@ struct QueueKillTests {
         print("killed \(Self.kills) times: \(server.requests.count) requests, sent \(sent - total) bytes over \(total)")
         // Those that run, and those that wait to be delivered together.
         let undelivered = Self.running + QueueState.mostReceived
-        #expect(server.requests.count <= Self.count + Self.kills * undelivered, "only what was not delivered is asked for")
+        #expect(server.requests.count <= Self.count + Self.kills * undelivered, "only what was lost is asked for again")
 
         // The last one added is the first to run. Whenever one is asked for, those before it were, but for such as
         // hold another place.

@@ -126,7 +126,6 @@ private final class Sender: ChannelInboundHandler {
         }
     }
 
-
     private func isRequest(_ data: NIOAny) -> Bool {
         if case .headers = unwrapInboundIn(data).payload { true } else { false }
     }

@@ -11,18 +11,27 @@ import Testing
         String(decoding: try Files.bytes("/proc/thread-self/comm"), as: UTF8.self)
     }
 
-    @Test("Neither blocking calls nor transfers run on the threads of the cooperative pool, of which there are few")
+    @Test("Neither blocking calls nor transfers run on threads of tasks, whatever their priority")
     func threads() async throws {
-        let pool = try await Task.detached { try Self.threadName() }.value
+        let priorities: [TaskPriority] = [.high, .medium, .low, .background]
+        var pools: Set<String> = []
+        for priority in priorities {
+            pools.insert(try await Task.detached(priority: priority) { try Self.threadName() }.value)
+        }
         let blocking = try await Blocking.run { try Self.threadName() }
-        #expect(pool != blocking)
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file"))
-            let own = try await transfer.run { _ in try Self.threadName() }
-            #expect(own != pool && own != blocking)
-            try await transfer.close()
-            await store.close()
+        #expect(!pools.contains(blocking))
+        let medium = try await Task.detached(priority: .medium) { try Self.threadName() }.value
+        for sharesThreads in [false, true] {
+            try await TemporaryFolder.with { folder in
+                var configuration = DownloadStore.Configuration()
+                configuration.sharesThreads = sharesThreads
+                let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
+                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file"))
+                let own = try await transfer.run { _ in try Self.threadName() }
+                #expect(sharesThreads ? own != medium : !pools.contains(own))
+                try await transfer.close()
+                await store.close()
+            }
         }
     }
 }

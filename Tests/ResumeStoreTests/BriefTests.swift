@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ResumeHTTP
 import ResumeStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -14,7 +15,7 @@ struct BriefTests {
     static let length = 100_000
     static let server = HonestServer(sampleBytes(length), etag: "\"v1\"")
 
-    static func begin(_ store: DownloadStore) async throws -> Transfer {
+    static func begin(_ store: DownloadStore, _ url: String = url) async throws -> Transfer {
         try await store.begin(try DownloadURL(url), headerFields: [:], waits: false)
     }
 
@@ -142,18 +143,74 @@ struct BriefTests {
         }
     }
 
-    @Test("A destination that exists is replaced; one on another file system gets a copy", arguments: [false, true])
+    @Test(
+        "A destination that exists is replaced and keeps its permissions; one on another file system gets a copy",
+        arguments: [false, true])
     func elsewhere(isOther: Bool) async throws {
         try await Self.with { folder, store in
             let path = isOther ? "/dev/shm/resume-test-\(UUID().uuidString)" : folder["out"]
             defer { try? FileManager.default.removeItem(atPath: path) }
-            if !isOther { try Files.write([1, 2, 3], to: path) }
+            if !isOther {
+                try Files.write([1, 2, 3], to: path)
+                try await Shell.run("chmod", "600", path)
+            }
             let transfer = try await Self.begin(store)
             try await Self.receive(transfer)
             try await transfer.deliver(to: Destination(checking: path))
             #expect(try Files.bytes(path) == Self.server.content)
+            var status = stat()
+            #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == (isOther ? 0o644 : 0o600))
             try await Self.expectNothing(in: store, folder)
             #expect(try await Self.kinds(store) == [.started, .delivered])
+        }
+    }
+
+    @Test(
+        "A folder that files of the store cannot be named in is not tried again with others", arguments: [false, true])
+    func refused(isOther: Bool) async throws {
+        try await Self.with { folder, store in
+            let out = isOther ? "/dev/shm/resume-test-\(UUID().uuidString)" : folder["out"]
+            try await Shell.run("mkdir", out)
+            defer { try? FileManager.default.removeItem(atPath: out) }
+            var told: [Int] = []
+            for number in 1...3 {
+                let transfer = try await Self.begin(store)
+                try await Self.receive(transfer)
+                let received = Mutex(false)
+                try await transfer.deliver(
+                    to: Destination(checking: "\(out)/\(number)"), fulfilling: nil, isProved: true,
+                    onReceived: { _ in received.withLock { $0 = true } })
+                if received.withLock({ $0 }) { told.append(number) }
+                #expect(try Files.bytes("\(out)/\(number)") == Self.server.content)
+            }
+            #expect(told == (isOther ? [1] : [1, 2, 3]))
+        }
+    }
+
+    @Test("Closing one that is being delivered loses nothing, whether or not it could be named")
+    func closedDuringDelivery() async throws {
+        try await Self.with { folder, store in
+            for number in 1...20 {
+                let out =
+                    number.isMultiple(of: 2) ? folder["\(number)"] : "/dev/shm/resume-test-\(UUID().uuidString)/out"
+                let other = (out as NSString).deletingLastPathComponent
+                try await Shell.run("mkdir", "-p", other)
+                defer { if other.hasPrefix("/dev/shm/") { try? FileManager.default.removeItem(atPath: other) } }
+                let transfer = try await Self.begin(store, "\(Self.url)/\(number)")
+                try await Self.receive(transfer)
+                let (begun, tell) = AsyncStream.makeStream(of: Void.self)
+                let delivery = Task {
+                    defer { tell.finish() }
+                    try await transfer.deliver(
+                        to: Destination(checking: out), fulfilling: nil, isProved: true,
+                        onReceived: { _ in tell.yield() })
+                }
+                for await _ in begun { break }
+                try? await transfer.close()
+                _ = try? await delivery.value
+                let isHeld = try await store.entry(key: "\(Self.url)/\(number)")?.receivedBytes == Int64(Self.length)
+                #expect(isHeld || Files.exists(out), "\(number)")
+            }
         }
     }
 

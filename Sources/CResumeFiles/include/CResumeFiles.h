@@ -26,8 +26,9 @@ const char *resume_files_local_file_system(int descriptor);
 /// writes. Returns -1 with `errno` set on failure.
 int resume_files_sync_file_system(int descriptor);
 
-/// Begins to write a file's bytes to disk without waiting, so that several files are written side by side.
-void resume_files_begin_sync(int descriptor);
+/// Begins to write a file's bytes to disk without waiting, so that several files are written side by side. Returns -1 with
+/// `errno` set where some cannot be written: the sync that follows may not tell it again.
+int resume_files_begin_sync(int descriptor);
 
 /// Makes `target` share the blocks of `source`. Returns -1 where the file system cannot.
 int resume_files_clone(int source, int target);

@@ -22,7 +22,7 @@ extension GetCommand {
             var free = slots.free.makeAsyncIterator()
             for (number, request) in requests.enumerated() {
                 // Without one, the command was interrupted.
-                guard await free.next() != nil else {
+                guard await free.next() != nil, !Task.isCancelled else {
                     slots.ended(number, with: .interrupted)
                     continue
                 }

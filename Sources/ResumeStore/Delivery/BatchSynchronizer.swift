@@ -28,14 +28,25 @@ final class BatchSynchronizer: Sendable {
     func synchronize(_ files: [OpenFile]) -> [SystemError?] {
         if files.count >= Self.fewest, synchronizeAll() { return files.map { _ in nil } }
         // Another file's bytes may be what could not be written. Each of these tells by itself.
-        if files.count > 1 { for file in files { resume_files_begin_sync(file.descriptor) } }
-        return files.map { file in
-            do throws(SystemError) {
-                try file.synchronizeData()
-                return nil
-            } catch {
-                return error
-            }
+        let isAlone = files.count == 1
+        let begun = files.map { file in
+            isAlone
+                ? nil
+                : Self.failure { () throws(SystemError) in
+                    try SystemError.check("sync_file_range", file.path) { resume_files_begin_sync(file.descriptor) }
+                }
+        }
+        return zip(files, begun).map { file, failure in
+            failure ?? Self.failure { () throws(SystemError) in try file.synchronizeData() }
+        }
+    }
+
+    private static func failure(of body: () throws(SystemError) -> Void) -> SystemError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error
         }
     }
 

@@ -1,3 +1,10 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
 internal import ResumeSQLite
 internal import Synchronization
 
@@ -40,6 +47,8 @@ final class DeliveryBatch: Sendable {
         var waiting: [Waiting] = []
         /// Whether a batch is on its way.
         var isRunning = false
+        /// Whether files of the store can get a name in a folder, by the bytes of its path; those where it was tried last.
+        var folders: [[UInt8]: Bool] = [:]
     }
 
     /// How many files a batch has at most, and how many bytes beside its first file.
@@ -47,12 +56,22 @@ final class DeliveryBatch: Sendable {
 
     private let state = Mutex(State())
     private let synchronizer: BatchSynchronizer
-    /// The file system that the files are on.
-    let device: UInt64?
 
     init(of folder: StoreFolder) {
         synchronizer = BatchSynchronizer(folder.blobs)
-        device = try? folder.blobs.file.status().identity.device
+    }
+
+    /// Whether a file can probably be named at a destination.
+    ///
+    /// It asks no disk but the store's own, since another one may not answer. Whether a folder is on it shows when a file
+    /// is named there: the number of the device would not tell, since one can be mounted at two places.
+    func canTake(_ destination: Destination) -> Bool {
+        let path = Array(destination.folder.utf8)
+        return switch state.withLock({ $0.folders[path] }) {
+        case true: destination.isFree
+        case false: false
+        case nil: true
+        }
     }
 
     /// Delivers a file.
@@ -83,10 +102,37 @@ final class DeliveryBatch: Sendable {
     /// Delivers for as long as somebody waits.
     private func serve(_ store: DownloadStore) {
         repeat {
-            let batch = next()
-            let outcomes = deliver(batch.map(\.file), for: store)
-            for (waiting, outcome) in zip(batch, outcomes) { waiting.waiter.resume(returning: outcome) }
+            for (waiter, outcome) in serveNext(store) { waiter.resume(returning: outcome) }
         } while hasMore()
+    }
+
+    /// Delivers the next batch.
+    ///
+    /// Its files are let go of before anyone is told: with them goes the right to work on the download.
+    ///
+    /// - Returns: Whom to tell, and what.
+    private func serveNext(_ store: DownloadStore) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
+        let batch = next()
+        return Array(zip(batch.map(\.waiter), deliver(batch.map(\.file), for: store)))
+    }
+
+    /// Gives a file its name, and remembers whether that can be done in this folder.
+    private func isNamed(_ file: File, in folder: Folder, _ path: [UInt8]) -> Bool {
+        do {
+            try file.blob.name(file.destination.name, in: folder)
+            note(path, takesFiles: true)
+            return true
+        } catch {
+            if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
+            return false
+        }
+    }
+
+    private func note(_ path: [UInt8], takesFiles: Bool) {
+        state.withLock { state in
+            if state.folders[path] == nil, state.folders.count >= Self.most.files { state.folders = [:] }
+            state.folders[path] = takesFiles
+        }
     }
 
     private func next() -> [Waiting] {
@@ -112,7 +158,7 @@ final class DeliveryBatch: Sendable {
             guard case .unnamed = outcomes[index], !file.isAwaited() else { continue }
             let path = Array(file.destination.folder.utf8)
             guard let folder = folders[path]?.folder ?? (try? Folder(file.destination.folder, followsLinks: true)),
-                (try? file.blob.name(file.destination.name, in: folder)) != nil
+                isNamed(file, in: folder, path)
             else { continue }
             KillPoint.reached(.deliveryRenamed)
             folders[path, default: (folder, [])].named.append(index)

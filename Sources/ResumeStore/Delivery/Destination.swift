@@ -137,12 +137,10 @@ public struct Destination: Sendable, Hashable {
         try check { if try $0.status(of: name) != nil { throw isTaken } }
     }
 
-    /// Whether nothing has the name, in a folder of a file system.
-    func isFree(on device: UInt64?) -> Bool {
-        var parent = stat()
+    /// Whether nothing has the name.
+    var isFree: Bool {
         var file = stat()
-        return unsafe stat(folder, &parent) == 0 && UInt64(truncatingIfNeeded: parent.st_dev) == device
-            && lstat(path, &file) != 0 && errno == ENOENT
+        return unsafe lstat(path, &file) != 0 && errno == ENOENT
     }
 
     /// The error of one that is not to be replaced.

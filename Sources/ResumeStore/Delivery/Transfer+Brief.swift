@@ -53,7 +53,8 @@ extension Transfer {
         guard !isClaimed, blob != nil, let length = entry.totalBytes else { return }
         let task = makingRoom ?? Task { try await store.makeRoom(for: length) }
         makingRoom = task
-        defer { makingRoom = nil }
+        // Whoever comes after a failure makes another one.
+        defer { if makingRoom == task { makingRoom = nil } }
         try await task.value
     }
 
@@ -145,7 +146,7 @@ extension Transfer {
 
     /// Whether it is small and has no row, and its file can probably get its first name at the destination.
     func canDeliverBrief(to destination: Destination) -> Bool {
-        !isClaimed && destination.replaces && !isAwaited && destination.isFree(on: store.deliveries.device)
+        !isClaimed && destination.replaces && !isAwaited && store.deliveries.canTake(destination)
     }
 
     /// Hands a small download over that has no row, together with others: its file gets its first name at the destination.
@@ -166,7 +167,11 @@ extension Transfer {
                 if let row { try connection.removeQueued(row) }
             })
         isDelivering = true
-        defer { isDelivering = false }
+        defer {
+            isDelivering = false
+            for waiter in onDelivered { waiter.resume() }
+            onDelivered = []
+        }
         switch await store.deliveries.deliver(file, from: store) {
         case .delivered:
             release()

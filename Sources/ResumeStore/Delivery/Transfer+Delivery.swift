@@ -185,8 +185,11 @@ private struct Staging: Sendable {
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return folder }
+        let mode = try self.mode(in: folder)
         let file =
-            copies ? try blob.copy(to: staging, in: folder, length: length) : try stage(as: staging, in: folder)
+            copies
+            ? try blob.copy(to: staging, in: folder, length: length, mode: mode)
+            : try stage(as: staging, in: folder, mode)
         KillPoint.reached(.deliveryStaged)
         // A pipe, a socket or a device may have got this name since the beginning, also during a long copy.
         if destination.replaces { try destination.requireReplaceable(in: folder) }
@@ -205,6 +208,14 @@ private struct Staging: Sendable {
         return folder
     }
 
+    /// The permissions of the file that is replaced, since it may have been private; those of a new file otherwise.
+    private func mode(in folder: Folder) throws(SystemError) -> mode_t {
+        guard destination.replaces, let old = try folder.status(of: destination.name), old.kind == .regular,
+            old.owner == geteuid()
+        else { return FileMode.ordinary }
+        return old.permissions & 0o777
+    }
+
     /// Whether the very bytes have that name: a crash came between their delivery and the row.
     private func isDelivered(in folder: Folder) throws(SystemError) -> Bool {
         // What cannot be read is somebody else's.
@@ -219,7 +230,7 @@ private struct Staging: Sendable {
     }
 
     /// A hard link where the file system allows one, since that costs nothing; else a copy.
-    private func stage(as staging: String, in folder: Folder) throws(SystemError) -> FileIdentity {
+    private func stage(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity {
         do {
             try SystemError.check("link", staging) {
                 unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
@@ -228,15 +239,15 @@ private struct Staging: Sendable {
             guard [ENOENT, EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
                 throw error
             }
-            return try blob.copy(to: staging, in: folder, length: length)
+            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
         }
         let file = try blob.status().identity
         // With locks that do not work the name may be gone, and with it what it meant: the open blob is what was filled.
         guard try folder.status(of: staging)?.identity == file else {
             try folder.remove(staging)
-            return try blob.copy(to: staging, in: folder, length: length)
+            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
         }
-        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, FileMode.ordinary) }
+        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, mode) }
         return file
     }
 }

@@ -30,6 +30,8 @@ public final class DownloadStore: Sendable {
         public var onCollection: (@Sendable (RemovalReport, Totals) -> Void)?
         /// Decides when received bytes are recorded and synced.
         package var clock = StoreClock.continuous
+        /// Whether transfers share a few threads, for programs that run no tasks of high priority.
+        package var sharesThreads = false
 
         /// Makes a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(
@@ -57,7 +59,7 @@ public final class DownloadStore: Sendable {
     let briefWatch: BriefWatch
     let deliveries: DeliveryBatch
     /// The key of the hashes that tell whose bytes are held.
-    let identityKey: [UInt8]
+    package let identityKey: [UInt8]
 
     init(
         folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, identityKey: [UInt8],

@@ -55,7 +55,7 @@ extension ResumePolicy {
     /// An entity tag is a name within one resource (RFC 9110, 8.8.3): elsewhere the same one may name other bytes, so
     /// there an overlap is compared whatever the caller says.
     func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
-        guard (try? DownloadURL(old))?.origin != new.origin else { return self }
+        guard old != new.redacted, (try? DownloadURL(old))?.origin != new.origin else { return self }
         var policy = self
         policy.overlap = max(overlap, Self.defaultOverlap)
         return policy

@@ -89,6 +89,8 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``; the lease is given back all the same.
     public func close() async throws {
+        // The delivery of a small file has no row to come back to.
+        if isDelivering { await withCheckedContinuation { onDelivered.append($0) } }
         guard !isClosed else { return }
         defer { release() }
         isClosed = true

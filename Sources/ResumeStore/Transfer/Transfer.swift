@@ -24,6 +24,8 @@ public actor Transfer {
     var isNamed = false
     /// Whether that name is being brought to disk: it gets no row meanwhile.
     var isDelivering = false
+    /// Told when that has ended.
+    var onDelivered: [CheckedContinuation<Void, Never>] = []
     /// A name in the store that no row has yet: the commit failed, and is to be tried again.
     var unclaimedName: BlobCreation?
     /// Whether a power loss may cost the row.
@@ -90,7 +92,8 @@ public actor Transfer {
             isWithheld: access != .granted)
         main = Segment(
             store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
-        executor = QueueExecutor(label: "resume-store.transfer", sharesThreads: true)
+        executor = QueueExecutor(
+            label: "resume-store.transfer", sharesThreads: store.configuration.sharesThreads)
     }
 
     /// Whether somebody waits for what is being fetched.
