@@ -11,10 +11,13 @@ package struct ProgressBar {
         var received: Int64 = 0
         var total: Int64?
         var reused: Int64 = 0
-        var isFinished = false
     }
 
+    /// The downloads that are running.
     private var items: [String: Item] = [:]
+    /// The sums of those that have finished, of which there may be a million.
+    private var finished = Item()
+    private var finishedCount = 0
     /// Moments and bytes fetched until then, for the rate of the last seconds.
     private var samples: [(at: ContinuousClock.Instant, fetched: Int64)] = []
     private var lastDrawn: ContinuousClock.Instant?
@@ -29,6 +32,7 @@ package struct ProgressBar {
         _ event: DownloadEvent, of name: String, width: Int, now: ContinuousClock.Instant = .now
     ) -> String? {
         var item = items[name] ?? Item()
+        var isFinished = false
         switch event {
         case .started(let total): item = Item(total: total)
         case .restarted(_, let total): item = Item(total: total)
@@ -41,27 +45,34 @@ package struct ProgressBar {
             item.total = total
         case .finished(let result):
             item.received = result.totalBytes
-            item.total = result.totalBytes
-            item.isFinished = true
+            isFinished = true
         case .waiting, .retrying, .damaged, .resumeDataOutdated: break
         }
-        items[name] = item
-        if let lastDrawn, now - lastDrawn < .milliseconds(100), !item.isFinished { return nil }
+        if isFinished {
+            finished.received += item.received
+            finished.reused += item.reused
+            finishedCount += 1
+            items[name] = nil
+        } else {
+            items[name] = item
+        }
+        let isLast = finishedCount == count
+        if let lastDrawn, now - lastDrawn < .milliseconds(100), !isLast { return nil }
         lastDrawn = now
         return line(width: width, now: now)
     }
 
     private mutating func line(width: Int, now: ContinuousClock.Instant) -> String {
-        let received = items.values.reduce(0) { $0 + $1.received }
-        let reused = items.values.reduce(0) { $0 + $1.reused }
-        let isKnown = items.count == count && items.values.allSatisfy { $0.total != nil }
-        let total = isKnown ? items.values.reduce(0) { $0 + ($1.total ?? 0) } : nil
+        let received = items.values.reduce(finished.received) { $0 + $1.received }
+        let reused = items.values.reduce(finished.reused) { $0 + $1.reused }
+        let isKnown = finishedCount + items.count == count && items.values.allSatisfy { $0.total != nil }
+        let total = isKnown ? items.values.reduce(finished.received) { $0 + ($1.total ?? 0) } : nil
         samples.append((now, received - reused))
         // The last two stay, so that there is always a rate.
         let old = samples.dropLast(2).prefix { now - $0.at > .seconds(5) }.count
         samples.removeFirst(old)
         var parts: [String] = []
-        if count > 1 { parts.append("\(items.values.filter(\.isFinished).count)/\(count) files") }
+        if count > 1 { parts.append("\(finishedCount)/\(count) files") }
         parts.append(total.map { "\(ByteCount.text(received)) of \(ByteCount.text($0))" } ?? ByteCount.text(received))
         if let rate {
             parts.append("\(ByteCount.text(rate))/s")
