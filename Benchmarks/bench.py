@@ -104,16 +104,15 @@ class Run:
     """What one process used."""
 
     def __init__(self, command, folder, store):
+        # Not from this process, whose memory would count as the program's.
+        measured = ["/usr/bin/time", "-q", "-f", "%U %S %M %w", "-o", f"{folder}.time", *command]
         begin = time.monotonic()
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env=dict(os.environ, RESUMECTL_STORE=store))
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        self.status = subprocess.run(measured, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     env=dict(os.environ, RESUMECTL_STORE=store)).returncode
         self.wall = time.monotonic() - begin
-        self.cpu = usage.ru_utime + usage.ru_stime
-        self.memory = usage.ru_maxrss / 1024
-        self.switches = usage.ru_nvcsw
-        self.status = process.returncode
+        with open(f"{folder}.time") as file:
+            user, system, memory, switches = file.read().split()[-4:]
+        self.cpu, self.memory, self.switches = float(user) + float(system), int(memory) / 1024, int(switches)
 
 
 class Workload:

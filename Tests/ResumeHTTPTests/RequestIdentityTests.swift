@@ -68,6 +68,16 @@ struct RequestIdentityTests {
     func vary(lines: [String], expected: String?) {
         #expect(Representation(fields: headerFields(lines)).vary == expected)
     }
+
+    @Test("A field with 100,000 names is not taken apart")
+    func endlessFields() {
+        let names = (0..<100_000).map { "n\($0)" }.joined(separator: ",")
+        #expect(Representation(fields: headerFields(["Vary: \(names)"])).vary == "*")
+        #expect(Representation(fields: headerFields(["Content-Encoding: \(names)"])).contentCoding == "unknown")
+        // Names that are told often are one.
+        let often = Array(repeating: "accept", count: 1000).joined(separator: ",")
+        #expect(Representation(fields: headerFields(["Vary: \(often)"])).vary == "accept")
+    }
 }
 
 /// What is asked for bytes that a caller may not have without a request.

@@ -72,12 +72,13 @@ public struct Representation: Sendable, Hashable {
     }
 
     private static func vary(_ fields: HTTPFields) -> String? {
+        // So many that nobody means them: that is as good as all.
+        guard fields[values: .vary].reduce(0, { $0 + $1.utf8.count }) <= 4 * longestVary else { return "*" }
         let names = Set(
             fields[values: .vary].flatMap { $0.split(separator: ",") }
                 .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() })
         if names.contains("*") { return "*" }
         let list = names.filter { HTTPField.Name($0) != nil }.sorted().joined(separator: ", ")
-        // So many that nobody means them: that is as good as all.
         guard list.utf8.count <= longestVary else { return "*" }
         return list.isEmpty ? nil : list
     }
@@ -87,6 +88,8 @@ public struct Representation: Sendable, Hashable {
 
     /// ``contentCoding`` as the fields tell it.
     static func contentCoding(_ fields: HTTPFields) -> String? {
+        // No chain of codings is that long; one that is refused stands for it.
+        guard fields[values: .contentEncoding].reduce(0, { $0 + $1.utf8.count }) <= 4096 else { return "unknown" }
         let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }
