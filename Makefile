@@ -15,7 +15,7 @@ help:
 	@echo "make urlsession  run the engine's tests on URLSession too"
 	@echo "make examples build the programs in Examples and run their tests"
 	@echo "make demo     show a download that is killed halfway, resumed and compared"
-	@echo "make bench    measure speed and memory against curl, wget and aria2c, and a store of 100,000 entries"
+	@echo "make bench    measure speed and memory against curl, wget, wget2 and aria2c, and a store of 100,000 entries"
 	@echo "make lint     check the format of the sources and the wording of texts"
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
@@ -112,9 +112,8 @@ demo: setup
 
 bench: setup-test release
 	@Scripts/install.sh aria2 wget wget2 curl openssl time
-	Benchmarks/compare.sh .build/release/resumectl
+	Benchmarks/bench.py .build/release/resumectl --svg .build/benchmarks.svg
 	Benchmarks/segments.sh .build/release/resumectl
-	Benchmarks/small-files.sh .build/release/resumectl
 	Scripts/swift.sh build $(RELEASE) --product store-benchmark
 	.build/release/store-benchmark
 
