@@ -12,8 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ArrivalTests {
     private static func withTransport(
-        _ server: EarlyEnd, _ body: (AsyncHTTPTransport) async throws -> Void
+        _ server: EarlyEnd, _ body: (any Transport) async throws -> Void
     ) async throws {
+        guard TransportKind.current != .urlSession else {
+            return try await TransportKind.withTransport { try await body($0) }
+        }
         let transport = AsyncHTTPTransport(
             .init(
                 connectTimeout: Engine.patience, trustedCertificates: HTTP2Gateway.certificate, threads: 1,
@@ -51,6 +54,11 @@ struct ArrivalTests {
                 }
             }
         }
+    }
+
+    @Test("So it is with URLSession")
+    func urlSession() async throws {
+        try await TransportKind.$current.withValue(.urlSession) { try await held(kind: .plain) }
     }
 
     @Test("All of them are held, and only the rest is asked for", arguments: EarlyEnd.Kind.allCases)
