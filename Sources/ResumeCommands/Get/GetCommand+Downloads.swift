@@ -8,26 +8,26 @@ extension GetCommand {
     /// One that fails does not stop the others.
     ///
     /// - Parameters:
-    ///   - requests: The downloads.
+    ///   - items: The downloads.
     ///   - downloader: What runs them.
     ///   - mostDelivered: How many small files may be on their way out of the store.
     ///   - reporter: Told what happens.
     /// - Throws: ``CommandFailure`` with the worst of the failures, which were told.
     func download(
-        _ requests: [DownloadRequest], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
+        _ items: [Item], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
         _ reporter: GetReporter
     ) async throws {
         let slots = DownloadSlots(count: maxConcurrent, mostDelivered: mostDelivered)
         await withDiscardingTaskGroup { group in
             var free = slots.free.makeAsyncIterator()
-            for (number, request) in requests.enumerated() {
+            for (number, item) in items.enumerated() {
                 // Without one, the command was interrupted.
                 guard await free.next() != nil, !Task.isCancelled else {
                     slots.ended(number, with: .interrupted)
                     continue
                 }
                 group.addTask {
-                    var request = request
+                    var request = request(for: item)
                     request.onReceived = { slots.received($0, number) }
                     slots.ended(number, with: await download(request, with: downloader, reporter))
                 }

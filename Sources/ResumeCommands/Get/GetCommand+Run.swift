@@ -11,17 +11,18 @@ internal import ResumeStore
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
         let reporter = GetReporter(command: self, context: context)
-        let all = try requests(context)
-        let requests = all.filter { request in
+        let all = try items(context)
+        let items = all.filter { item in
             // What a server calls it is not known yet.
-            guard skipExisting, !remoteHeaderName, Self.hasFile(request.destination) else { return true }
-            reporter.skipped(request)
+            guard skipExisting, !remoteHeaderName, Self.hasFile(item.path) else { return true }
+            reporter.skipped(request(for: item))
             return false
         }
-        reporter.begin(requests.count, of: all.count)
-        guard !requests.isEmpty else { return }
+        reporter.begin(items.count, of: all.count)
+        guard !items.isEmpty else { return }
         // Each destination is looked at before the first connection is made.
-        for request in requests {
+        for item in items {
+            let request = request(for: item)
             do {
                 _ = try request.checkedDestination()
             } catch {
@@ -39,7 +40,7 @@ extension GetCommand {
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
-        let downloads = min(maxConcurrent, requests.count)
+        let downloads = min(maxConcurrent, items.count)
         let need = OpenFileNeed(downloads: downloads, connections: connections)
         let threads = try OpenFileLimit.threads(atMost: min(downloads * connections, Self.mostThreads), for: need)
         let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
@@ -50,7 +51,7 @@ extension GetCommand {
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 let downloader = Downloader(store: store, transport: transport)
-                try await download(requests, with: downloader, deliveringAtMost: spare, reporter)
+                try await download(items, with: downloader, deliveringAtMost: spare, reporter)
             }
         } catch {
             try? await transport.shutdown()
@@ -69,10 +70,18 @@ extension GetCommand {
     /// Connections share threads beyond this many: to wake more of them takes longer than what a small file needs of one.
     private static let mostThreads = max(4, ProcessInfo.processInfo.activeProcessorCount)
 
+    /// One download of a list; the request is made when it begins, since it takes much more memory.
+    struct Item: Sendable {
+        let url: DownloadURL
+        /// The destination.
+        let path: String
+    }
+
     /// All downloads, with their destinations.
-    private func requests(_ context: CommandContext) throws -> [DownloadRequest] {
-        var requests: [DownloadRequest] = []
-        var taken: [String: DownloadURL] = [:]
+    private func items(_ context: CommandContext) throws -> [Item] {
+        var items: [Item] = []
+        /// Indices of items.
+        var taken: [String: Int] = [:]
         let listed = try inputFile.map(InputFile.lines) ?? []
         for (text, line) in urls.map({ ($0, nil) }) + listed.map({ ($0.text, $0.number) }) {
             let url: DownloadURL
@@ -85,7 +94,8 @@ extension GetCommand {
             }
             let path = try output ?? defaultPath(for: url)
             // Who lets servers name the files has URLs that end alike.
-            if let other = taken.updateValue(url, forKey: remoteHeaderName ? url.absoluteString : path) {
+            let name = remoteHeaderName ? url.absoluteString : path
+            if let other = taken[name].map({ items[$0].url }) {
                 // The same line twice is one download.
                 if other == url { continue }
                 let (one, two) = (Redaction.url(other), Redaction.url(url))
@@ -97,9 +107,10 @@ extension GetCommand {
                         + "Download them one at a time with --output, or use --remote-header-name."
                 )
             }
-            requests.append(request(for: url, to: path))
+            taken[name] = items.count
+            items.append(Item(url: url, path: path))
         }
-        return requests
+        return items
     }
 
     private func defaultPath(for url: DownloadURL) throws -> String {

@@ -261,8 +261,8 @@ struct GetCommand: ContextCommand {
     }
 
     /// One download as it was asked for.
-    func request(for url: DownloadURL, to path: String) -> DownloadRequest {
-        var request = DownloadRequest(url, to: path)
+    func request(for item: Item) -> DownloadRequest {
+        var request = DownloadRequest(item.url, to: item.path)
         request.key = key
         request.usesServerFilename = remoteHeaderName
         request.digest = digest
