@@ -12,7 +12,7 @@ final class ArrivalGate: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What arrived and was not asked for: at most what the system holds for a socket.
+    /// What arrived and was not asked for: what the system holds for a socket, which may be tens of megabytes.
     private var held: CircularBuffer<ByteBuffer> = []
     /// Whether bytes were asked for since some were handed over; at first somebody may have asked.
     private var isAwaited = true
@@ -95,23 +95,40 @@ final class ArrivalGate: ChannelDuplexHandler {
 
     /// The connection is gone, and with it every other chance.
     private func handOverAll(_ context: ChannelHandlerContext) {
-        guard !held.isEmpty else { return }
-        while let bytes = held.popFirst() { context.fireChannelRead(wrapInboundOut(bytes)) }
-        context.fireChannelReadComplete()
+        while let bytes = held.popFirst() {
+            context.fireChannelRead(wrapInboundOut(bytes))
+            context.fireChannelReadComplete()
+        }
     }
 }
 
-/// Closes a connection whose server has announced the end of TLS.
+/// Closes a connection whose server has announced the end of TLS, as soon as the client asks for more.
 ///
 /// SwiftNIO's handler of TLS would leave it half-closed.
-private final class SecureEnd: ChannelInboundHandler {
+private final class SecureEnd: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    private var isAwaited = true
+    private var hasEnded = false
+
+    func read(context: ChannelHandlerContext) {
+        isAwaited = true
+        if hasEnded { close(context) } else { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isAwaited = false
+        context.fireChannelRead(data)
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event as? ChannelEvent == .inputClosed {
-            context.close(promise: nil)
-        } else {
-            context.fireUserInboundEventTriggered(event)
-        }
+        guard event as? ChannelEvent == .inputClosed else { return context.fireUserInboundEventTriggered(event) }
+        hasEnded = true
+        if isAwaited { close(context) }
+    }
+
+    private func close(_ context: ChannelHandlerContext) {
+        context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
     }
 }

@@ -32,8 +32,6 @@ final class FrameTranslator: ChannelDuplexHandler {
     private var hasHead = false
     /// Bytes of bodies since the last WINDOW_UPDATE frames.
     private var received = 0
-    /// What the frames of this turn brought: each part costs the client as much as a large one.
-    private var body: ByteBuffer?
     private var isGoingAway = false
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -62,7 +60,6 @@ final class FrameTranslator: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
-        if case .data = frame.payload {} else { handOver(context) }
         if case .goAway(let last, _, _) = frame.payload { return goAway(after: last, context) }
         guard let stream, frame.streamID == stream else { return }
         switch frame.payload {
@@ -78,37 +75,15 @@ final class FrameTranslator: ChannelDuplexHandler {
                 context.flush()
                 received = 0
             }
-            if case .byteBuffer(let bytes) = frame.data, bytes.readableBytes > 0 { gather(bytes) }
+            if case .byteBuffer(let bytes) = frame.data, bytes.readableBytes > 0 {
+                context.fireChannelRead(wrapInboundOut(.body(bytes)))
+            }
             if frame.endStream { finish(context) }
         case .rstStream(let code):
             self.stream = nil
             refuse(NIOHTTP2Errors.streamClosed(streamID: stream, errorCode: code), context)
         default: break
         }
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        handOver(context)
-        context.fireChannelReadComplete()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        handOver(context)
-        context.fireErrorCaught(error)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        handOver(context)
-        context.fireChannelInactive()
-    }
-
-    private func gather(_ bytes: ByteBuffer) {
-        var bytes = bytes
-        if body?.writeBuffer(&bytes) == nil { body = bytes }
-    }
-
-    private func handOver(_ context: ChannelHandlerContext) {
-        if let body = body.take() { context.fireChannelRead(wrapInboundOut(.body(body))) }
     }
 
     private func receive(_ frame: HTTP2Frame.FramePayload.Headers, _ context: ChannelHandlerContext) {
@@ -126,7 +101,6 @@ final class FrameTranslator: ChannelDuplexHandler {
     }
 
     private func finish(_ context: ChannelHandlerContext) {
-        handOver(context)
         stream = nil
         // After this call the client may have sent its next request.
         let closes = isGoingAway

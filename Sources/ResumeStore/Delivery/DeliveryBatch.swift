@@ -124,6 +124,8 @@ final class DeliveryBatch: Sendable {
             return true
         } catch {
             if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
+            // Linux looks for the name first. From now on that is done before the file comes here.
+            if error.number == EEXIST { note(path, takesFiles: true) }
             return false
         }
     }

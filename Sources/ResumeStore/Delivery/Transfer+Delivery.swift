@@ -209,11 +209,13 @@ private struct Staging: Sendable {
     }
 
     /// The permissions of the file that is replaced, since it may have been private; those of a new file otherwise.
+    ///
+    /// Its owner may always write: until the rename this is the store's own file, which is opened again after a crash.
     private func mode(in folder: Folder) throws(SystemError) -> mode_t {
         guard destination.replaces, let old = try folder.status(of: destination.name), old.kind == .regular,
             old.owner == geteuid()
         else { return FileMode.ordinary }
-        return old.permissions & 0o777
+        return old.permissions & 0o777 | 0o600
     }
 
     /// Whether the very bytes have that name: a crash came between their delivery and the row.
