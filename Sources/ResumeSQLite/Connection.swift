@@ -29,7 +29,7 @@ public struct Connection: ~Copyable {
     /// - Returns: The connection, ready for use.
     /// - Throws: ``SQLiteError`` where the file cannot be opened or is not a database.
     public static func open(
-        path: String, mode: Mode = .readWrite, busyTimeout: Int32 = 10_000, vfs: String? = nil
+        path: String, mode: Mode = .readWrite, busyTimeout: Int32 = 30_000, vfs: String? = nil
     ) throws(SQLiteError) -> Connection {
         let access = mode == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE

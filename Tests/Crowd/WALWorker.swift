@@ -43,8 +43,8 @@ package struct WALWorker {
     /// How long a worker tries, on a busy machine, to make its first commit and checkpoint.
     private static let longest: Duration = .seconds(120)
 
-    /// Writes and checkpoints for a while, and at least once, then prints how many rows and checkpoints that were, and what it saw of
-    /// damage.
+    /// Writes and checkpoints for a while, and at least once, then prints how many rows and checkpoints that were, and
+    /// what it saw of damage.
     ///
     /// - Throws: Whatever is no sign of damage.
     package func run(seconds: Int) throws {
@@ -63,13 +63,8 @@ package struct WALWorker {
                 if chance.happens(40) {
                     if try checkpoint(connection, lock) { checkpoints += 1 }
                 } else {
-                    let (first, count) = (rows, chance.number(1...4))
-                    if isGuarded {
-                        try lock.shared { try insert(count, after: first, into: connection) }
-                    } else {
-                        try insert(count, after: first, into: connection)
-                    }
-                    rows += count
+                    let count = chance.number(1...4)
+                    if try write(count, after: rows, to: connection, lock) { rows += count }
                 }
                 usleep(UInt32(chance.number(0...2000)))
             }
@@ -77,6 +72,24 @@ package struct WALWorker {
             damage = " saw: \(error.message)"
         }
         print("\(rows) \(checkpoints)\(damage)")
+    }
+
+    /// - Returns: Whether they were written: the sync of somebody else's checkpoint can outlast every wait.
+    private func write(
+        _ count: Int, after first: Int, to connection: borrowing Connection, _ lock: StoreLock
+    ) throws -> Bool {
+        do {
+            guard isGuarded else {
+                try insert(count, after: first, into: connection)
+                return true
+            }
+            try lock.shared { try insert(count, after: first, into: connection) }
+            return true
+        } catch let error as StoreError where error.code == .busy {
+            return false
+        } catch let error as SQLiteError where error.code.primary == .busy {
+            return false
+        }
     }
 
     private func insert(_ count: Int, after first: Int, into connection: borrowing Connection) throws {

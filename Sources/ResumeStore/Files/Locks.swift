@@ -18,7 +18,9 @@ package struct StoreLock: Sendable {
     private let file: OpenFile
 
     /// How long to wait for the lock before the store counts as busy.
-    private static let patience: Duration = .seconds(10)
+    ///
+    /// Longer than the sync of a checkpoint takes on a disk with much else to write, which was seen to be ten seconds.
+    private static let patience: Duration = .seconds(30)
 
     /// Opens the lock of writers of the store in a folder.
     ///
