@@ -9,6 +9,8 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
 
     /// How many bytes may wait before the client should stop receiving, which is about what one turn of its loop brings.
     package static var limit: Int { 1 << 20 }
+    /// How many bytes the reader is passed at a time, at most: it may stop after each time.
+    private static var sliceLength: Int { 256 << 10 }
 
     private struct State {
         var head: Head?
@@ -29,12 +31,12 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     private let noHead: TransportError
     /// The memory that a part uses, in bytes.
     private let cost: @Sendable (Part) -> Int
-    /// Calls a reader with the bytes of a part.
-    private let read: @Sendable (Part, Reader) throws -> Bool
+    /// Calls a closure with the bytes of a part.
+    private let read: @Sendable (Part, (RawSpan) throws -> Bool) throws -> Bool
 
     package init(
         noHead: TransportError, cost: @escaping @Sendable (Part) -> Int,
-        read: @escaping @Sendable (Part, Reader) throws -> Bool
+        read: @escaping @Sendable (Part, (RawSpan) throws -> Bool) throws -> Bool
     ) {
         (self.noHead, self.cost, self.read) = (noHead, cost, read)
     }
@@ -136,7 +138,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     // MARK: From one to the other
 
     private enum Step {
-        case pass(Part, Reader)
+        case pass(Part, from: Int, Reader)
         case resume(CheckedContinuation<Bool, any Error>, Result<Bool, any Error>)
         case tellRoom(@Sendable () -> Void)
         case nothing
@@ -146,7 +148,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     package func drain() {
         while true {
             switch state.withLock({ Self.next(&$0) }) {
-            case .pass(let part, let reader): pass(part, to: reader)
+            case .pass(let part, let passed, let reader): pass(part, from: passed, to: reader)
             case .resume(let waiter, let result): waiter.resume(with: result)
             case .tellRoom(let call): call()
             case .nothing: return
@@ -159,9 +161,9 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
         if state.isReading { return .nothing }
         if state.end != nil, let call = state.onRoom.take() { return .tellRoom(call) }
         guard let reader = state.reader else { return .nothing }
-        if let part = state.parts.popFirst() {
+        if let part = state.parts.first {
             state.isReading = true
-            return .pass(part, reader)
+            return .pass(part, from: state.parts.passed, reader)
         }
         if let call = state.onRoom.take() { return .tellRoom(call) }
         guard case .some(let error) = state.end, let waiter = state.waiter.take() else { return .nothing }
@@ -169,10 +171,18 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
         return .resume(waiter, error.map { .failure($0) } ?? .success(false))
     }
 
-    private func pass(_ part: Part, to reader: Reader) {
-        let mayGoOn = Result { try read(part, reader) }
+    private func pass(_ part: Part, from passed: Int, to reader: Reader) {
+        var (end, isWhole) = (passed, true)
+        let mayGoOn = Result {
+            try read(part) { bytes in
+                end = min(passed + Self.sliceLength, bytes.byteCount)
+                isWhole = end == bytes.byteCount
+                return try reader(bytes.extracting(passed..<end))
+            }
+        }
         let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
             state.isReading = false
+            state.parts.advance(to: end, isWhole: isWhole)
             if case .success(true) = mayGoOn { return nil }
             state.reader = nil
             return state.waiter.take()
@@ -189,18 +199,23 @@ private struct PartQueue<Part> {
     private var outgoing: [(part: Part, cost: Int)] = []
     /// The memory of all of them, in bytes.
     private(set) var cost = 0
+    /// How many bytes of the first one were passed on.
+    private(set) var passed = 0
 
     var isEmpty: Bool { incoming.isEmpty && outgoing.isEmpty }
+
+    var first: Part? { (outgoing.last ?? incoming.first)?.part }
 
     mutating func append(_ part: Part, cost: Int) {
         incoming.append((part, cost))
         self.cost += cost
     }
 
-    mutating func popFirst() -> Part? {
+    /// Takes note of how much of the first one was passed on; ignored where all of them were dropped meanwhile.
+    mutating func advance(to passed: Int, isWhole: Bool) {
+        self.passed = isWhole || isEmpty ? 0 : passed
+        guard isWhole else { return }
         if outgoing.isEmpty { (outgoing, incoming) = (incoming.reversed(), []) }
-        guard let first = outgoing.popLast() else { return nil }
-        cost -= first.cost
-        return first.part
+        cost -= outgoing.popLast()?.cost ?? 0
     }
 }

@@ -1,0 +1,91 @@
+import ResumeDownload
+import Synchronization
+import Testing
+
+/// What passes a body from a client to its reader, whatever the client.
+@Suite(.timeLimit(.minutes(2)))
+struct BodyMailboxTests {
+    private typealias Mailbox = BodyMailbox<Int, [UInt8]>
+
+    private struct Dropped: Error {}
+
+    /// What a reader was passed: how many bytes at a time, and all of them.
+    private final class Passed: Sendable {
+        private let state = Mutex((counts: [Int](), bytes: [UInt8]()))
+
+        var counts: [Int] { state.withLock { $0.counts } }
+        var bytes: [UInt8] { state.withLock { $0.bytes } }
+
+        func add(_ span: RawSpan) {
+            state.withLock { state in
+                state.counts.append(span.byteCount)
+                span.withUnsafeBytes { state.bytes.append(contentsOf: $0) }
+            }
+        }
+    }
+
+    private let mailbox = Mailbox(
+        noHead: TransportError(.connectionClosed, "no head"), cost: { $0.count }, read: { try $1($0.span.bytes) })
+    private let passed = Passed()
+    /// More than the reader is passed at a time, in no whole number of times.
+    private let long = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 / 251) }
+
+    @Test("A reader may stop within a part; the rest of it comes when it reads on, before the next part")
+    func stopping() async throws {
+        let isFull = !mailbox.add(long + long)
+        #expect(isFull)
+        let hasRoom = Atomic(false)
+        mailbox.whenRoom { hasRoom.store(true, ordering: .relaxed) }
+        for count in 1...3 {
+            #expect(try await read { _ in false }, "after a stop there is more")
+            #expect(passed.counts == Array(repeating: 256 << 10, count: count))
+            let isToldOfRoom = hasRoom.load(ordering: .relaxed)
+            #expect(!isToldOfRoom, "what is left of a part still takes its memory")
+        }
+        mailbox.end(with: nil)
+        #expect(try await !read { _ in true }, "that was all")
+        let isToldOfRoom = hasRoom.load(ordering: .relaxed)
+        #expect(isToldOfRoom)
+        #expect(passed.bytes == long + long)
+        #expect(passed.counts.allSatisfy { $0 <= 256 << 10 })
+    }
+
+    @Test("Parts are passed in order, and those added while a reader is called, after what it was passed")
+    func order() async throws {
+        _ = mailbox.add([1])
+        _ = mailbox.add(long)
+        let isAdded = Atomic(false)
+        let hasMore = try await read { _ in
+            if !isAdded.exchange(true, ordering: .relaxed) {
+                _ = mailbox.add([2, 3])
+                mailbox.end(with: nil)
+            }
+            return true
+        }
+        #expect(!hasMore && passed.bytes == [1] + long + [2, 3])
+    }
+
+    @Test("What is dropped while a reader is called is not passed any more, and the reader is told why")
+    func dropping() async throws {
+        _ = mailbox.add(long)
+        await #expect(throws: Dropped.self) {
+            _ = try await read { _ in
+                mailbox.end(with: Dropped(), drops: true)
+                return true
+            }
+        }
+        #expect(passed.counts == [256 << 10])
+        let hasRoom = mailbox.add([1])
+        #expect(hasRoom, "after the end nothing is kept")
+        await #expect(throws: Dropped.self) { _ = try await read { _ in true } }
+        #expect(passed.counts == [256 << 10])
+    }
+
+    private func read(_ goesOn: @escaping @Sendable (RawSpan) -> Bool) async throws -> Bool {
+        try await mailbox.read(
+            { [passed] span in
+                passed.add(span)
+                return goesOn(span)
+            }, start: { _, _ in mailbox.drain() })
+    }
+}
