@@ -34,6 +34,7 @@ struct BriefTests {
         try await TemporaryFolder.with { folder in
             var configuration = DownloadStore.Configuration()
             if let clock { configuration.clock = clock.storeClock }
+            configuration.trustsLengths = clock == nil
             let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
             try await body(folder, store)
             await store.close()

@@ -37,8 +37,8 @@ struct SegmentTests {
     ///
     /// - Returns: The stream and the bytes of its body.
     static func open(
-        _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server, splitting running: Segment?
-    ) async throws -> (segment: Segment, body: [UInt8])? {
+        _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server, splitting running: PartStream?
+    ) async throws -> (segment: PartStream, body: [UInt8])? {
         guard let continuation = try await continuation(range, in: transfer, of: server) else { return nil }
         guard let segment = try await transfer.open(continuation, splitting: running) else { return nil }
         return (segment, Array(server.content[Int(continuation.bodyStart)..<Int(range.upperBound)]))
@@ -64,7 +64,7 @@ struct SegmentTests {
         return (continuation, body)
     }
 
-    static func append(_ bytes: some Collection<UInt8>, to segment: Segment) throws {
+    static func append(_ bytes: some Collection<UInt8>, to segment: PartStream) throws {
         let bytes = Array(bytes)
         _ = try segment.append(bytes.span.bytes)
     }
@@ -75,7 +75,7 @@ struct SegmentTests {
             let plan = await transfer.plan()
             let (head, body) = server.answer(plan.fields)
             _ = try await transfer.receive(head, to: plan)
-            var open: [(segment: Segment, body: ArraySlice<UInt8>)] = [(transfer.main, server.content[body][...])]
+            var open: [(segment: PartStream, body: ArraySlice<UInt8>)] = [(transfer.main, server.content[body][...])]
             var segments = SegmentPlan(length: Int64(server.content.count), connections: streams)
             while !open.isEmpty {
                 let state = SegmentPlan.State(

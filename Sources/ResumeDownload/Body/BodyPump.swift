@@ -28,14 +28,14 @@ struct BodyPump {
     }
 
     /// Reads to the end.
-    func run(into segment: Segment, isCloseDelimited: Bool = false) async -> Outcome {
+    func run(into segment: PartStream, isCloseDelimited: Bool = false) async -> Outcome {
         let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest)
         return await flow.monitor.watching(body) {
             await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         }
     }
 
-    private func move(_ flow: BodyFlow, into segment: Segment, isCloseDelimited: Bool) async -> Outcome {
+    private func move(_ flow: BodyFlow, into segment: PartStream, isCloseDelimited: Bool) async -> Outcome {
         var isAtEnd = false
         var wanted: Int64?
         var borderWatch: Task<Void, any Error>?
@@ -112,7 +112,7 @@ final class StreamCount: Sendable {
 /// What happens to each part of a body on the thread where it came.
 private final class BodyFlow: Sendable {
     let monitor: StallMonitor
-    private let segment: Segment
+    private let segment: PartStream
     private let request: DownloadRequest
     private let digest: RunningDigest?
     /// Over the body as it comes; nil where nothing was announced to compare it with.
@@ -122,7 +122,7 @@ private final class BodyFlow: Sendable {
     private let pace: RatePace
 
     init(
-        into segment: Segment, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?
+        into segment: PartStream, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?
     ) {
         self.digest = digest
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })

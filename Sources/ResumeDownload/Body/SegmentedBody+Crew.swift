@@ -33,7 +33,7 @@ extension SegmentedBody {
 
         private var now: Double { (work.run.request.clock() - started) / .seconds(1) }
 
-        mutating func begin(_ pump: BodyPump, into segment: Segment, as id: Int, in group: inout TaskGroup<Report>) {
+        mutating func begin(_ pump: BodyPump, into segment: PartStream, as id: Int, in group: inout TaskGroup<Report>) {
             var pump = pump
             pump.streams = streams
             running[id] = Running(segment: segment, body: pump.body, start: segment.held)

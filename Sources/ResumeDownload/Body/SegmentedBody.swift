@@ -59,7 +59,7 @@ struct SegmentedBody {
     }
 
     struct Running {
-        let segment: Segment
+        let segment: PartStream
         let body: any ResponseBody
         let start: Int64
     }

@@ -1,185 +1,56 @@
 internal import ResumeHTTP
 internal import Synchronization
 
-/// Puts the body of a response into a blob: compares what is held already, writes the rest at its offset.
+/// Compares the body of a response with a blob and writes the rest.
 ///
-/// A synchronous object beside the actor, since whoever receives the bytes writes them on the thread where they came:
-/// handing a buffer to another thread costs about as much as writing it does.
+/// A synchronous object instead of an actor: bytes are written on the thread that received them, since waking another
+/// thread costs about as much as writing them.
 final class BodyWriter: Sendable {
-    /// Where the next byte of a response's body belongs.
-    struct Body {
-        let blob: any BodyStorage
-        var position: Int64
-        /// What lies before this is compared, not written.
-        var compareUntil: Int64
-        /// The end that the response announced, or of what is wanted of it.
-        var end: Int64?
-        /// How far the body is to be compared with what is held behind that end, which is no further than the end where
-        /// nothing is.
-        ///
-        /// nil where ``successor`` is to say it; `.max` where too little was held there to be compared.
-        var comparedEnd: Int64?
-        /// Who writes from the end on, where the end was brought forward while the body came, and how many of his bytes
-        /// are compared.
-        var successor: (writer: BodyWriter, overlap: Int64)?
-        /// The complete length that the answer told, believed once what is held was compared.
-        let learned: Int64?
-        /// How many of the next bytes are not wanted.
-        var skip: Int64
-        /// Whether the body may have more than is wanted of it.
-        var goesOn: Bool
-
-        var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max && isAtBorder) }
-
-        /// Whether all that it has to write came.
-        var isAtEnd: Bool { position >= end ?? .max }
-
-        /// Whether it came as far as what was held before it, so that all of that was compared that was asked for.
-        var hasComparedHeld: Bool { position >= compareUntil }
-
-        /// Whether every byte came that was announced of it.
-        var isWhole: Bool { !goesOn && isAtEnd }
-
-        /// Whether it came to its end, and what lies behind that is the same as far as it is compared.
-        var isCompared: Bool {
-            guard isAtEnd else { return false }
-            return comparedEnd.map { position >= $0 } ?? (successor == nil)
-        }
-
-        /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
-        var isAtSuccessor: Bool { successor != nil && isAtBorder }
-
-        /// Whether all that it has to write came, and more is to be compared.
-        var isAtBorder: Bool { isAtEnd && !isCompared }
-
-        /// The complete length as this body tells it, once it has ended; nil where it does not.
-        func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
-            guard hasComparedHeld, !goesOn else { return nil }
-            if let learned { return learned }
-            return ending != .cut && end == nil ? position : nil
-        }
-
-        init(_ continuation: Verdict.Continuation, of blob: any BodyStorage) {
-            self.blob = blob
-            position = continuation.bodyStart
-            compareUntil = continuation.offset
-            end = continuation.bodyEnd
-            comparedEnd = continuation.comparedEnd
-            learned = continuation.representation.completeLength
-            skip = continuation.skipped
-            goesOn = continuation.goesOn
-        }
+    private struct Body {
+        var course: BodyCourse
+        let storage: any BodyStorage
     }
 
-    /// Locked during a write; only whoever ends the body, or asks between two parts, may wait for it.
+    /// How many bytes of the part were received.
+    let account: PartAccount
+    /// Locked during a write: wait for it only to end the body, or between two parts of it.
     private let body = Mutex<Body?>(nil)
-    private let length: Atomic<Int64>
-    private let hasCompared = Atomic(false)
-    /// The last block, which grows with what is written; locked for no longer than its checksum takes.
-    private let tail: Mutex<Block>
 
-    init(held: Int64) {
-        length = Atomic(held)
-        tail = Mutex(Block(offset: held, length: 0, checksum: 0))
+    init(_ account: PartAccount) {
+        self.account = account
     }
-
-    /// Where the bytes end that lie in the blob, recorded or not: those from 0 on, or from where this one began.
-    var held: Int64 { length.load(ordering: .acquiring) }
-
-    /// Whether the bytes behind ``held`` are known to follow on these: the body came up to them, and went on like them.
-    var isCompared: Bool { hasCompared.load(ordering: .acquiring) }
-
-    /// Begins with another blob, of which so much is held.
-    func reset(to held: Int64) {
-        body.withLock { body in
-            body = nil
-            hasCompared.store(false, ordering: .releasing)
-            length.store(held, ordering: .releasing)
-            tail.withLock { $0 = Block(offset: held, length: 0, checksum: 0) }
-        }
-    }
-
-    /// From which length on a block does not grow any more.
-    private static let blockLength: Int64 = 2 << 20
-
-    /// The last block with what was written since the last time, to be recorded; nil where it is empty, or goes beyond
-    /// a limit.
-    func recordableTail(upTo limit: Int64) -> Block? {
-        tail.withLock { tail in
-            guard tail.length > 0, tail.end <= limit else { return nil }
-            defer { if tail.length >= Self.blockLength { Self.beginBlock(&tail) } }
-            return tail
-        }
-    }
-
-    /// Ends the last block where the bytes end that are being synced: after a power loss it is whole.
-    func sealTail(at end: Int64) {
-        tail.withLock { tail in
-            if tail.end == end, tail.length >= Self.blockLength / 2 { Self.beginBlock(&tail) }
-        }
-    }
-
-    private static func beginBlock(_ tail: inout Block) {
-        tail = Block(offset: tail.end, length: 0, checksum: 0)
-    }
-
-    /// Whether every byte came that was announced of the body.
-    var hasWholeBody: Bool { body.withLock { $0?.isWhole ?? false } }
-
-    /// Whether the body that is being written goes on, but nothing more of it is wanted.
-    var hasAllWanted: Bool { body.withLock { $0?.hasAllWanted ?? false } }
-
-    /// Whether all that it has to write came, and only what another one has brought as well is to be compared.
-    var isAtSuccessor: Bool { body.withLock { $0?.isAtSuccessor ?? false } }
-
-    /// Whether all that it has to write came, and what is held behind that is to be compared.
-    var isAtBorder: Bool { body.withLock { $0?.isAtBorder ?? false } }
 
     /// Whether a body is being written.
-    var hasBody: Bool { body.withLock { $0 != nil } }
+    var hasBody: Bool { course { _ in true } ?? false }
+
+    /// What the course of the present body says; nil without a body.
+    func course<Result: Sendable>(_ read: (BodyCourse) -> Result) -> Result? {
+        body.withLock { body in body.map { read($0.course) } }
+    }
 
     /// Begins with a body.
     ///
-    /// - Throws: ``StoreError`` with `misuse` where it would leave a gap.
-    func begin(_ body: Body) throws {
-        let held = held
-        guard body.position <= held else {
+    /// - Throws: ``StoreError`` with `misuse` if it would leave a gap.
+    func begin(_ continuation: Verdict.Continuation, of storage: any BodyStorage) throws {
+        let received = account.received
+        guard continuation.bodyStart <= received else {
             throw StoreError(.misuse, "the response belongs to a plan that later requests of this transfer replaced")
         }
-        var body = body
-        // Nothing but the end is written, also where the plan was made before the last bytes came.
-        body.compareUntil = max(body.compareUntil, held)
-        self.body.withLock {
-            $0 = body
-            hasCompared.store(false, ordering: .releasing)
-        }
+        let course = BodyCourse(continuation, received: received)
+        body.withLock { $0 = Body(course: course, storage: storage) }
     }
 
-    /// Brings the end of what is wanted of the body forward, or leaves it where it is, since another one writes from there
-    /// on; waits for a write that is under way.
+    /// Moves the end of the body forward, because another stream writes from there on; waits for a write.
     ///
-    /// - Returns: Whether the body had not come so far.
-    func shorten(to end: Int64, before successor: BodyWriter, overlap: Int64) -> Bool {
-        body.withLock { body in
-            guard let current = body, max(current.position, current.compareUntil) < end, end <= current.end ?? .max
-            else { return false }
-            body?.end = end
-            body?.comparedEnd = overlap > 0 ? nil : end
-            body?.successor = (successor, max(overlap, 0))
-            body?.goesOn = true
-            return true
-        }
+    /// - Returns: False if the body has already reached that offset.
+    func shorten(to end: Int64, before part: Int64, overlap: Int64) -> Bool {
+        body.withLock { $0?.course.shorten(to: end, before: part, overlap: overlap) ?? false }
     }
 
-    /// How many of the next bytes of the body lie before an offset, those among them that are only compared or skipped.
-    func bytesToCome(before offset: Int64) -> Int64 {
-        body.withLock { body in body.map { $0.skip.addingSaturating(max(offset - $0.position, 0)) } ?? 0 }
-    }
-
-    /// Ends the body, if one has begun; waits for a write that is under way.
+    /// Ends the body, if there is one; waits for a write.
     @discardableResult
-    func end() -> Body? {
-        body.withLock { $0.take() }
+    func end() -> BodyCourse? {
+        body.withLock { $0.take()?.course }
     }
 
     /// Takes the next part of the body.
@@ -192,11 +63,10 @@ final class BodyWriter: Sendable {
                 throw StoreError(.misuse, "bytes were written before a usable response")
             }
             do {
-                // Also where a write fails: what was written before it counts.
+                // Also if a write fails: bytes that were written before it count.
                 defer { current = body }
                 try append(bytes, to: &body)
-                hasCompared.store(body.isCompared, ordering: .releasing)
-                return !body.hasAllWanted
+                return !body.course.hasAllWanted
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)
             }
@@ -204,54 +74,45 @@ final class BodyWriter: Sendable {
     }
 
     private func append(_ bytes: RawSpan, to body: inout Body) throws {
-        let skipped = Int(min(Int64(bytes.byteCount), body.skip))
-        body.skip -= Int64(skipped)
-        let bytes = bytes.extracting(droppingFirst: skipped)
-        let compared = Int(min(Int64(bytes.byteCount), max(body.compareUntil - body.position, 0)))
-        if compared > 0 {
-            try Self.compare(bytes.extracting(first: compared), with: body.blob, at: body.position)
-            body.position += Int64(compared)
-        }
-        let rest = bytes.extracting(droppingFirst: compared)
-        let room = body.end.map { max($0 - body.position, 0) } ?? Int64.max - body.position
-        let wanted = rest.extracting(first: Int(min(Int64(rest.byteCount), room)))
-        if !wanted.isEmpty {
-            try body.blob.write(wanted, at: body.position)
-            body.position += Int64(wanted.byteCount)
-            tail.withLock { tail in
-                tail.checksum = Checksum.crc32c(wanted, continuing: tail.checksum)
-                tail.length += Int64(wanted.byteCount)
-                length.store(tail.end, ordering: .releasing)
+        var rest = bytes
+        defer { if body.course.isCompared { account.update { $0.wasCompared() } } }
+        while !rest.isEmpty {
+            if let part = body.course.undecidedBorder {
+                body.course.meetSuccessor(received: account.ledger.withLock { $0[part]?.received } ?? 0)
             }
-        }
-        let surplus = rest.extracting(droppingFirst: wanted.byteCount)
-        if body.isAtEnd { try Self.compareTail(surplus, of: &body) }
-        if !surplus.isEmpty, !body.goesOn {
-            throw StoreError(.surplusBytes, "the server sent more bytes than it announced")
+            let (step, count) = body.course.next(rest.byteCount)
+            let part = rest.extracting(first: count)
+            switch step {
+            case .skip: break
+            case .compare: try Self.compare(part, with: body.storage, at: body.course.position)
+            case .write:
+                try body.storage.write(part, at: body.course.position)
+                note(part)
+            case .refuse: throw StoreError(.surplusBytes, "the server sent more bytes than it announced")
+            }
+            body.course.advance(step, by: count)
+            rest = rest.extracting(droppingFirst: count)
         }
     }
 
-    /// Compares what comes after the end with what is held there.
-    private static func compareTail(_ bytes: RawSpan, of body: inout Body) throws {
-        guard let end = body.end, !bytes.isEmpty else { return }
-        if body.comparedEnd == nil, let (writer, overlap) = body.successor {
-            let comparedEnd = end.addingSaturating(overlap)
-            body.comparedEnd = writer.held >= comparedEnd ? comparedEnd : .max
+    /// Notes bytes that were written; their checksum is computed outside the ledger's lock.
+    private func note(_ bytes: RawSpan) {
+        while let start = account.update({ $0.growingBlock }) {
+            var block = start
+            block.checksum = Checksum.crc32c(bytes, continuing: start.checksum)
+            block.length = start.length.addingSaturating(Int64(bytes.byteCount))
+            let grown = block
+            if account.update({ $0.receive(extending: start, to: grown) }) ?? true { return }
         }
-        guard let comparedEnd = body.comparedEnd, comparedEnd < .max else { return }
-        let compared = min(Int64(bytes.byteCount), comparedEnd - body.position)
-        guard compared > 0 else { return }
-        try compare(bytes.extracting(first: Int(compared)), with: body.blob, at: body.position)
-        body.position += compared
     }
 
-    private static func compare(_ bytes: RawSpan, with blob: any BodyStorage, at offset: Int64) throws {
+    private static func compare(_ bytes: RawSpan, with storage: any BodyStorage, at offset: Int64) throws {
         try unsafe withUnsafeTemporaryAllocation(byteCount: min(bytes.byteCount, 65536), alignment: 16) { buffer in
             var done = 0
             while done < bytes.byteCount {
                 let part = bytes.extracting(done..<min(done + buffer.count, bytes.byteCount))
                 let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.byteCount])
-                let count = try unsafe blob.read(into: target, at: offset + Int64(done))
+                let count = try unsafe storage.read(into: target, at: offset + Int64(done))
                 guard count == part.byteCount, unsafe part.withUnsafeBytes({ unsafe $0.elementsEqual(target) }) else {
                     let reason = Reason.heldBytesDiffer(at: offset + Int64(done))
                     throw StoreError(.heldBytesDiffer, reason.text)

@@ -1,5 +1,5 @@
 /// Bytes that lie together in a blob.
-protocol Extent {
+package protocol Extent {
     /// Where they begin.
     var offset: Int64 { get }
     /// How many there are.
@@ -8,7 +8,7 @@ protocol Extent {
 
 extension Extent {
     /// Where they end, excluded; the numbers of a planted row do not trap.
-    var end: Int64 { offset.addingSaturating(length) }
+    package var end: Int64 { offset.addingSaturating(length) }
 
     /// Where they lie.
     var range: Range<Int64> { offset..<max(offset, end) }
@@ -28,14 +28,14 @@ extension Array where Element: Extent {
 
 extension Entry.Chunk: Extent {}
 
-/// What is held of one blob, as parts in order of their offsets.
-extension [Entry.Chunk] {
-    /// Where the part ends that begins at the first byte, with what adjoins it.
+/// Parts of one blob, in order of their offsets.
+extension Array where Element: Extent {
+    /// The end of the bytes from 0 on without a gap.
     var contiguousEnd: Int64 { current?.end ?? 0 }
 
-    /// The part that is written next: the last one of those that follow one another from the first byte on.
-    var current: Entry.Chunk? {
-        var current: Entry.Chunk?
+    /// The part that is written next: the last one of those that adjoin from offset 0 on.
+    var current: Element? {
+        var current: Element?
         for chunk in self {
             guard chunk.offset == (current?.end ?? 0) else { break }
             current = chunk
@@ -48,17 +48,23 @@ extension [Entry.Chunk] {
         extents.first { $0.lowerBound > offset }
     }
 
-    /// The bytes that are held, without the borders between parts that adjoin.
+    /// The ranges of bytes, without the borders between parts that adjoin.
     var extents: [Range<Int64>] {
-        reduce(into: []) { extents, chunk in
-            guard chunk.length > 0 else { return }
-            if let last = extents.last, last.upperBound == chunk.offset {
-                extents[extents.count - 1] = last.lowerBound..<chunk.range.upperBound
+        reduce(into: []) { extents, part in
+            guard part.length > 0 else { return }
+            if let last = extents.last, last.upperBound == part.offset {
+                extents[extents.count - 1] = last.lowerBound..<part.range.upperBound
             } else {
-                extents.append(chunk.range)
+                extents.append(part.range)
             }
         }
     }
+
+    /// How many bytes there are.
+    var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
+}
+
+extension [Entry.Chunk] {
 
     /// The same bytes in fewer parts: one that adjoins another goes into it where no claim is lost by that.
     var joined: [Entry.Chunk] {
@@ -74,9 +80,6 @@ extension [Entry.Chunk] {
             chunks[chunks.count - 1].length = last.length.addingSaturating(chunk.length)
         }
     }
-
-    /// How many bytes there are.
-    var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
 
     /// Only what survives a power loss.
     var durable: [Entry.Chunk] {

@@ -60,7 +60,7 @@ extension Transfer {
             readable.confirm(givesUp: false)
             return nil
         }
-        try? await synchronizer.finish()
+        try? await sync.finish()
         try checkpoint()
         let entry = entry
         let isShared = ((try? blob?.status().links) ?? 2) != 1

@@ -11,10 +11,6 @@ final class ReadableBlob: Sendable {
         var blob: OpenFile?
         var epoch = 0
         var totalLength: Int64?
-        /// What was held when the blob was begun with, in order.
-        var heldBefore: [Range<Int64>]
-        /// Streams beside the main one.
-        var segments: [Segment] = []
         /// What was held before the transfer, and has not been compared with its checksums yet.
         var unread: [Block]
         var isClosed = false
@@ -35,11 +31,11 @@ final class ReadableBlob: Sendable {
     }
 
     private let state: Mutex<State>
+    private let ledger: SharedLedger
 
-    init(_ blob: OpenFile?, totalLength: Int64?, heldBefore: [Range<Int64>], unread: [Block], isWithheld: Bool) {
-        state = Mutex(
-            State(
-                blob: blob, totalLength: totalLength, heldBefore: heldBefore, unread: unread, isWithheld: isWithheld))
+    init(_ blob: OpenFile?, _ ledger: SharedLedger, totalLength: Int64?, unread: [Block], isWithheld: Bool) {
+        self.ledger = ledger
+        state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread, isWithheld: isWithheld))
     }
 
     /// Lets the bytes be read.
@@ -53,44 +49,21 @@ final class ReadableBlob: Sendable {
     /// - Parameters:
     ///   - blob: The blob.
     ///   - totalLength: How many bytes are wanted.
-    ///   - held: What is held, in order.
     ///   - givesUp: Whether bytes that could be read cannot be relied on any more.
-    func begin(with blob: OpenFile?, totalLength: Int64?, held: [Range<Int64>], givesUp: Bool) {
+    func begin(with blob: OpenFile?, totalLength: Int64?, givesUp: Bool) {
         state.withLock { state in
             let isOther = state.blob !== blob
             if isOther { state.unread = [] }
             if isOther || givesUp { state.epoch &+= 1 }
             state.blob = blob
             state.totalLength = totalLength
-            state.heldBefore = held
-            state.segments = []
         }
         changed()
     }
 
-    /// Follows a stream beside the main one as well.
-    func follow(_ segment: Segment) {
-        state.withLock { $0.segments.append(segment) }
-    }
-
-    /// Finds out how far bytes are held without a gap, whoever brought them.
-    ///
-    /// Over a border only when it was compared: before, what lies behind it may still be found to be of another file.
-    ///
-    /// - Parameter main: The main stream.
-    /// - Returns: The first byte that is missing.
-    func contiguousEnd(from main: Segment) -> Int64 {
-        state.withLock { state in
-            guard !state.isWithheld else { return 0 }
-            var (end, isCompared) = (main.held, main.run.isCompared)
-            guard !state.segments.isEmpty || state.heldBefore.count > 1 else { return end }
-            let runs = state.heldBefore.map { ($0, isCompared: false) } + state.segments.map(\.run)
-            for (range, isNextCompared) in runs.sorted(by: { $0.0.lowerBound < $1.0.lowerBound })
-            where range.upperBound > end && (range.lowerBound < end || range.lowerBound == end && isCompared) {
-                (end, isCompared) = (range.upperBound, isNextCompared)
-            }
-            return end
-        }
+    /// The end of the bytes from 0 on that may be read.
+    var readableEnd: Int64 {
+        state.withLock(\.isWithheld) ? 0 : ledger.withLock(\.readableEnd)
     }
 
     /// Takes note of how many bytes are wanted.
@@ -111,7 +84,6 @@ final class ReadableBlob: Sendable {
     func close() {
         state.withLock { state in
             state.blob = nil
-            state.segments = []
             state.epoch &+= 1
             state.isClosed = true
         }

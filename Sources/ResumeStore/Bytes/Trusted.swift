@@ -1,3 +1,10 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
 internal import ResumeHTTP
 
 /// How much of an entry the disk can be trusted to hold.
@@ -10,6 +17,20 @@ struct Trusted {
     var abandoned: [BlobName] = []
     /// Why less is trusted than the row claims.
     var reason = Reason.blobMissing
+
+    /// The bytes behind the last commit, which count because one stream has written the whole blob; nil for none.
+    var growth: Growth?
+    /// Whether the length of the blob does not count any more.
+    var stopsGrowing = false
+
+    /// The longest tail that can wait for a commit, in bytes.
+    private static let longestGrowth: Int64 = 64 << 20
+
+    /// Bytes that no commit has recorded.
+    struct Growth {
+        var end: Int64
+        var blocks: [Block]
+    }
 
     /// How many bytes at the end of each part are read and compared with their checksums.
     static let comparedLength: Int64 = 4 << 20
@@ -73,12 +94,35 @@ struct Trusted {
         if isShared, entry.state == .partial || chunks.contiguousEnd != entry.totalBytes {
             (chunks, reason) = ([], .blobShort)
         }
-        if chunks.heldBytes > 0 || entry.totalBytes == 0 && !isShared {
+        if entry.grows, entry.bootID == BootIdentifier.current, !isShared, chunks.count == 1, chunks == entry.chunks,
+            let end = chunks.first?.end, size > end, size <= entry.totalBytes ?? size
+        {
+            do {
+                // A longer tail is not this program's.
+                guard size - end <= Self.longestGrowth else {
+                    throw SystemError(number: EFBIG, call: "read", path: path)
+                }
+                // Flushed first: otherwise an error of an earlier write would go unnoticed.
+                try file.synchronizeData()
+                growth = Growth(end: size, blocks: try file.blocks(in: end..<size))
+            } catch {
+                stopsGrowing = true
+            }
+        }
+        if growth != nil || chunks.heldBytes > 0 || entry.totalBytes == 0 && !isShared {
             blob = file
         } else {
             abandoned.append(name)
             chunks = []
         }
+    }
+}
+
+extension DownloadStore {
+    /// Whether the length of a blob counts: on file systems that set it after the bytes were written.
+    var trustsLengths: Bool {
+        configuration.trustsLengths
+            && ["ext4", "XFS", "Btrfs", "tmpfs", "F2FS", "overlayfs"].contains(folder.blobs.fileSystem)
     }
 }
 

@@ -8,7 +8,7 @@ internal import ResumeSQLite
 /// Until then the bytes lie in a file without a name, and the death of the process costs them.
 extension Transfer {
     /// The longest body, in bytes, that is received without a row.
-    static let longestBrief = ProgressRecorder.unrecordedLimit
+    static let longestBrief = PartLedger.unrecordedLimit
 
     /// How many bytes must be free beside a body, so that several of them fit whose room nobody makes.
     private static let spareSpace: Int64 = 16 << 20
@@ -26,7 +26,7 @@ extension Transfer {
         startReason = reason
         isSpliced = false
         begin(with: file)
-        main.recorder.suspend()
+        main.account.update { $0.suspend() }
         store.briefWatch.add(self)
         return true
     }
@@ -66,7 +66,7 @@ extension Transfer {
         // Delivered or closed while room was made.
         guard keyLease != nil, !isDelivering else { throw StoreError.closed }
         // What a failed sync may have cost is claimed by no row.
-        if blob != nil { _ = try synchronizer.keepsUp(with: 0) }
+        if blob != nil { _ = try sync.keepsUp() }
         let creation = try nameBlob()
         let claimed: Fresh
         do {
@@ -85,8 +85,9 @@ extension Transfer {
         unclaimedName = nil
         if blob != nil {
             KillPoint.reached(.startedOver)
-            synchronizer.reset(to: entry, blob: blob)
-            main.recorder.resume(with: entry.part)
+            sync.reset(to: entry, blob: blob, keepsLedger: true)
+            let (row, grows) = (entry.part, entry.grows)
+            main.account.update { $0.resume(with: row, isGrowing: grows) }
         } else {
             begin(with: nil)
         }
@@ -111,6 +112,7 @@ extension Transfer {
     private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh {
         let (store, entry, url, reason) = (store, entry, caller.url.redacted, startReason)
         let representation = creation == nil ? nil : entry.representation
+        let grows = store.trustsLengths && main.account.update { $0.awaitsDigest } == false
         let requester = requester(for: representation)
         let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
             let now = WallClock.milliseconds
@@ -125,7 +127,7 @@ extension Transfer {
             guard let creation, let representation else { return Fresh(entry: row, lease: lease) }
             let begun = try connection.startOver(
                 id: id, generation: row.generation, with: representation, for: requester, url: url,
-                length: entry.totalBytes, blob: creation.name, now: now)
+                length: entry.totalBytes, blob: creation.name, grows: grows, now: now)
             if let reason {
                 try connection.record(Event(key: entry.key, at: now, kind: .started, reason: reason, bytes: 0))
             }
@@ -179,7 +181,7 @@ extension Transfer {
         case .unnamed:
             return false
         case .unsynced(let error):
-            throw synchronizer.fail(with: error)
+            throw sync.fail(with: error)
         case .named(let error):
             isNamed = true
             throw error

@@ -14,9 +14,9 @@ extension Transfer {
     func seal() async throws {
         guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
-        try await synchronizer.finish()
+        try await sync.finish()
         let (id, generation) = (entry.id, entry.generation)
-        let isCurrent = try await synchronizer.synchronize { connection in
+        let isCurrent = try await sync.synchronize { connection in
             try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
         }
         guard isCurrent else { throw Self.superseded }
@@ -27,7 +27,7 @@ extension Transfer {
     /// Whether the whole is there and so short that the death of the process may cost it: then nothing is recorded of
     /// it between its last byte and its delivery, with which its row goes.
     var isBrief: Bool {
-        isComplete && held <= ProgressRecorder.unrecordedLimit && entry.chunks.count == 1 && segments.isEmpty
+        isComplete && held <= PartLedger.unrecordedLimit && entry.chunks.count == 1 && segments.isEmpty
     }
 
     /// Hands a complete download over: the destination appears whole under its final name, or not at all.
@@ -68,8 +68,8 @@ extension Transfer {
         let isShared = isAwaited
         // One that replaces nothing must know after a crash that what has its name is its own delivery.
         if isBrief, !isShared, destination.replaces {
-            try await synchronizer.finish()
-            try await synchronizer.synchronizeData()
+            try await sync.finish()
+            try await sync.synchronizeData()
             if isRowUnsynced {
                 // It knows what there may be beside the destination.
                 let id = entry.id

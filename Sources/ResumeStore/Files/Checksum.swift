@@ -1,13 +1,20 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
 internal import CResumeChecksum
 
 /// A part of a blob and its checksum: what one checkpoint recorded, or several one after the other.
-struct Block: Sendable, Hashable, Extent {
+package struct Block: Sendable, Hashable, Extent {
     /// Where it begins in the file.
-    var offset: Int64
+    package var offset: Int64
     /// How many bytes it has.
-    var length: Int64
+    package var length: Int64
     /// Their CRC-32C.
-    var checksum: UInt32
+    package var checksum: UInt32
 }
 
 extension [Block] {
@@ -43,6 +50,25 @@ extension OpenFile {
             if try unsafe checksum(of: block.range, buffer) != block.checksum { damaged.append(block) }
         }
         return damaged
+    }
+
+    /// The checksums of a range, in blocks of at most 2 MiB.
+    ///
+    /// - Throws: ``SystemError``, also if the file ends before.
+    func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+        defer { unsafe buffer.deallocate() }
+        var blocks: [Block] = []
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let end = min(start.addingSaturating(2 << 20), range.upperBound)
+            guard let checksum = try unsafe checksum(of: start..<end, buffer) else {
+                throw SystemError(number: EIO, call: "read", path: path)
+            }
+            blocks.append(Block(offset: start, length: end - start, checksum: checksum))
+            start = end
+        }
+        return blocks
     }
 
     /// The checksum of a range; nil where the file ends before.

@@ -19,13 +19,13 @@ extension MemoryTransfer {
                 .misuse, "the stored bytes were downloaded with a different request",
                 advice: "Let the server confirm them first: plan, send, receive, endBody.")
         }
-        guard let representation = entry.representation, let blob = entry.blob, !entry.isEmpty || writer.held > 0 else {
+        guard let representation = entry.representation, let blob = entry.blob, !entry.isEmpty || held > 0 else {
             throw StoreError.nothingHeld(key)
         }
         // Nobody writes to it meanwhile.
         writer.end()
         isClosed = true
-        let bytes = blob.bytes(count: Int(writer.held))
+        let bytes = blob.bytes(count: Int(held))
         do {
             let transfer = try await disk.begin(
                 Caller(url: entry.url, identity: caller.identity, policy: caller.policy), key: entry.name,

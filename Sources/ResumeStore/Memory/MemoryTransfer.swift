@@ -20,27 +20,30 @@ public actor MemoryTransfer: PartialTransfer {
         key = DownloadStore.key(partial.name, partial.selection)
         self.store = store
         entry = partial
-        writer = BodyWriter(held: partial.length)
+        writer = BodyWriter(PartAccount(ledger: SharedLedger(BlobLedger(inMemory: partial.length)), offset: nil))
         self.caller = caller
         self.access = access
     }
 
     deinit {
-        if !isClosed { Self.giveBack(entry, held: writer.held, to: store) }
+        if !isClosed { Self.giveBack(entry, held: held, to: store) }
     }
 
     /// What is held so far.
     public var partial: HeldPartial {
         var entry = entry
-        entry.length = writer.held
+        entry.length = held
         return entry.held(access)
     }
+
+    /// How many bytes were received.
+    nonisolated var held: Int64 { writer.account.received }
 
     /// Whether every byte is there, and the caller may have them, so that it can be taken without a request.
     public var isComplete: Bool { entry.blob != nil && partial.isComplete }
 
     /// Whether the body goes on, but nothing more of it is wanted.
-    public nonisolated var hasAllWanted: Bool { writer.hasAllWanted }
+    public nonisolated var hasAllWanted: Bool { writer.course(\.hasAllWanted) ?? false }
 
     /// Decides what to ask for next.
     ///
@@ -109,7 +112,7 @@ public actor MemoryTransfer: PartialTransfer {
     public func read(_ range: Range<Int64>) throws -> [UInt8] {
         try requireOpen()
         if range.isEmpty { return [] }
-        guard let blob = entry.blob, access != .foreign, range.lowerBound >= 0, range.upperBound <= writer.held else {
+        guard let blob = entry.blob, access != .foreign, range.lowerBound >= 0, range.upperBound <= held else {
             throw StoreError.notHeld(range)
         }
         return blob.bytes(in: Int(range.lowerBound)..<Int(range.upperBound))
@@ -135,9 +138,9 @@ public actor MemoryTransfer: PartialTransfer {
     public func rewind(to length: Int64, reason: Reason) throws {
         try requireOpen()
         writer.end()
-        if access == .foreign { return length < writer.held ? try takeOwnVariant() : () }
+        if access == .foreign { return length < held ? try takeOwnVariant() : () }
         guard length > 0 else { return drop() }
-        writer.reset(to: min(length, writer.held))
+        truncate(to: min(length, held))
     }
 
     /// Hands a complete download over as bytes, and takes it out of the store.
@@ -150,8 +153,8 @@ public actor MemoryTransfer: PartialTransfer {
     public func takeData(upTo limit: Int) throws -> [UInt8] {
         try requireOpen()
         guard isComplete, let blob = entry.blob else { throw StoreError.incomplete }
-        guard writer.held <= limit else { throw StoreError.tooLarge(writer.held, limit: Int64(limit)) }
-        let bytes = blob.bytes(count: Int(writer.held))
+        guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
+        let bytes = blob.bytes(count: Int(held))
         release(goes: true)
         return bytes
     }
@@ -168,7 +171,7 @@ public actor MemoryTransfer: PartialTransfer {
     func release(goes: Bool) {
         isClosed = true
         writer.end()
-        Self.giveBack(entry, held: writer.held, to: store, goes: goes)
+        Self.giveBack(entry, held: held, to: store, goes: goes)
         entry.blob = nil
     }
 
@@ -202,9 +205,9 @@ extension MemoryTransfer {
     /// Leaves the entry to whoever it was fetched for, and goes on with an empty one for the same download.
     private func takeOwnVariant() throws {
         let own = try store.takeVariant(of: entry, at: caller.url)
-        Self.giveBack(entry, held: writer.held, to: store)
+        Self.giveBack(entry, held: held, to: store)
         entry = own
-        writer.reset(to: 0)
+        truncate(to: 0)
         access = .granted
     }
 
@@ -227,7 +230,7 @@ extension MemoryTransfer {
         let most = store.configuration.maximumEntrySize
         let announced = length(of: continuation.representation).flatMap { Int(exactly: $0) }
         let storage = MemoryBody(blob: blob, store: store, key: entry.key, limit: min(announced ?? most, most))
-        try writer.begin(BodyWriter.Body(continuation, of: storage))
+        try writer.begin(continuation, of: storage)
     }
 
     /// How many bytes are wanted of a representation, as far as that is known.
@@ -244,9 +247,15 @@ extension MemoryTransfer {
         if let length, entry.representation?.completeLength == nil { entry.representation?.completeLength = length }
     }
 
+    /// Gives up the bytes from an offset on.
+    private func truncate(to length: Int64) {
+        writer.end()
+        writer.account.update { $0.truncate(to: length) }
+    }
+
     private func drop() {
         entry.blob = nil
-        writer.reset(to: 0)
+        truncate(to: 0)
         store.giveUp(entry.key)
     }
 }

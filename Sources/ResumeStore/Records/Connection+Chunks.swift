@@ -2,13 +2,17 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 
 /// Which part of which download a writer works on.
-struct PartReference: Sendable, Hashable {
+package struct PartReference: Sendable, Hashable {
     /// The download's number.
     var id: Int64
     /// The generation that the writer knows: with another one its bytes are of no use.
     var generation: Int64
     /// Where the part begins.
     var offset: Int64
+
+    package init(id: Int64, generation: Int64, offset: Int64) {
+        (self.id, self.generation, self.offset) = (id, generation, offset)
+    }
 }
 
 /// The rows of `chunk` and `block`.
@@ -28,7 +32,10 @@ extension Connection {
         guard let entry = try entry(id: id), entry.generation == generation else { return false }
         let fresh = Entry.newGeneration()
         try setChunks(change(entry.chunks), of: id, generation: fresh)
-        try run("UPDATE download SET generation = ?, state = 'partial' WHERE id = ?", .integer(fresh), .integer(id))
+        try run(
+            "UPDATE download SET generation = ?, state = 'partial', grows = 0 WHERE id = ?", .integer(fresh),
+            .integer(id)
+        )
         return true
     }
 

@@ -7,7 +7,7 @@ extension Connection {
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
-        suggested_filename, requester, varied, vary, variant
+        suggested_filename, requester, varied, vary, variant, grows
         """
 
     /// The columns of an entry, with NULL for each that a database of an older release does not have.
@@ -99,7 +99,7 @@ extension Connection {
             chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
             createdAt: min(max(createdAt, 0), largest),
             usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
-            isInUse: false)
+            isInUse: false, grows: row.integer(25) == 1)
     }
 
     /// Makes the entry of a key.
@@ -129,8 +129,9 @@ extension Connection {
     /// Takes a lease holder's entry into use under the present start of the machine.
     borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
         try run(
-            "UPDATE download SET used_at = ?, url = ?, boot_id = ? WHERE id = ?", .integer(now), .text(url),
-            .text(BootIdentifier.current), .integer(entry.id))
+            """
+            UPDATE download SET used_at = ?1, url = ?2, boot_id = ?3, grows = grows AND boot_id = ?3 WHERE id = ?4
+            """, .integer(now), .text(url), .text(BootIdentifier.current), .integer(entry.id))
     }
 
     /// Removes an entry and what the totals count of it.

@@ -9,14 +9,15 @@ extension Connection {
     /// - Returns: The blobs of the old one, to be removed after the commit; nil where the generation is another.
     borrowing func startOver(
         id: Int64, generation: Int64, with representation: Representation, for requester: Requester, url: String,
-        length: Int64?, blob: BlobName, now: Int64
+        length: Int64?, blob: BlobName, grows: Bool, now: Int64
     ) throws -> [BlobName]? {
         let fresh = Entry.newGeneration()
         let changed = try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?, state = 'partial', used_at = ?
+                requester = ?, varied = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
+                state = 'partial', used_at = ?, grows = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
@@ -24,8 +25,7 @@ extension Connection {
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
             .optional(requester.varied), .text(url), .text(BootIdentifier.current), .integer(fresh), .integer(now),
-            .integer(id),
-            .integer(generation))
+            .flag(grows), .integer(id), .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
         let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)
@@ -77,12 +77,18 @@ extension Connection {
             SELECT id, ?1, ?2, ?3, generation FROM download WHERE id = ?4 AND generation = ?5
             ON CONFLICT (download, first_byte) DO NOTHING
             """, .integer(part.offset), .integer(end), .text(path), .integer(part.id), .integer(part.generation))
+        try stopGrowing(id: part.id)
         return try integer(
             """
             SELECT 1 FROM chunk JOIN download ON download.id = chunk.download
             WHERE download = ?1 AND first_byte = ?2 AND chunk.generation = ?3 AND download.generation = ?3
                 AND received = 0 AND path = ?4
             """, .integer(part.id), .integer(part.offset), .integer(part.generation), .text(path)) != nil
+    }
+
+    /// Notes that from now on only the rows of the parts count, not the length of the blob.
+    borrowing func stopGrowing(id: Int64) throws {
+        try run("UPDATE download SET grows = 0 WHERE id = ?", .integer(id))
     }
 
     /// Records the complete length, once it is learned.

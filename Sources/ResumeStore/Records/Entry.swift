@@ -60,6 +60,9 @@ public struct Entry: Sendable, Hashable {
     public var goneAt: Int64?
     /// Whether somebody works on it at this moment.
     public var isInUse: Bool
+    /// Whether the length of the blob counts, not only the rows of its parts: one stream has written all of it, in order,
+    /// since this start of the machine.
+    var grows = false
 
     /// What names its download, whichever variant it is.
     package var name: String { Variant.name(key, variant) }

@@ -156,6 +156,10 @@ extension DownloadStore {
             if chunks != entry.chunks {
                 _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
             }
+            if trusted.stopsGrowing { try connection.stopGrowing(id: entry.id) }
+            if let growth = trusted.growth {
+                _ = try connection.checkpoint(entry.part, received: growth.end, durable: 0, blocks: growth.blocks)
+            }
             if entry.state == .complete, trusted.chunks.contiguousEnd != entry.totalBytes {
                 try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
             }

@@ -32,6 +32,8 @@ public final class DownloadStore: Sendable {
         package var clock = StoreClock.continuous
         /// Whether transfers share a few threads, for programs that run no tasks of high priority.
         package var sharesThreads = false
+        /// Whether the lengths of blobs count where the file system allows that; false to rely on commits alone.
+        package var trustsLengths = true
 
         /// Makes a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(

@@ -91,7 +91,7 @@ extension Transfer {
     /// - Returns: What that one holds, which is nothing where it is new.
     func takeOwnVariant() async throws -> HeldPartial {
         try claim()
-        try? await synchronizer.finish()
+        try? await sync.finish()
         let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
         main.stop()
         lease = own.lease

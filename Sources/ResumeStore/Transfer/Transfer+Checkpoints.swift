@@ -10,9 +10,9 @@ extension Transfer {
 
     /// Waits for the sync that runs, and makes everything that is held survive a power loss.
     func synchronize() async throws {
-        try await synchronizer.finish()
+        try await sync.finish()
         try checkpoint()
-        try await synchronizer.finish()
-        try await synchronizer.synchronize()
+        try await sync.finish()
+        try await sync.synchronize()
     }
 }

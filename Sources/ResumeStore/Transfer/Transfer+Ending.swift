@@ -72,7 +72,7 @@ extension Transfer {
         // An open file keeps its blocks, also when the collector has removed its name.
         main.stop()
         for segment in segments { segment.stop() }
-        synchronizer.reset(to: entry, blob: nil)
+        sync.reset(to: entry, blob: nil, keepsLedger: true)
         blob = nil
     }
 
@@ -98,7 +98,7 @@ extension Transfer {
         // Once it is let go, what is removed for it could be this.
         try? await makingRoom?.value
         // What these failed with shows in the checkpoint, or was told before.
-        let isSound = (try? await synchronizer.finish()) != nil
+        let isSound = (try? await sync.finish()) != nil
         if !isClaimed {
             guard isSound, held > 0 || hasAllBytes else { return }
             try claim()
@@ -107,7 +107,7 @@ extension Transfer {
         // A clean stop loses nothing to a later power cut.
         if receivedBytes > 0 { try? await synchronize() }
         // A sync that became due meanwhile: after this call nothing more is written for this transfer.
-        try? await synchronizer.finish()
+        try? await sync.finish()
         guard receivedBytes == 0, !hasAllBytes, !entry.isPinned else { return }
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }

@@ -21,7 +21,7 @@ extension Transfer {
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         let count = Int64(bytes.count)
         try await store.makeRoom(for: max(length ?? count, count))
-        try? await synchronizer.finish()
+        try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let (store, blocks) = (store, Block.blocks(of: bytes))
         let (requester, url) = (requester(for: representation), caller.url.redacted)
@@ -34,7 +34,7 @@ extension Transfer {
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
                     id: id, generation: old, with: representation, for: requester, url: url, length: length,
-                    blob: name, now: now)
+                    blob: name, grows: store.trustsLengths, now: now)
                 guard let blobs, let part = try connection.entry(id: id)?.part,
                     try connection.checkpoint(part, received: count, durable: count, blocks: blocks)
                 else { return nil }

@@ -53,8 +53,7 @@ extension Transfer {
     package nonisolated var heldView: HeldView {
         // The epoch first: with bytes of a later one nothing is read in it.
         let status = readable.status
-        let held = readable.contiguousEnd(from: main)
-        return HeldView(epoch: status.epoch, held: held, totalLength: status.totalLength)
+        return HeldView(epoch: status.epoch, held: readable.readableEnd, totalLength: status.totalLength)
     }
 
     /// Calls a closure whenever there may be more to read, on any thread; it must return at once.

@@ -10,7 +10,7 @@ extension Transfer {
         let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
         if let length { try await store.makeRoom(for: length) }
         // Nothing of the old representation may be committed after this.
-        try? await synchronizer.finish()
+        try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let (store, requester, url) = (store, requester(for: representation), caller.url.redacted)
         // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
@@ -19,7 +19,7 @@ extension Transfer {
                 let now = WallClock.milliseconds
                 let blobs = try connection.startOver(
                     id: id, generation: old, with: representation, for: requester, url: url, length: length,
-                    blob: name, now: now)
+                    blob: name, grows: store.trustsLengths, now: now)
                 guard let blobs else { return nil }
                 let kind: Event.Kind = lost > 0 ? .restarted : .started
                 try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
@@ -61,7 +61,7 @@ extension Transfer {
         try claim()
         // Wrong for this caller: whoever it was fetched for may find it right.
         if access == .foreign, try await takeOwnVariant().isEmpty { return try await note(reason) }
-        try? await synchronizer.finish()
+        try? await sync.finish()
         let entry = entry
         let lost = receivedBytes
         let emptied: Rewritten? = try await store.write { connection in
@@ -95,7 +95,7 @@ extension Transfer {
             return length < held ? try await discard(reason: reason) : try await note(reason)
         }
         guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
-        try? await synchronizer.finish()
+        try? await sync.finish()
         let (entry, end) = (entry, max(length, held))
         let shortened: Entry?
         do {
@@ -131,9 +131,9 @@ extension Transfer {
         segments = []
         let extents = entry.chunks.disjoint.extents
         let givesUp = givesUp || !before.allSatisfy { old in extents.contains { $0.contains(old) } }
-        main.reset(to: entry.part, held: entry.held.length)
-        readable.begin(with: blob, totalLength: entry.totalBytes, held: extents, givesUp: givesUp)
-        synchronizer.reset(to: entry, blob: blob)
+        main.restart()
+        sync.reset(to: entry, blob: blob, keepsLedger: false)
+        readable.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
     }
 
     /// Remembers where the download is to go, for `list` and for a delivery after a crash.

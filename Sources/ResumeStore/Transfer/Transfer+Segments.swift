@@ -6,10 +6,8 @@ internal import ResumeSQLite
 ///
 /// The first one is that of ``receive(_:to:)``, which goes on as ``main``; ``endBody(_:)`` ends them all.
 extension Transfer {
-    /// The parts with what has come by now, recorded or not.
-    var parts: [Entry.Chunk] {
-        entry.chunks.map { chunk in segments.reduce(main.updating(chunk)) { $1.updating($0) } }
-    }
+    /// The parts with their bytes so far, recorded or not.
+    var parts: [PartLedger] { sync.ledger.withLock(\.parts) }
 
     /// Bytes from 0 on that are held by now, whoever brought them.
     package var contiguousLength: Int64 { parts.disjoint.contiguousEnd }
@@ -21,7 +19,8 @@ extension Transfer {
     ///   - running: The stream within whose range it lies, which is to end where it begins; nil where none does.
     /// - Returns: The stream; nil where it is of no use any more.
     /// - Throws: ``StoreError``
-    package func open(_ continuation: Verdict.Continuation, splitting running: Segment?) async throws -> Segment? {
+    package func open(_ continuation: Verdict.Continuation, splitting running: PartStream?) async throws -> PartStream?
+    {
         try requireOpen()
         try claim()
         guard let blob, let path = entry.chunks.first?.path else { return nil }
@@ -38,6 +37,8 @@ extension Transfer {
         let before = try parts.last { try $0.length > 0 && $0.end == start && isRecorded($0) }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
         if before == nil {
+            // From now on the length of the blob says nothing of the bytes that are not recorded yet.
+            if entry.grows { try checkpoint() }
             let current: Entry? = try await store.write { connection in
                 guard try connection.insertPart(part, path: path, end: end) else { return nil }
                 return try connection.entry(id: part.id)
@@ -46,7 +47,14 @@ extension Transfer {
             try take(current)
             KillPoint.reached(.segmentOpened)
         }
-        let segment = Segment(store: store, part: part, held: start, synchronizer: synchronizer, readable: readable)
+        if before == nil {
+            let now = store.configuration.clock.now()
+            sync.ledger.withLock {
+                $0.insert(PartLedger(part, received: start, durable: start, isFollowed: false, at: now))
+                $0.stopGrowing()
+            }
+        }
+        let segment = PartStream(part.offset, of: store, sync: sync, readable: readable)
         try segment.begin(comparing(continuation), of: blob, upTo: nil)
         let split = [running].compactMap(\.self).filter { $0.end > start }
         for other in coming + split
@@ -55,7 +63,6 @@ extension Transfer {
             return nil
         }
         segments.append(segment)
-        readable.follow(segment)
         return segment
     }
 
@@ -66,12 +73,9 @@ extension Transfer {
     }
 
     /// Whether all of a part is recorded, which it is made here where nothing holds it back.
-    private func isRecorded(_ part: Entry.Chunk) throws -> Bool {
-        for segment in segments + [main] where segment.run.range == part.range {
-            try segment.checkpoint()
-            return segment.recorded == part.end
-        }
-        return true
+    private func isRecorded(_ part: PartLedger) throws -> Bool {
+        for stream in segments + [main] where stream.account.partOffset == part.offset { try stream.checkpoint() }
+        return sync.ledger.withLock { $0[part.offset]?.recorded == part.received }
     }
 
     /// A body that does not count as compared with what is held behind it where more of that is there by now, or may still

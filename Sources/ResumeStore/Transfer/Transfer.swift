@@ -41,10 +41,10 @@ public actor Transfer {
     var entry: Entry
     var blob: OpenFile?
     /// The stream from the first missing byte on.
-    package nonisolated let main: Segment
+    package nonisolated let main: PartStream
     /// Streams that were opened beside it.
-    var segments: [Segment] = []
-    nonisolated let synchronizer: Synchronizer
+    var segments: [PartStream] = []
+    nonisolated let sync: BlobSync
     /// What of the blob can be read meanwhile.
     nonisolated let readable: ReadableBlob
     var isClosed = false
@@ -86,12 +86,10 @@ public actor Transfer {
         (self.lease, self.keyLease, isClaimed) = (lease, keyLease, lease != nil)
         self.entry = entry
         self.blob = blob
-        synchronizer = Synchronizer(store: store, entry: entry, blob: blob)
+        sync = BlobSync(store: store, entry: entry, blob: blob)
         readable = ReadableBlob(
-            blob, totalLength: entry.totalBytes, heldBefore: entry.chunks.disjoint.extents, unread: unread,
-            isWithheld: access != .granted)
-        main = Segment(
-            store: store, part: entry.part, held: entry.held.length, synchronizer: synchronizer, readable: readable)
+            blob, sync.ledger, totalLength: entry.totalBytes, unread: unread, isWithheld: access != .granted)
+        main = PartStream(nil, of: store, sync: sync, readable: readable)
         executor = QueueExecutor(
             label: "resume-store.transfer", sharesThreads: store.configuration.sharesThreads)
     }
@@ -152,7 +150,7 @@ public actor Transfer {
     /// The first half of ``receive(_:to:)``: nothing is given up yet, for who has more to say against a response.
     package func judge(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
         try requireOpen()
-        guard !main.writer.isAtBorder else {
+        guard main.writer.course(\.isAtBorder) != true else {
             throw StoreError(
                 .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
         }
@@ -204,9 +202,16 @@ public actor Transfer {
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
         receivedBefore = receivedBytes
+        let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
+        if awaitsDigest, entry.grows {
+            // The blob may soon hold bytes that are given up.
+            let id = entry.id
+            try store.writeNow { connection in try connection.stopGrowing(id: id) }
+            entry.grows = false
+            sync.ledger.withLock { $0.stopGrowing() }
+        }
         try main.begin(
-            continuation, of: blob, upTo: entry.representation?.completeLength,
-            awaitsDigest: HTTPDigest(contentDigestIn: response.headerFields) != nil)
+            continuation, of: blob, upTo: entry.representation?.completeLength, awaitsDigest: awaitsDigest)
     }
 
     /// Remembers since when the server says that there is no such resource: what is held is of use for a while yet,
@@ -225,11 +230,14 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
-        for start in stride(from: 0, to: bytes.count, by: Segment.pieceSize) {
-            let piece = unsafe bytes.span.bytes.extracting(start..<min(start + Segment.pieceSize, bytes.count))
+        for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
+            let piece = unsafe bytes.span.bytes.extracting(start..<min(start + PartStream.pieceSize, bytes.count))
             if try !main.append(piece) { try await main.catchUp() }
         }
     }
+
+    /// Whether a body is being received.
+    package nonisolated var isReceiving: Bool { main.writer.hasBody }
 
     /// Whether the body goes on, but nothing more of it is wanted.
     ///

@@ -1,0 +1,125 @@
+internal import Synchronization
+
+/// The accounts of all parts of a blob, in order of their offsets.
+struct BlobLedger: Sendable {
+    private(set) var parts: [PartLedger]
+    /// The offset of the part that the main stream writes.
+    private(set) var mainOffset: Int64
+
+    /// Opens the accounts of an entry.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - now: The time, by the store's clock.
+    ///   - interval: The most bytes that a power loss may cost.
+    init(_ entry: Entry, at now: Duration, interval: Int64) {
+        let chunks = entry.chunks
+        mainOffset = entry.part.offset
+        parts = chunks.enumerated().map { index, chunk in
+            PartLedger(
+                PartReference(id: entry.id, generation: entry.generation, offset: chunk.offset), received: chunk.end,
+                durable: chunk.offset.addingSaturating(chunk.durable),
+                isFollowed: index + 1 < chunks.count && chunks[index + 1].offset == chunk.end, at: now)
+        }
+        if chunks.isEmpty { insert(PartLedger(entry.part, received: 0, durable: 0, isFollowed: false, at: now)) }
+        if entry.grows, parts.count == 1 { parts[0].grow(upTo: interval / 4) }
+    }
+
+    /// Notes that from now on only commits make bytes survive the process.
+    mutating func stopGrowing() {
+        for index in parts.indices { parts[index].stopGrowing() }
+    }
+
+    /// The account of the part at an offset; nil if there is none.
+    subscript(offset: Int64) -> PartLedger? { parts.first { $0.offset == offset } }
+
+    /// Changes the account of the part at an offset.
+    ///
+    /// - Returns: What the closure returns; nil if there is no such part.
+    @discardableResult
+    mutating func update<Result>(_ offset: Int64, _ change: (inout PartLedger) -> Result) -> Result? {
+        parts.firstIndex { $0.offset == offset }.map { change(&parts[$0]) }
+    }
+
+    /// Opens the account of bytes in memory, which no row records.
+    init(inMemory received: Int64) {
+        mainOffset = 0
+        parts = [
+            PartLedger(
+                PartReference(id: 0, generation: 0, offset: 0), received: received, durable: received,
+                isFollowed: false, at: .zero)
+        ]
+    }
+
+    /// Adds the account of another part, in place of an empty one at the same offset.
+    mutating func insert(_ part: PartLedger) {
+        parts.removeAll { $0.offset == part.offset }
+        parts.insert(part, at: parts.firstIndex { $0.offset > part.offset } ?? parts.endIndex)
+    }
+
+    /// The end of the bytes from 0 on that can be read.
+    ///
+    /// A border between two parts is crossed only once it was compared: before that, the bytes behind it may turn out to
+    /// belong to another representation.
+    var readableEnd: Int64 {
+        var (end, isFollowed): (Int64, Bool) = (0, true)
+        for part in parts where part.received > end && part.offset <= end && (part.offset < end || isFollowed) {
+            (end, isFollowed) = (part.received, part.isFollowed)
+        }
+        return end
+    }
+
+    /// How many recorded bytes a power loss would cost.
+    var unflushed: Int64 { parts.reduce(0) { $0.addingSaturating($1.unflushed) } }
+
+    /// How many bytes a power loss would cost, recorded or not.
+    var atRisk: Int64 { parts.reduce(0) { $0.addingSaturating($1.received - $1.durable) } }
+
+    /// Notes that a flush of the blob begins.
+    ///
+    /// - Returns: What it makes durable.
+    mutating func beginFlush() -> [PartLedger.Flush] {
+        parts.indices.compactMap { parts[$0].beginFlush() }
+    }
+
+    /// Notes that a flush was made and recorded.
+    mutating func wasFlushed(_ flushes: [PartLedger.Flush]) {
+        for flush in flushes { update(flush.row.offset) { $0.wasFlushed(flush) } }
+    }
+}
+
+/// A ``BlobLedger`` that the streams of a transfer, its flushes and its readers share.
+final class SharedLedger: Sendable {
+    private let ledger: Mutex<BlobLedger>
+
+    init(_ ledger: BlobLedger) {
+        self.ledger = Mutex(ledger)
+    }
+
+    /// Calls a closure with the ledger, locked; it must not block.
+    func withLock<Result: Sendable>(_ body: (inout BlobLedger) -> Result) -> Result {
+        ledger.withLock { body(&$0) }
+    }
+}
+
+/// The account of one stream in a ``SharedLedger``.
+struct PartAccount: Sendable {
+    let ledger: SharedLedger
+    /// The offset of the part that it writes; nil for the main stream, whose part the ledger names.
+    let offset: Int64?
+
+    /// Calls a closure with the account.
+    ///
+    /// - Returns: What the closure returns; nil if the part was given up.
+    @discardableResult
+    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? {
+        ledger.withLock { $0.update(offset ?? $0.mainOffset, body) }
+    }
+
+    /// The end of the bytes in the blob.
+    var received: Int64 { update { $0.received } ?? 0 }
+    /// The end of the bytes that survive the process.
+    var recorded: Int64 { update { $0.recorded } ?? 0 }
+    /// The offset of the part.
+    var partOffset: Int64 { ledger.withLock { offset ?? $0.mainOffset } }
+}

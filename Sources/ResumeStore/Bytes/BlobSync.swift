@@ -1,0 +1,211 @@
+internal import ResumeSQLite
+internal import Synchronization
+
+/// Flushes a blob to disk while it is written, and records how far that went.
+///
+/// After a failed flush nothing advances, and everything since the last successful one is given up: the kernel may have
+/// dropped those bytes, and a second flush would succeed without writing them.
+final class BlobSync: Sendable {
+    /// The blob that is flushed.
+    private struct Subject {
+        let id: Int64
+        let generation: Int64
+        let blob: OpenFile
+        let name: BlobName
+
+        init?(_ entry: Entry, blob: OpenFile?) {
+            guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
+            (id, generation, self.blob, self.name) = (entry.id, entry.generation, blob, name)
+        }
+    }
+
+    private enum Phase {
+        case idle
+        /// Until a small amount is due as well.
+        case waiting(Task<Void, Never>)
+        case flushing(Task<Void, any Error>)
+    }
+
+    private struct State {
+        var subject: Subject?
+        /// When the last flush began, by the store's clock.
+        var lastStart: Duration
+        var phase = Phase.idle
+        var failure: StoreError?
+    }
+
+    /// What is to be flushed.
+    let ledger: SharedLedger
+    private let store: DownloadStore
+    private let state: Mutex<State>
+    private let clock: StoreClock
+    /// The most bytes that a power loss may cost.
+    private let interval: Int64
+    /// The longest time until bytes are flushed.
+    private static let longestDelay: Duration = .seconds(4)
+
+    init(store: DownloadStore, entry: Entry, blob: OpenFile?) {
+        self.store = store
+        (interval, clock) = (store.configuration.durableInterval, store.configuration.clock)
+        let now = clock.now()
+        ledger = SharedLedger(BlobLedger(entry, at: now, interval: interval))
+        state = Mutex(State(subject: Subject(entry, blob: blob), lastStart: now))
+    }
+
+    /// Continues with another blob, or with none: then it closes the old one.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - blob: The blob.
+    ///   - keepsLedger: Whether the bytes are the same as before.
+    func reset(to entry: Entry, blob: OpenFile?, keepsLedger: Bool) {
+        if !keepsLedger {
+            let fresh = BlobLedger(entry, at: clock.now(), interval: interval)
+            ledger.withLock { $0 = fresh }
+        }
+        state.withLock { state in
+            if case .waiting(let task) = state.phase { task.cancel() }
+            state = State(subject: Subject(entry, blob: blob), lastStart: clock.now())
+        }
+    }
+
+    /// Whether more bytes may follow before a flush has ended.
+    ///
+    /// - Returns: False if the disk is slower than the network, so that a flush is to be waited for.
+    /// - Throws: The error of a flush in the background.
+    func keepsUp() throws(StoreError) -> Bool {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        return ledger.withLock(\.atRisk) < interval
+    }
+
+    /// Starts a flush in the background if enough was recorded, or enough time has passed since the last one.
+    func proceed() {
+        state.withLock { proceed(&$0) }
+    }
+
+    private func proceed(_ state: inout State) {
+        guard let subject = state.subject, state.failure == nil else { return }
+        if case .flushing = state.phase { return }
+        let unflushed = ledger.withLock(\.unflushed)
+        guard unflushed > 0 else { return }
+        // At half of what may be lost, so that it is on disk before the rest arrives, and no stream has to wait.
+        let isDue = unflushed >= interval / 2 || clock.now() - state.lastStart >= Self.longestDelay
+        if case .waiting(let task) = state.phase {
+            guard isDue else { return }
+            task.cancel()
+        } else if !isDue {
+            let due = state.lastStart + Self.longestDelay
+            state.phase = .waiting(
+                Task {
+                    try? await clock.sleep(due)
+                    if !Task.isCancelled { self.proceed() }
+                })
+            return
+        }
+        let flushes = ledger.withLock { $0.beginFlush() }
+        state.lastStart = clock.now()
+        state.phase = .flushing(
+            Task {
+                do {
+                    try await flush(subject, flushes)
+                } catch {
+                    // The next commit tries again: at once, it would fail again.
+                    update(subject) { $0.phase = .idle }
+                    throw error
+                }
+                update(subject) { state in
+                    state.phase = .idle
+                    proceed(&state)
+                }
+            })
+    }
+
+    /// Waits for a flush in the background.
+    ///
+    /// - Throws: Its error, or that of an earlier one.
+    func finish() async throws {
+        let phase = state.withLock { $0.phase }
+        if case .flushing(let task) = phase { try await task.value }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Flushes and records now what is recorded.
+    func synchronize() async throws {
+        let (subject, flushes) = begin()
+        if let subject, !flushes.isEmpty { try await flush(subject, flushes) }
+    }
+
+    /// Flushes now what is recorded, and commits that together with another change.
+    ///
+    /// - Returns: Whether the generation is still that of the entry.
+    func synchronize(with change: @escaping @Sendable (borrowing Connection) throws -> Bool) async throws -> Bool {
+        let (subject, flushes) = begin()
+        if let subject, !flushes.isEmpty { try await synchronizeData(subject) }
+        let isCurrent = try await store.write(durability: .power) { connection in try change(connection) }
+        if isCurrent { ledger.withLock { $0.wasFlushed(flushes) } }
+        return isCurrent
+    }
+
+    private func begin() -> (Subject?, [PartLedger.Flush]) {
+        (state.withLock { $0.subject }, ledger.withLock { $0.beginFlush() })
+    }
+
+    /// Flushes the blob without recording it: for bytes that are about to leave the store.
+    func synchronizeData() async throws {
+        guard let subject = state.withLock({ $0.subject }) else { return }
+        try await synchronizeData(subject)
+    }
+
+    /// Notes that a blob without a row could not be flushed.
+    ///
+    /// - Returns: The error of everything from now on.
+    func fail(with error: SystemError) -> StoreError {
+        let failure = StoreError(wrapping: error)
+        state.withLock { $0.failure = failure }
+        return failure
+    }
+
+    /// Flushes a blob; if that fails, gives up the bytes since the last successful flush.
+    private func synchronizeData(_ subject: Subject) async throws {
+        do {
+            try await Blocking.run { try subject.blob.synchronizeData() }
+        } catch {
+            let failure = StoreError(wrapping: error)
+            // Before the generation changes: otherwise another process would be blamed.
+            update(subject) { $0.failure = failure }
+            do {
+                try await store.write { connection in
+                    _ = try connection.reduceChunks(of: subject.id, generation: subject.generation) { $0.durable }
+                }
+            } catch {
+                // The row still claims the bytes: without the blob, nothing believes it.
+                try? store.removeBlobs([subject.name])
+            }
+            throw failure
+        }
+        KillPoint.reached(.blobSynced)
+    }
+
+    /// Flushes a blob and records that.
+    private func flush(_ subject: Subject, _ flushes: [PartLedger.Flush]) async throws {
+        try await synchronizeData(subject)
+        let isCurrent = try await store.write(durability: .power) { connection in
+            // However long the transfer takes, a kill must not leave the entry as the least recently used one.
+            try connection.setUsed(id: subject.id, now: WallClock.milliseconds)
+            return try flushes.allSatisfy { flush in
+                let length = flush.end - flush.row.offset
+                return try connection.checkpoint(flush.row, received: length, durable: length)
+            }
+        }
+        guard isCurrent else { throw Transfer.superseded }
+        KillPoint.reached(.durableCommitted)
+        ledger.withLock { $0.wasFlushed(flushes) }
+    }
+
+    /// Changes the state, unless another blob has taken the place of the subject.
+    private func update(_ subject: Subject, _ change: (inout State) -> Void) {
+        state.withLock { state in
+            if state.subject?.id == subject.id, state.subject?.generation == subject.generation { change(&state) }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+/// The account of one part of a blob: how many of its bytes were received, recorded and flushed.
+///
+/// A pure value. Its methods return what to do; ``PartStream`` and ``BlobSync`` do it and report back. All positions are
+/// offsets in the blob.
+package struct PartLedger: Sendable {
+    /// What a commit is to record.
+    package struct Commit: Sendable, Hashable {
+        let row: PartReference
+        /// The end of the bytes that survive the process after it.
+        package let end: Int64
+        /// The checksums of the bytes since the last commit.
+        package let blocks: [Block]
+    }
+
+    /// The largest number of bytes that wait for a commit; up to 256 KiB may arrive on top.
+    package static let unrecordedLimit: Int64 = 768 << 10
+    /// The largest number of bytes that wait for a commit while the length of the blob counts.
+    package static let mostGrowing: Int64 = 16 << 20
+    /// How long bytes wait for a commit then.
+    package static let growingDelay: Duration = .seconds(1)
+    /// The length from which a block no longer grows.
+    static let blockLength: Int64 = 2 << 20
+    /// How many bytes before the end of a body wait for its comparison or its digest.
+    static let borderLength: Int64 = 4096
+
+    /// The row that records the part.
+    private(set) var row: PartReference
+    /// The end of the bytes in the blob, recorded or not.
+    package private(set) var received: Int64
+    /// The end of the bytes that a commit has recorded: they survive the process.
+    package private(set) var recorded: Int64
+    /// The end of the bytes that were flushed: they survive a power loss.
+    package private(set) var durable: Int64
+    /// The offset from which bytes are not recorded yet; nil if all may be.
+    package private(set) var border: Int64?
+    /// Whether the bytes before the border wait for the digest of their body, not only for a comparison.
+    private(set) var awaitsDigest = false
+    /// The end of what the present stream is to bring: the next stream, or the end of the representation.
+    private(set) var wantedEnd = Int64.max
+    /// Whether the part behind this one was compared with this one's stream, or recorded as its continuation.
+    private(set) var isFollowed: Bool
+    /// Whether there is no row yet.
+    private(set) var isSuspended = false
+    /// How many bytes may wait for a commit while the length of the blob counts; nil if it does not.
+    private var growingLimit: Int64?
+    /// When the last commit began, by the store's clock.
+    private var lastCommit: Duration
+    /// Checksums that no commit has recorded completely; the last block grows.
+    private var blocks: [Block]
+
+    /// Opens the account of a part.
+    ///
+    /// - Parameters:
+    ///   - row: The row that records it.
+    ///   - received: The end of the bytes that the row records.
+    ///   - durable: The end of those that survive a power loss.
+    ///   - isFollowed: Whether another recorded part adjoins.
+    ///   - now: The time, by the store's clock.
+    package init(_ row: PartReference, received: Int64, durable: Int64, isFollowed: Bool, at now: Duration) {
+        self.row = row
+        self.received = received
+        self.isFollowed = isFollowed
+        (recorded, self.durable, lastCommit) = (received, min(durable, received), now)
+        blocks = [Block(offset: received, length: 0, checksum: 0)]
+    }
+
+    // MARK: Receiving
+
+    /// Begins with the body of a response.
+    ///
+    /// - Parameters:
+    ///   - end: The end of what is wanted of it; nil if unknown.
+    ///   - isHeldBack: Whether its last bytes are recorded only after a comparison or a digest, since the process may
+    ///     die in between.
+    ///   - awaitsDigest: Whether a digest of the body is to be compared.
+    ///   - representationEnd: The end of the representation; nil if unknown.
+    package mutating func beginBody(upTo end: Int64?, isHeldBack: Bool, awaitsDigest: Bool, representationEnd: Int64?) {
+        self.awaitsDigest = awaitsDigest
+        border = isHeldBack ? end.map(Self.border) : nil
+        wantedEnd = end ?? representationEnd ?? .max
+        isFollowed = false
+    }
+
+    /// Moves the end of the present body forward, because another stream takes over there.
+    package mutating func shorten(to end: Int64) {
+        wantedEnd = end
+        border = Self.border(end)
+    }
+
+    /// Where bytes before an end are held back from.
+    package static func border(_ end: Int64) -> Int64 { max(end - borderLength, 0) }
+
+    /// Sets the border, or removes it.
+    ///
+    /// - Returns: The previous one.
+    @discardableResult
+    package mutating func holdBack(from border: Int64?) -> Int64? {
+        defer { self.border = border }
+        return self.border
+    }
+
+    /// Notes that the body continues like the part behind this one.
+    package mutating func wasCompared() {
+        isFollowed = true
+        if !awaitsDigest { border = nil }
+    }
+
+    /// The block to which the next bytes belong.
+    package var growingBlock: Block { blocks.last ?? Block(offset: received, length: 0, checksum: 0) }
+
+    /// Notes bytes that were written at ``received``.
+    ///
+    /// - Parameters:
+    ///   - block: ``growingBlock``, extended by them.
+    ///   - start: The growing block that was extended.
+    /// - Returns: False if another block has begun to grow since; then nothing is noted.
+    package mutating func receive(extending start: Block, to block: Block) -> Bool {
+        guard start == growingBlock else { return false }
+        blocks[blocks.endIndex - 1] = block
+        received = block.end
+        return true
+    }
+
+    /// Gives up the bytes from an offset on, in memory only.
+    package mutating func truncate(to end: Int64) {
+        received = end
+        recorded = min(recorded, end)
+        durable = min(durable, end)
+        blocks = [Block(offset: end, length: 0, checksum: 0)]
+        (border, isFollowed) = (nil, false)
+    }
+
+    // MARK: Recording
+
+    /// The end of what a commit may record now.
+    private var recordable: Int64 { isSuspended || received > border ?? .max ? recorded : received }
+
+    /// Whether bytes wait for a commit that may be made.
+    package var hasUnrecorded: Bool { recordable > recorded }
+
+    /// Whether a commit is due: early if it is cheap compared with the transfer, at the latest at the promised bound.
+    package func isDue(at now: Duration) -> Bool {
+        let unrecorded = recordable - recorded
+        guard unrecorded > 0 else { return false }
+        let elapsed = now - lastCommit
+        if let growingLimit { return unrecorded >= growingLimit || elapsed >= Self.growingDelay }
+        if unrecorded >= Self.unrecordedLimit { return true }
+        return elapsed >= .milliseconds(200) || (unrecorded >= 128 << 10 && elapsed >= .milliseconds(10))
+    }
+
+    /// Begins a commit of everything that may be recorded.
+    ///
+    /// - Returns: What to commit, then to report to ``wasRecorded(_:)``; nil if nothing is to be recorded.
+    package mutating func commit(at now: Duration) -> Commit? {
+        guard hasUnrecorded else { return nil }
+        lastCommit = now
+        let commit = Commit(row: row, end: recordable, blocks: blocks.filter { $0.length > 0 })
+        if let last = blocks.last, last.length >= Self.blockLength { beginBlock(at: last.end) }
+        return commit
+    }
+
+    /// Notes that a commit was made; of a commit that failed, the checksums stay for the next one.
+    package mutating func wasRecorded(_ commit: Commit) {
+        guard commit.row == row else { return }
+        recorded = max(recorded, min(commit.end, received))
+        blocks.removeSubrange(..<(blocks.firstIndex { $0.end > commit.end } ?? blocks.endIndex - 1))
+    }
+
+    private mutating func beginBlock(at offset: Int64) {
+        blocks.append(Block(offset: offset, length: 0, checksum: 0))
+    }
+
+    /// Records nothing until there is a row.
+    package mutating func suspend() { isSuspended = true }
+
+    /// Records in a row from now on.
+    ///
+    /// - Parameters:
+    ///   - row: The row.
+    ///   - isGrowing: Whether the length of the blob counts as well.
+    package mutating func resume(with row: PartReference, isGrowing: Bool) {
+        self.row = row
+        isSuspended = false
+        if isGrowing { grow(upTo: Self.mostGrowing) }
+    }
+
+    /// Commits less often, because the length of the blob counts as well: within this boot, its bytes survive the process
+    /// without a commit.
+    ///
+    /// - Parameter limit: How many bytes may wait for a commit.
+    package mutating func grow(upTo limit: Int64) { growingLimit = min(limit, Self.mostGrowing) }
+
+    /// Commits as often as bytes may be lost.
+    package mutating func stopGrowing() { growingLimit = nil }
+
+    // MARK: Flushing
+
+    /// How many bytes survive the process only.
+    var unflushed: Int64 { recorded - durable }
+
+    /// Notes that a flush begins, which covers what is recorded now.
+    ///
+    /// A block ends there, so that it is whole after a power loss.
+    ///
+    /// - Returns: What the flush makes durable; nil if nothing is.
+    package mutating func beginFlush() -> Flush? {
+        guard unflushed > 0 else { return nil }
+        if let last = blocks.last, last.end == recorded, last.length >= Self.blockLength / 2 {
+            blocks = [Block(offset: last.end, length: 0, checksum: 0)]
+        }
+        return Flush(row: row, end: recorded)
+    }
+
+    /// What a flush makes durable.
+    package struct Flush: Sendable, Hashable {
+        let row: PartReference
+        package let end: Int64
+    }
+
+    /// Notes that a flush was made and recorded.
+    package mutating func wasFlushed(_ flush: Flush) {
+        guard flush.row == row else { return }
+        durable = max(durable, min(flush.end, recorded))
+    }
+}
+
+extension PartLedger: Extent {
+    package var offset: Int64 { row.offset }
+    package var length: Int64 { received - row.offset }
+}
