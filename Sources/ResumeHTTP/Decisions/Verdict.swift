@@ -64,12 +64,19 @@ public enum Verdict: Sendable, Hashable {
     }
 
     /// Whether the body is to be used; if not, it is to be discarded.
-    public var usesBody: Bool {
+    public var usesBody: Bool { continuation != nil }
+
+    /// How the body is used; nil if it is discarded.
+    package var continuation: Continuation? {
         switch self {
-        case .append, .startOver, .startRange: true
-        case .complete, .askForWhole, .retry, .refuse: false
+        case .append(let continuation), .startRange(let continuation): continuation
+        case .startOver(let representation, let reason): Continuation(whole: representation, reason: reason)
+        case .complete, .askForWhole, .retry, .refuse: nil
         }
     }
+
+    /// Whether the body replaces what is held.
+    package var replaces: Bool { if case .append = self { false } else { usesBody } }
 
     /// Judges a response.
     ///

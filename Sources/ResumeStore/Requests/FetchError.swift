@@ -1,15 +1,15 @@
 public import ResumeHTTP
 
-/// Why a fetch was given up, as the server's answers tell it.
+/// Why a fetch failed, according to the server's responses.
 ///
-/// What came is kept. What a caller's own client throws is passed on as it is instead.
+/// The received bytes are kept. Errors of the caller's HTTP client are thrown as they are instead.
 public struct FetchError: Error, Sendable, Hashable {
-    /// Why.
+    /// The reason.
     public var reason: Reason
-    /// The status of the last answer; nil where its body was what went wrong.
+    /// The status of the last response; nil if its body caused the failure.
     public var status: Int?
 
-    init(_ reason: Reason, status: Int? = nil) {
+    package init(_ reason: Reason, status: Int? = nil) {
         self.reason = reason
         self.status = status
     }

@@ -2,11 +2,10 @@ public import HTTPTypes
 public import ResumeHTTP
 
 extension PartialStore {
-    /// Downloads into memory with the caller's own HTTP client: goes on with what is held, asks again where a body is cut
-    /// or the server says so, and begins anew where the file has changed.
+    /// Downloads into memory with the caller's HTTP client: resumes from the stored bytes, retries after a dropped
+    /// connection or a temporary server error, and restarts if the file has changed.
     ///
-    /// Whatever way it ends, by an error or because its task is cancelled, what came is kept for the next time. A digest,
-    /// the server's or another one, is the caller's to compare.
+    /// If it fails or its task is cancelled, the received bytes are kept for the next call. Digests are not compared.
     ///
     /// ```swift
     /// let image = try await store.fetch(url) { fields in
@@ -16,21 +15,21 @@ extension PartialStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: What is asked for.
-    ///   - headerFields: The caller's own fields of the request, with credentials, which `send` must send as well: who sends
-    ///     the same ones is given what is complete without a request. nil where the server is to be asked in any case.
-    ///   - key: What names the download; nil for the URL without user info and signature.
-    ///   - selection: What is wanted of the representation; nil for all of it.
-    ///   - policy: On which terms it is continued.
-    ///   - limit: How many bytes there may be at most.
-    ///   - retries: How often it is asked again without having got anything new, and after what waits.
-    ///   - send: Sends a GET request with these fields added, follows redirects, and returns the head of the answer, and
-    ///     its body as it comes: arrays, slices, `Data` or whatever has bytes. A body that is cut must throw, where the
-    ///     client can tell. A body may be left unread, where the answer is of no use or another one is asked for, and need
-    ///     not be read to its end: the client ends the request when the body and its iterator go away. Errors of the client
-    ///     are taken as passing ones; after the last try they are thrown.
-    /// - Returns: Every byte.
-    /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
+    ///   - url: The URL to request.
+    ///   - headerFields: The caller's fields, with credentials, which `send` must also send. For the same fields, complete
+    ///     data is returned without a request; nil asks the server in any case.
+    ///   - key: The name of the download in the store; nil for the URL without user info and signature.
+    ///   - selection: The ranges of the representation to download; nil for all of it.
+    ///   - policy: The terms for resuming.
+    ///   - limit: The maximum number of bytes.
+    ///   - retries: How often requests are repeated without progress, and the delays between them.
+    ///   - send: Sends a GET request with these fields added, follows redirects, and returns the response head and a
+    ///     sequence of body parts: arrays, slices, `Data` or any other sequence of bytes. The body must throw if it is cut
+    ///     and the client can detect that. It may be left unread, or not be read to its end: the client ends the request
+    ///     when the body and its iterator are released. Errors of the client count as temporary, and are thrown after the
+    ///     last retry.
+    /// - Returns: All bytes.
+    /// - Throws: ``FetchError``, ``StoreError``, the errors of `send` and its body, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
@@ -46,21 +45,10 @@ extension PartialStore {
 }
 
 extension DownloadStore {
-    /// Downloads into a file with the caller's own HTTP client.
+    /// Downloads into a file of any length with the caller's HTTP client.
     ///
-    /// As ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` does, but of any length.
-    ///
-    /// - Parameters:
-    ///   - url: What is asked for.
-    ///   - destination: The file, which appears whole or not at all.
-    ///   - headerFields: The caller's own fields of the request, with credentials, which `send` must send as well: who sends
-    ///     the same ones is given what is complete without a request. nil where the server is to be asked in any case.
-    ///   - key: What names the download; nil for the URL without user info and signature.
-    ///   - selection: What is wanted of the representation; nil for all of it.
-    ///   - policy: On which terms it is continued.
-    ///   - retries: How often it is asked again without having got anything new, and after what waits.
-    ///   - send: Sends a GET request with these fields added, on the same terms as there.
-    /// - Throws: ``FetchError``, ``StoreError``, what `send` and its body throw, `CancellationError`.
+    /// It works like ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)``, which describes
+    /// the parameters and errors. The file appears at the destination complete or not at all.
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, to destination: Destination, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
@@ -76,17 +64,31 @@ extension DownloadStore {
 }
 
 extension PartialTransfer {
-    /// Runs a fetch, and lets go of the entry whatever happens.
+    /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
         policy: ResumePolicy, limit: Int64, retries: RetryBudget.Limits,
         _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
         finish: (Self) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
-        var run = FetchRun(self, policy: policy, limit: limit, retries: retries)
+        var loop = RequestLoop(FetchClient<Self, Body>(transfer: self, policy: policy, limit: limit), retries)
         do {
-            return try await run.run(send, finish: finish)
+            while true {
+                try await loop.run { _, plan in
+                    do {
+                        // The caller's client sends no HEAD. If-Range serves the same purpose.
+                        return try await send(plan.conditional.fields)
+                    } catch {
+                        throw RequestOutcome.body(received: 0, failure: error)
+                    }
+                }
+                do {
+                    return try await finish(self)
+                } catch let error as StoreError where error.code == .heldBytesDiffer {
+                    try await loop.restart(because: .heldBytesDiffer(error))
+                }
+            }
         } catch {
-            // What came is recorded as it comes; a failure here does not hide the first one.
+            // The received bytes are recorded already. A failure here must not hide the first one.
             try? await close()
             throw error
         }

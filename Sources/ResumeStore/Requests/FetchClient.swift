@@ -1,0 +1,56 @@
+internal import HTTPTypes
+internal import ResumeHTTP
+
+/// The ``RequestClient`` of a fetch, whose bodies come from the caller's HTTP client.
+struct FetchClient<Partial: PartialTransfer, Body: AsyncSequence>: RequestClient where Body.Element: Sequence<UInt8> {
+    let transfer: Partial
+    let policy: ResumePolicy
+    /// The maximum number of bytes.
+    let limit: Int64
+
+    func read(_ count: Int, from body: Body) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            for try await part in body {
+                bytes.append(contentsOf: part)
+                if bytes.count >= count { break }
+            }
+        } catch {
+            throw RequestOutcome.body(received: 0, failure: error)
+        }
+        return bytes
+    }
+
+    func move(
+        _ body: Body, of head: HTTPResponse, _ verdict: Verdict, from start: Int64, budget: inout RetryBudget
+    ) async throws -> RequestOutcome {
+        var failure: (any Error)?
+        do {
+            if let total = await transfer.partial.totalLength, total > limit {
+                throw StoreError.tooLarge(total, limit: limit)
+            }
+            try await write(body, from: verdict.continuation?.firstPosition ?? 0)
+        } catch let error as StoreError where error.code == .heldBytesDiffer {
+            return .discard(.heldBytesDiffer(error))
+        } catch {
+            failure = error
+        }
+        // If the task is cancelled, an AsyncStream ends without an error before the body does.
+        let isCut = failure != nil || Task.isCancelled
+        _ = try await transfer.endBody(isCut ? .cut : .whole)
+        if let error = failure as? StoreError, error.code != .surplusBytes { throw error }
+        return .body(received: max(await transfer.partial.length - start, 0), failure: failure)
+    }
+
+    private func write(_ body: Body, from start: Int64) async throws {
+        var position = start
+        for try await part in body {
+            let bytes = Array(part)
+            try await transfer.write(bytes)
+            // The rest is not needed.
+            if transfer.hasAllWanted { return }
+            position = position.addingSaturating(Int64(bytes.count))
+            if position > limit { throw StoreError.tooLarge(receiving: position, limit: limit) }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package import HTTPTypes
+package import ResumeHTTP
+
+/// Does the I/O of a ``RequestLoop``: reads bodies, moves them into the transfer, and reports what happens.
+///
+/// A method that reads from the network throws a ``RequestOutcome`` if the request failed. Any other error ends the
+/// download.
+package protocol RequestClient {
+    /// The transfer's type.
+    associatedtype Partial: PartialTransfer
+    /// The body of a response.
+    associatedtype Body
+
+    /// Receives the bytes.
+    var transfer: Partial { get }
+    /// The terms for resuming.
+    var policy: ResumePolicy { get async }
+
+    /// Reads the first `count` bytes of a body; fewer if it ends sooner, possibly more.
+    mutating func read(_ count: Int, from body: Body) async throws -> [UInt8]
+
+    /// Moves a body into the transfer and ends it there; `start` of the held bytes come before it.
+    ///
+    /// A client that makes further requests beside this one takes their retries from `budget`.
+    mutating func move(
+        _ body: Body, of head: HTTPResponse, _ verdict: Verdict, from start: Int64, budget: inout RetryBudget
+    ) async throws -> RequestOutcome
+
+    /// Ends the request of a body that is not read.
+    func cancel(_ body: Body)
+
+    /// Prepares the transfer for a response.
+    func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict
+
+    /// Takes note of the verdict on a response; `held` was held before.
+    mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
+
+    /// Handles a response that refuses the download: throws, or obtains another URL or other fields.
+    mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome
+
+    /// Takes note that the held bytes were discarded.
+    mutating func discarded(because reason: Reason)
+
+    /// Records a decision.
+    func note(_ reason: Reason) async throws
+
+    /// Takes note of a delay before the next request.
+    func retries(after seconds: Double, because failure: any Error)
+
+    /// Returns the error to throw after the last retry.
+    func exhausted(because failure: any Error) async -> any Error
+
+    /// Returns the error to throw after too many restarts.
+    func unstable(because reason: Reason) -> any Error
+}
+
+extension RequestClient {
+    package func cancel(_ body: Body) {}
+
+    package func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict {
+        try await transfer.receive(head, to: plan)
+    }
+
+    package mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {}
+
+    package mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome {
+        throw FetchError(reason, status: head.status.code)
+    }
+
+    package mutating func discarded(because reason: Reason) {}
+
+    package func note(_ reason: Reason) async throws {}
+
+    package func retries(after seconds: Double, because failure: any Error) {}
+
+    package func exhausted(because failure: any Error) async -> any Error { failure }
+
+    package func unstable(because reason: Reason) -> any Error { FetchError(.unstable(reason)) }
+}
+
+/// How a request ended, as far as the next step of a ``RequestLoop`` depends on it.
+package enum RequestOutcome: Error {
+    /// The body ended after adding this many bytes, early if there is a failure. Also a request without a response.
+    case body(received: Int64, failure: (any Error)?)
+    /// The response is not usable. Request the whole representation.
+    case askForWhole(Reason)
+    /// Send the same request again later.
+    case retry(Reason, afterSeconds: Int64?, status: Int?)
+    /// The held bytes are wrong. Discard them and restart.
+    case discard(Reason)
+    /// Send the request again at once, with the new URL or fields.
+    case renewed
+}
