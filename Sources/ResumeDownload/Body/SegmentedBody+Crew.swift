@@ -24,7 +24,7 @@ extension SegmentedBody {
             started = work.run.request.clock()
             plan = SegmentPlan(
                 length: work.terms.length, connections: work.run.connections, overlap: work.terms.policy.overlap)
-            outcome = Outcome(connections: work.run.connections, budget: work.run.course.budget)
+            outcome = Outcome(connections: work.run.connections, budget: work.budget)
         }
 
         var isBusy: Bool { !running.isEmpty || !asked.isEmpty }

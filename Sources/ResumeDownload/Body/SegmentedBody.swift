@@ -9,6 +9,8 @@ internal import ResumeStore
 struct SegmentedBody {
     let run: DownloadRun
     let terms: Terms
+    /// The retries that are left.
+    let budget: RetryBudget
 
     /// What the further requests depend on.
     struct Terms {

@@ -1,43 +1,46 @@
 internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
-/// The body of a response, over one connection or with others beside it.
+/// The body of a response, over one connection or several.
 extension DownloadRun {
-    /// Moves the body into the store.
-    ///
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - start: How many bytes are held before it.
-    /// - Returns: What to do next.
-    /// - Throws: What ends the download.
-    mutating func readBody(of response: TransportResponse, from start: Int64) async throws -> Step {
+    mutating func move(
+        _ body: any ResponseBody, of head: HTTPResponse, _ verdict: Verdict, from start: Int64,
+        budget: inout RetryBudget
+    ) async throws -> RequestOutcome {
         if digest == nil, let algorithm = await expectedDigest?.algorithm {
             digest = RunningDigest(algorithm, of: await transfer.heldBytes)
         }
-        let contentDigest = HTTPDigest(contentDigestIn: response.head.headerFields)
-        let pump = BodyPump(body: response.body, request: request, digest: digest, contentDigest: contentDigest)
+        let contentDigest = HTTPDigest(contentDigestIn: head.headerFields)
+        let pump = BodyPump(body: body, request: request, digest: digest, contentDigest: contentDigest)
         let transfer = transfer
-        // A part that is found to be wrong at its end is given up alone: that is for a single stream.
+        let outcome: RequestOutcome
+        // A body that is found to be wrong at its end is discarded alone: only a single stream can do that.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
             isOfOneAnswer = false
             let before = await transfer.receivedBytes
-            let body = SegmentedBody(run: self, terms: terms)
-            return try await finish(await tellingProgress { await body.run(with: pump) }, before: before)
+            let body = SegmentedBody(run: self, terms: terms, budget: budget)
+            let ended = await reportingProgress { await body.run(with: pump) }
+            budget = ended.budget
+            outcome = try await finish(ended, before: before)
+        } else {
+            let ended = await reportingProgress {
+                await pump.run(into: transfer.main, isCloseDelimited: head.isCloseDelimited)
+            }
+            outcome = try await finish(ended, from: start)
         }
-        let outcome = await tellingProgress {
-            await pump.run(into: transfer.main, isCloseDelimited: response.isCloseDelimited)
-        }
-        return try await finish(outcome, from: start)
+        if case .body(let received, _) = outcome, received > 0 { renewals = 0 }
+        return outcome
     }
 
-    /// Ends what one connection brought, and tells what follows from it.
-    private mutating func finish(_ outcome: BodyPump.Outcome, from start: Int64) async throws -> Step {
-        count(outcome.bytes)
-        if outcome.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
+    /// Ends a body that came over one connection.
+    private mutating func finish(_ ended: BodyPump.Outcome, from start: Int64) async throws -> RequestOutcome {
+        count(ended.bytes)
+        if ended.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
             isLengthVerified = false
         }
-        switch outcome.failure {
+        switch ended.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
             return .discard(.heldBytesDiffer(error))
         case let error as StoreError where error.code != .surplusBytes:
@@ -46,40 +49,31 @@ extension DownloadRun {
             throw error
         default: break
         }
-        if !outcome.matchesContentDigest {
-            // The part is of no use; what was held before it stays.
+        if !ended.matchesContentDigest {
+            // The body is discarded. What was held before it stays.
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
-            if outcome.failure is CancellationError { throw CancellationError() }
-            return .ended(received: 0, failure: .contentDigestMismatch)
+            if ended.failure is CancellationError { throw CancellationError() }
+            return .body(received: 0, failure: FetchError(.contentDigestMismatch))
         }
-        _ = try await transfer.endBody(outcome.ending, isDelivered: true)
-        if outcome.failure is CancellationError { throw CancellationError() }
+        _ = try await transfer.endBody(ended.ending, isDelivered: true)
+        if ended.failure is CancellationError { throw CancellationError() }
         let held = await transfer.partial.length
         forgetDigest(beyond: held)
-        let received = max(held - start, 0)
-        let failure = outcome.failure.map(Reason.init(for:)) ?? (received > 0 ? nil : .endedEarly)
-        return .ended(received: received, failure: failure)
+        return .body(received: max(held - start, 0), failure: ended.failure)
     }
 
-    /// Ends what several connections brought, and tells what follows from it.
-    ///
-    /// - Parameters:
-    ///   - outcome: How they ended.
-    ///   - before: How many bytes were held before.
-    /// - Returns: What to do next.
-    /// - Throws: What ends the download.
-    private mutating func finish(_ outcome: SegmentedBody.Outcome, before: Int64) async throws -> Step {
-        count(outcome.bytes)
-        connections = outcome.connections
-        course.budget = outcome.budget
+    /// Ends the bodies that came over several connections; `before` counts the bytes held before them.
+    private mutating func finish(_ ended: SegmentedBody.Outcome, before: Int64) async throws -> RequestOutcome {
+        count(ended.bytes)
+        connections = ended.connections
         do {
-            _ = try await transfer.endBody(outcome.first)
+            _ = try await transfer.endBody(ended.first)
         } catch {
-            throw outcome.failure ?? error
+            throw ended.failure ?? error
         }
         forgetDigest(beyond: await transfer.partial.length)
-        switch outcome.failure {
+        switch ended.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
             return .discard(.heldBytesDiffer(error))
         case let error?: throw error
@@ -87,11 +81,45 @@ extension DownloadRun {
         }
         try Task.checkCancellation()
         let received = max(await transfer.receivedBytes - before, 0)
-        return .ended(received: received, failure: outcome.interruption)
+        return .body(received: received, failure: ended.interruption.map { FetchError($0) })
     }
 
-    /// The end of a part that was not compared with what is held behind it comes again, and may be another one.
+    /// The end of a body that was not compared with the bytes held behind it is requested again, and may differ.
     private mutating func forgetDigest(beyond held: Int64) {
         if let digest, digest.reaches(beyond: held) { self.digest = nil }
+    }
+
+    mutating func read(_ count: Int, from body: any ResponseBody) async throws -> [UInt8] {
+        let received = Mutex<[UInt8]>([])
+        let monitor = StallMonitor(
+            seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
+            clock: request.clock)
+        let pace = RatePace(request.rateLimiters)
+        do {
+            let isSurplus = try await monitor.watching(body) {
+                try await withTaskCancellationHandler {
+                    monitor.resume()
+                    return try await body.read { bytes in
+                        monitor.pause(receiving: bytes.byteCount)
+                        defer { monitor.resume() }
+                        _ = pace.allowsMore(after: bytes.byteCount)
+                        return received.withLock { received in
+                            unsafe bytes.withUnsafeBytes { unsafe received.append(contentsOf: $0) }
+                            return received.count <= count
+                        }
+                    }
+                } onCancel: {
+                    body.cancel(with: CancellationError())
+                }
+            }
+            if isSurplus { body.cancel(with: CancellationError()) }
+        } catch let error as TransportError {
+            throw try await outcome(of: error, asksForRange: true)
+        }
+        monitor.pause()
+        try await pace.wait()
+        let bytes = received.withLock { Array($0.prefix(count)) }
+        self.count(Int64(bytes.count))
+        return bytes
     }
 }

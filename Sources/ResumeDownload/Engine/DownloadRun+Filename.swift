@@ -1,16 +1,16 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// What the file is called, where the server is asked.
+/// The name of the file, if the server may choose it.
 extension DownloadRun {
-    /// The file that a representation becomes.
+    /// Returns the file for a representation.
     func destination(for representation: Representation?) -> Destination {
         request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination
     }
 
-    /// Refuses to go on with what could not be delivered under the name that it was given.
+    /// Throws if the held bytes could not be delivered under their name.
     ///
-    /// What is there whole is delivered, which finds out whether it was already.
+    /// Complete data is not checked here: its delivery detects whether the file was already delivered.
     func requireFreeNameOfHeld() async throws {
         let partial = await transfer.partial
         guard request.usesServerFilename, partial.access != .foreign, let held = partial.representation else { return }
@@ -20,7 +20,7 @@ extension DownloadRun {
         try await transfer.setDestination(destination)
     }
 
-    /// Refuses what could not be delivered under the name that it was given, before anything is given up for it.
+    /// Throws if a representation could not be delivered under its name, before anything is discarded for it.
     func requireFreeName(of representation: Representation) async throws {
         guard request.usesServerFilename else { return }
         try await requireFree(destination(for: representation))
@@ -28,16 +28,5 @@ extension DownloadRun {
 
     private func requireFree(_ destination: Destination) async throws {
         try await Blocking.run { try destination.requireFree() }
-    }
-}
-
-extension Verdict {
-    /// What goes into a new blob, and why; nil where nothing does.
-    var begun: (representation: Representation, reason: Reason)? {
-        switch self {
-        case .startOver(let representation, let reason): (representation, reason)
-        case .startRange(let continuation): (continuation.representation, continuation.reason)
-        default: nil
-        }
     }
 }

@@ -3,51 +3,51 @@ internal import ResumeStore
 internal import Synchronization
 
 extension DownloadRun {
-    /// How often progress is told.
+    /// How often progress is reported.
     private static let progressInterval: Duration = .milliseconds(100)
 
-    /// Tells of progress while a body runs, and nothing after its end.
-    func tellingProgress<Outcome>(_ body: () async -> Outcome) async -> Outcome {
-        let (teller, transfer) = (ProgressTeller(onEvent), transfer)
-        await teller.tell(of: transfer)
+    /// Reports progress while a body is received, and not after its end.
+    func reportingProgress<Outcome>(_ body: () async -> Outcome) async -> Outcome {
+        let (reporter, transfer) = (ProgressReporter(onEvent), transfer)
+        await reporter.report(on: transfer)
         let registration = Ticker.shared.every(Self.progressInterval) {
-            guard teller.begins() else { return }
-            Task { await teller.tell(of: transfer) }
+            guard reporter.begins() else { return }
+            Task { await reporter.report(on: transfer) }
         }
         let outcome = await body()
         registration.cancel()
-        await teller.end(on: transfer)
+        await reporter.end(on: transfer)
         return outcome
     }
 }
 
-/// Tells how far a transfer has come, on its queue, since whoever is told may block.
-private final class ProgressTeller: Sendable {
+/// Reports the progress of a transfer on its queue, since the caller's closure may block.
+private final class ProgressReporter: Sendable {
     private let onEvent: @Sendable (DownloadEvent) -> Void
-    /// How many bytes were told last; nil after the end.
-    private let told = Mutex<Int64?>(-1)
-    /// Whether a call waits for the queue, or for whoever is told.
+    /// The number of bytes reported last; nil after the end.
+    private let reported = Mutex<Int64?>(-1)
+    /// Whether a call waits for the queue or for the caller's closure.
     private let isPending = Atomic(false)
 
     init(_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
         self.onEvent = onEvent
     }
 
-    /// Whether no call is pending; then one is from now on.
+    /// Returns whether no call was pending, and marks one as pending.
     func begins() -> Bool { !isPending.exchange(true, ordering: .acquiring) }
 
-    func tell(of transfer: isolated Transfer) {
+    func report(on transfer: isolated Transfer) {
         defer { isPending.store(false, ordering: .releasing) }
         let received = transfer.receivedBytes
-        let isNews = told.withLock { told in
-            guard let last = told, received > last else { return false }
-            told = received
+        let isNews = reported.withLock { reported in
+            guard let last = reported, received > last else { return false }
+            reported = received
             return true
         }
         if isNews { onEvent(.progress(receivedBytes: received, totalBytes: transfer.partial.totalLength)) }
     }
 
     func end(on transfer: isolated Transfer) {
-        told.withLock { $0 = nil }
+        reported.withLock { $0 = nil }
     }
 }

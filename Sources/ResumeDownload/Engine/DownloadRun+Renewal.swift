@@ -2,17 +2,27 @@ internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// What the caller's hook does about answers that want credentials, or a URL that is still valid.
+/// Responses that ask for credentials, or for a URL that is still valid.
 extension DownloadRun {
-    /// The statuses of such answers.
-    static let renewable = [401, 403, 407, 451]
-    /// How often the hook is asked without progress.
+    /// Their statuses.
+    private static let renewable = [401, 403, 407, 451]
+    /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3
+
+    mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome {
+        if try await renew(after: head) {
+            connections = request.boundedConnections
+            return .renewed
+        }
+        let isEmpty = await transfer.partial.isEmpty
+        let isForbidden = Self.renewable.contains(head.status.code) && !isEmpty
+        throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)
+    }
 
     /// Asks the caller for another URL or other fields.
     ///
     /// - Returns: Whether there are any.
-    mutating func renew(after response: HTTPResponse) async throws -> Bool {
+    private mutating func renew(after response: HTTPResponse) async throws -> Bool {
         guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
             let renewal = request.renewal
         else { return false }
@@ -21,7 +31,7 @@ extension DownloadRun {
             url: request.url, status: response.status.code, responseFields: response.headerFields)
         guard let new = try await renewal(refusal) else { return false }
         if let url = new.url {
-            // Secrets that were meant for the old origin are not sent to another one.
+            // Secrets of the old origin are not sent to another one.
             if url.origin != request.url.origin {
                 request.fields = Redirection.withoutSecrets(request.fields, secret: request.secretFields)
             }

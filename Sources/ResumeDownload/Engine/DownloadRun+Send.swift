@@ -5,32 +5,67 @@ internal import Foundation
 #endif
 internal import HTTPTypes
 internal import ResumeHTTP
+internal import ResumeStore
 internal import Synchronization
 
 extension DownloadRun {
-    /// Asks for the head first where the caller wants that, and compares.
-    mutating func check(_ plan: Plan) async throws -> HeadVerdict {
-        guard case .range(let range) = plan, range.condition == .head, let validator = range.validator else {
-            return .unchanged
+    /// Sends the request of a plan, after a HEAD if the caller wants that.
+    ///
+    /// - Throws: A ``RequestOutcome`` if there is no usable response.
+    mutating func response(to plan: Plan) async throws -> (head: HTTPResponse, body: any ResponseBody) {
+        // HEAD asks for no range.
+        var asksForRange = false
+        do {
+            let plan = try await checked(plan)
+            if case .range = plan { asksForRange = true }
+            let response = try await send(plan)
+            return (response.head, response.body)
+        } catch let error as TransportError {
+            throw try await outcome(of: error, asksForRange: asksForRange)
         }
-        guard headFailures < 2 else { return .unknown(.headFails) }
-        headFailures += 1
-        let response = try await send(.whole(reason: nil), method: .head, to: request.headURL ?? request.url)
-        response.body.cancel(with: CancellationError())
-        let verdict = HeadVerdict(for: response.head, validator: validator)
-        if case .retry = verdict {} else { headFailures = 0 }
-        return verdict
     }
 
-    /// Sends the request of a plan.
-    func send(_ plan: Plan) async throws -> TransportResponse {
-        try await send(plan, method: .get, to: request.url)
+    /// Decides what follows a failure of the transport.
+    func outcome(of error: TransportError, asksForRange: Bool) async throws -> RequestOutcome {
+        guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
+        // Some servers break the rules of HTTP only in responses to range requests.
+        guard asksForRange, error.code == .invalidResponse else { return .body(received: 0, failure: error) }
+        let reason = Reason.rangeAnswerInvalid(error)
+        try await transfer.note(reason)
+        return .askForWhole(reason)
     }
 
-    /// Sends a request and follows redirects; range and condition go along on every hop.
-    private func send(_ plan: Plan, method: HTTPRequest.Method, to url: DownloadURL) async throws -> TransportResponse {
+    /// Compares the validator with the response to a HEAD, if the plan's condition is that.
+    private mutating func checked(_ plan: Plan) async throws -> Plan {
+        guard case .range(let range) = plan, range.condition == .head, let validator = range.validator else {
+            return plan
+        }
+        var verdict = HeadVerdict.unknown(.headFails)
+        if headFailures < 2 {
+            headFailures += 1
+            let response = try await send(.whole(reason: nil), method: .head, to: request.headURL)
+            response.body.cancel(with: CancellationError())
+            verdict = HeadVerdict(for: response.head, validator: validator)
+            if case .retry = verdict {} else { headFailures = 0 }
+        }
+        switch verdict {
+        case .unchanged: return plan
+        case .unknown(let reason):
+            try await transfer.note(reason)
+            return plan.conditional
+        case .changed(let reason): throw RequestOutcome.askForWhole(reason)
+        case .retry(let reason, let seconds):
+            throw RequestOutcome.retry(reason, afterSeconds: seconds, status: nil)
+        }
+    }
+
+    /// Sends a request and follows redirects, with range and condition in every request.
+    func send(
+        _ plan: Plan, method: HTTPRequest.Method = .get, to url: DownloadURL? = nil
+    ) async throws -> TransportResponse {
+        let url = url ?? request.url
         var redirection = Redirection(from: url)
-        // Fields and secrets are meant for the origin of the download.
+        // Fields and secrets belong to the origin of the download.
         if url.origin != request.url.origin { redirection.leaveOrigin() }
         while true {
             guard request.permits?(redirection.url) ?? true else {
@@ -53,26 +88,6 @@ extension DownloadRun {
         }
     }
 
-    /// Neither what is wanted nor what must be read before it may be longer than what is allowed.
-    func checkLength(of verdict: Verdict, total: Int64?) throws {
-        guard request.selection != nil, let limit = request.maximumLength else { return }
-        var length = total ?? 0
-        switch verdict {
-        case .append(let continuation), .startRange(let continuation): length = max(length, continuation.skipped)
-        default: break
-        }
-        if length > limit { throw DownloadError(.tooLarge, .tooLarge(length, limit: limit)) }
-    }
-
-    /// The whole must not be longer than what is allowed, as far as the head tells.
-    func checkLength(of response: TransportResponse) throws {
-        // Of ranges it is the transfer's own length that counts, once it is known.
-        guard request.selection == nil, let limit = request.maximumLength, let length = response.announcedLength,
-            length > limit
-        else { return }
-        throw DownloadError(.tooLarge, .tooLarge(length, limit: limit))
-    }
-
     private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
         let url = redirection.url
         var fields = redirection.permitted(request.fields, secret: request.secretFields)
@@ -84,7 +99,7 @@ extension DownloadRun {
         for name in Plan.ownedFieldNames { fields[name] = nil }
         for field in plan.fields { fields.append(field) }
         fields[.acceptEncoding] = request.acceptEncoding
-        // Where the caller has a digest, that of the server is not looked at.
+        // The caller's digest takes precedence over the server's.
         if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
             fields[name] = "sha-256=10, sha-512=5"
         }
@@ -92,7 +107,7 @@ extension DownloadRun {
             method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
     }
 
-    /// Gives up a request whose head does not come in time.
+    /// Cancels a request whose response does not begin in time.
     private static func withTimeout(
         seconds: Double, for authority: String, _ body: @escaping @Sendable () async throws -> TransportResponse
     ) async throws -> TransportResponse {
@@ -110,7 +125,7 @@ extension DownloadRun {
                 task.cancel()
             }
             if !task.isCancelled { return response }
-            // An answer that comes at the last moment is not left hanging.
+            // The response arrived together with the cancellation.
             response.body.cancel(with: CancellationError())
             throw CancellationError()
         } catch {
@@ -120,16 +135,16 @@ extension DownloadRun {
     }
 }
 
-extension TransportResponse {
-    /// The length of the body's file, as far as the head tells.
+extension HTTPResponse {
+    /// The complete length of the representation; nil if the head does not say.
     var announcedLength: Int64? {
-        if case .bytes(_, _, let complete) = ContentRange(in: head.headerFields) { return complete }
-        return Representation(fields: head.headerFields).completeLength
+        if case .bytes(_, _, let complete) = ContentRange(in: headerFields) { return complete }
+        return Representation(fields: headerFields).completeLength
     }
 
-    /// Whether only the end of the connection ends the body (RFC 9112, 6.3).
+    /// Whether the end of the connection ends the body (RFC 9112, 6.3).
     var isCloseDelimited: Bool {
-        guard let coding = head.headerFields[.transferEncoding] else { return head.headerFields[.contentLength] == nil }
+        guard let coding = headerFields[.transferEncoding] else { return headerFields[.contentLength] == nil }
         return !coding.lowercased().hasSuffix("chunked")
     }
 }

@@ -84,7 +84,6 @@ public struct Downloader: Sendable {
                     onEvent(.resumeDataOutdated(reason: reason))
                 }
                 onTransfer(transfer)
-                var run = run
                 return try await run.run()
             }
             onEvent(.finished(result))

@@ -11,6 +11,7 @@ extension Reason {
             switch error {
             case is CancellationError: interruption?.reason ?? .cancelled
             case let error as DownloadError: error.reason
+            case let error as FetchError: error.reason
             case let error as TransportError: .transport(error)
             case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
             // What a caller's hook or transport throws may hold a URL with its signature.
