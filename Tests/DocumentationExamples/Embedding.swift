@@ -32,9 +32,8 @@ func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by clie
     let destination = try Destination(checking: path)
     let transfer = try await store.begin(url, destination: destination)
     do {
-        var budget = RetryBudget()
         repeat {
-            try await complete(transfer, from: url, by: client, &budget)
+            try await complete(transfer, from: url, by: client)
             // Bytes stored earlier are verified in the background. Damaged blocks are requested again.
         } while try await !transfer.confirmHeld()
         try await transfer.deliver(to: destination)
@@ -46,9 +45,8 @@ func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by clie
 // END
 
 // SNIPPET
-func complete(
-    _ transfer: Transfer, from url: DownloadURL, by client: some Client, _ budget: inout RetryBudget
-) async throws {
+func complete(_ transfer: Transfer, from url: DownloadURL, by client: some Client) async throws {
+    var budget = RetryBudget()
     var avoidsRange: Reason?
     while await !transfer.isComplete {
         let plan = await transfer.plan(avoidsRange: avoidsRange)
@@ -57,24 +55,25 @@ func complete(
         request.headerFields = plan.fields
         let response = try await client.send(request)
 
+        var (received, failure, retryAfter) = (Int64(0), Reason.cut, Int64?.none)
         switch try await transfer.receive(response.head, to: plan) {
         case .append, .startOver, .startRange:
             avoidsRange = nil
-            let received = try await take(response.body, into: transfer)
-            if await !transfer.isComplete {
-                try await wait(&budget, received: received, because: .cut)
-            }
-        case .complete:
-            break  // The server confirms that no bytes are missing.
-        case .askForWhole(let reason):
-            guard budget.restarted() else { throw DownloadFailed(reason: reason) }
-            avoidsRange = reason
-        case .retry(let reason, let seconds):
-            try await wait(&budget, received: 0, retryAfter: seconds, because: reason)
-        case .refuse(let reason):
-            throw DownloadFailed(reason: reason)
+            received = try await take(response.body, into: transfer)
+        case .complete: break  // The server confirms that no bytes are missing.
+        case .askForWhole(let reason): (avoidsRange, failure) = (reason, reason)
+        case .retry(let reason, let seconds): (failure, retryAfter) = (reason, seconds)
+        case .refuse(let reason): throw DownloadFailed(reason: reason)
         }
+        if await transfer.isComplete { return }
+        let next = budget.failed(received: received, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
+        guard case .wait(let seconds) = next else { throw DownloadFailed(reason: failure) }
+        try await Task.sleep(for: .seconds(seconds))
     }
+}
+
+extension Reason {
+    static let cut = Reason(code: .init(rawValue: "cut"), text: "the connection ended before the body was complete")
 }
 // END
 
@@ -101,20 +100,5 @@ func take(_ body: Client.Body, into transfer: Transfer) async throws -> Int64 {
     _ = try await transfer.endBody(ending)
     try Task.checkCancellation()
     return await transfer.receivedBytes - before
-}
-// END
-
-// SNIPPET
-func wait(
-    _ budget: inout RetryBudget, received: Int64, retryAfter: Int64? = nil, because reason: Reason
-) async throws {
-    let action = budget.failed(
-        received: received, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
-    guard case .wait(let seconds) = action else { throw DownloadFailed(reason: reason) }
-    try await Task.sleep(for: .seconds(seconds))
-}
-
-extension Reason {
-    static let cut = Reason(code: .init(rawValue: "cut"), text: "the connection ended before the body was complete")
 }
 // END
