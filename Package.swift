@@ -79,7 +79,7 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CResumeSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-        .target(name: "ResumeSQLite", dependencies: ["CResumeFiles", "CResumeSQLite"], swiftSettings: settings),
+        .target(name: "ResumeSQLite", dependencies: ["CResumeSQLite", "ResumeFiles"], swiftSettings: settings),
         .target(
             name: "ResumeMigrations", path: "Migrations",
             resources: [
@@ -93,21 +93,22 @@ let package = Package(
             name: "ResumeHTTP", dependencies: ["CResumeChecksum", httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "CResumeFiles"),
         .target(name: "CResumeChecksum"),
+        .target(name: "ResumeFiles", dependencies: ["CResumeChecksum", "CResumeFiles"], swiftSettings: settings),
         .target(
             name: "ResumeStore",
             dependencies: [
-                "CResumeChecksum", "CResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes,
+                "ResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", httpTypes,
             ],
             swiftSettings: settings),
         .target(
             name: "ResumeDownload",
-            dependencies: ["ResumeHTTP", "ResumeStore", httpTypes, logging, metrics, tracing],
+            dependencies: ["ResumeFiles", "ResumeHTTP", "ResumeStore", httpTypes, logging, metrics, tracing],
             swiftSettings: settings),
         .target(
             name: "ResumeAsyncHTTP",
             dependencies: [
-                "ResumeDownload", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioHTTP2, nioHPACK,
-                nioPosix, nioSSL, nioTLS,
+                "ResumeDownload", "ResumeFiles", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioHTTP2,
+                nioHPACK, nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(
@@ -115,7 +116,9 @@ let package = Package(
         ),
         .target(
             name: "ResumeCommands",
-            dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", arguments, httpTypes],
+            dependencies: [
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeStore", arguments, httpTypes,
+            ],
             swiftSettings: settings),
         // In C, which is given the arguments; Swift would read them from /proc.
         .executableTarget(name: "resumectl", dependencies: ["ResumeCommands"]),
@@ -156,9 +159,8 @@ let package = Package(
         .testTarget(
             name: "ResumeStoreTests",
             dependencies: [
-                "CResumeChecksum", "CUnfetchHook", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite", "ResumeStore",
-                "TestSupport",
-                httpTypes,
+                "CResumeChecksum", "CUnfetchHook", "ResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite",
+                "ResumeStore", "TestSupport", httpTypes,
             ],
             swiftSettings: testSettings),
         // Moves partial data from memory to disk, in a process whose system calls are traced.
@@ -168,9 +170,8 @@ let package = Package(
         .testTarget(
             name: "PartialStoreTests",
             dependencies: [
-                "FaultInjection", "OriginServer", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport",
-                "promoter",
-                httpTypes,
+                "FaultInjection", "OriginServer", "ResumeFiles", "ResumeHTTP", "ResumeSQLite", "ResumeStore",
+                "TestSupport", "promoter", httpTypes,
             ],
             swiftSettings: testSettings),
         .testTarget(

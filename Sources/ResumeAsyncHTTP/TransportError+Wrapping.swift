@@ -1,11 +1,5 @@
+internal import ResumeFiles
 internal import AsyncHTTPClient
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTP2

@@ -8,11 +8,7 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
-#if canImport(Musl)
-internal import Musl
-#elseif canImport(Glibc)
-internal import Glibc
-#endif
+internal import ResumeFiles
 internal import Synchronization
 
 /// Runs the program; called by `main` in C.

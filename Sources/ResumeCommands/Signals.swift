@@ -3,13 +3,7 @@
 #else
 internal import Dispatch
 #endif
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 internal import Synchronization
 
 /// SIGINT and SIGTERM as cancellation: what came is recorded, and the program ends by itself.

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import CResumeSQLite
 
 /// One connection to one database file, closed when it goes away.

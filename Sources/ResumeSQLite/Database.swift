@@ -3,6 +3,7 @@
 #else
 internal import Dispatch
 #endif
+internal import ResumeFiles
 
 /// A serial executor on a private dispatch queue.
 ///

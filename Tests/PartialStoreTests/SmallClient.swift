@@ -1,4 +1,5 @@
 import HTTPTypes
+import ResumeFiles
 import ResumeStore
 
 #if canImport(Darwin)

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 import TestSupport

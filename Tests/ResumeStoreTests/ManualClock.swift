@@ -1,3 +1,4 @@
+import ResumeFiles
 import ResumeStore
 import Synchronization
 import TestSupport

@@ -1,4 +1,5 @@
 import Dispatch
+import ResumeFiles
 import ResumeHTTP
 import ResumeSQLite
 import TestSupport

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 
 /// Which addresses belong to the public Internet: a program that fetches URLs of strangers must not let them reach
 /// its own machine and network (server-side request forgery).

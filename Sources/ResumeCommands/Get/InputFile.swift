@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 internal import ResumeHTTP
 
 /// A list that is named on the command line, or standard input.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 
 /// How many files, sockets included, the process may have open at once.
 public enum OpenFileLimit {

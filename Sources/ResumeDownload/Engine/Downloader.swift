@@ -1,6 +1,7 @@
 #if !Engine
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
+internal import ResumeFiles
 public import Logging
 internal import ResumeHTTP
 public import ResumeStore

@@ -1,3 +1,5 @@
+internal import ResumeFiles
+
 /// What the bytes of a body are put into, and compared with: a file, or memory.
 protocol BodyStorage: Sendable {
     /// Writes all bytes at an offset.

@@ -1,3 +1,5 @@
+internal import ResumeFiles
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 

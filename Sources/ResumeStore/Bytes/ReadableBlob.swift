@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import Synchronization
 
 /// The blob of a transfer, to be read on any thread while it is written.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 internal import ResumeHTTP
 
 /// How much of an entry the disk can be trusted to hold.

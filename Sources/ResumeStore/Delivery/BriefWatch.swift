@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import Synchronization
 
 /// Gives rows to small downloads that turn out to take long.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
@@ -192,26 +186,4 @@ extension Folder {
         _ = try OpenFile(name, in: file, flags: O_WRONLY | O_CREAT | O_EXCL)
         try remove(name)
     }
-}
-
-/// The permissions that the user's mask leaves to a new file.
-enum FileMode {
-    static let ordinary: mode_t = {
-        #if canImport(Darwin)
-        // Read by setting it, at once set back: the system has no other way.
-        let mask = umask(0o077)
-        umask(mask)
-        return 0o666 & ~mask
-        #else
-        let descriptor = unsafe open("/proc/self/status", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return 0o600 }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe read(descriptor, &bytes, bytes.count)
-        let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
-        let line = text.split(separator: "\n").first { $0.hasPrefix("Umask:") }
-        let mask = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last.flatMap { mode_t($0, radix: 8) }
-        return 0o666 & ~(mask ?? 0o077)
-        #endif
-    }()
 }

@@ -1,11 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-internal import CResumeFiles
+internal import ResumeFiles
 
 /// The name of a blob: a path relative to the store, of one form only.
 ///
@@ -108,51 +101,4 @@ extension StoreFolder {
     }
 
     private static let canNameFiles = unsafe resume_files_unnamed_flags != 0 && access("/proc/self/fd", X_OK) == 0
-}
-
-extension OpenFile {
-    /// Gives a file that has none its name, unless there is one of that name.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - folder: Where.
-    /// - Throws: ``SystemError``
-    func name(_ name: String, in folder: Folder) throws(SystemError) {
-        try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
-    }
-}
-
-/// What tells one start of the machine from another: only within one may the page cache be trusted.
-enum BootIdentifier {
-    static let current: String = {
-        #if canImport(Darwin)
-        var size = 64
-        var bytes = [CChar](repeating: 0, count: size)
-        guard unsafe sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return unknown }
-        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        #else
-        // Not through OpenFile's rules for the store, but a plain read of the kernel's own file.
-        let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return unknown }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = unsafe read(descriptor, &bytes, bytes.count)
-        guard count >= 36 else { return unknown }
-        return String(decoding: bytes[..<36], as: UTF8.self)
-        #endif
-    }()
-
-    /// Equal to no stored identifier: then only durable bytes are trusted.
-    private static let unknown = "unknown-" + BlobName().fileName
-}
-
-/// The time of day in milliseconds since the epoch.
-///
-/// For what people see and for eviction; no decision about bytes depends on it.
-enum WallClock {
-    static var milliseconds: Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
 }

@@ -1,11 +1,5 @@
 #if DEBUG
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import ResumeFiles
 internal import Synchronization
 #endif
 

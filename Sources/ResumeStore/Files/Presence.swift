@@ -1,3 +1,5 @@
+internal import ResumeFiles
+
 /// That somebody has a store open, as a kernel lock: shared by all who do, and alone by whoever puts another database
 /// in the place of the one that is there.
 struct Presence: Sendable {

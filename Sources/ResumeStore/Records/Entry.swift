@@ -1,3 +1,4 @@
+internal import ResumeFiles
 public import ResumeHTTP
 
 /// One download as the store holds it.

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 public import ResumeHTTP
 internal import ResumeSQLite
 

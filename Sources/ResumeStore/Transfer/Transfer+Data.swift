@@ -1,3 +1,5 @@
+internal import ResumeFiles
+
 extension Transfer {
     /// Hands a complete download over as bytes, and takes it out of the store.
     ///

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 
 /// Reading what is held while the rest comes.

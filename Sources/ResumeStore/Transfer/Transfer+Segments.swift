@@ -1,4 +1,4 @@
-internal import CResumeFiles
+internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 

@@ -1,18 +1,10 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// An open file or folder, closed when nobody refers to it any more.
 ///
 /// A class, since a background sync may outlive the owner of the file. Every descriptor is close-on-exec and no
 /// symbolic link is followed in the last component of a path.
-final class OpenFile: Sendable {
-    let descriptor: Int32
-    let path: String
+package final class OpenFile: Sendable {
+    package let descriptor: Int32
+    package let path: String
 
     /// Opens a path; `folder` makes it relative to an open folder.
     ///
@@ -23,7 +15,7 @@ final class OpenFile: Sendable {
     ///     a FIFO in place of a file cannot hang.
     ///   - mode: The permissions of a file that is made.
     /// - Throws: ``SystemError``
-    init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
+    package init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
         descriptor = try SystemError.check("open", path) { unsafe openat(base, path, all, mode) }
@@ -40,14 +32,14 @@ final class OpenFile: Sendable {
     }
 
     /// Size, kind and identity.
-    func status() throws(SystemError) -> FileStatus {
+    package func status() throws(SystemError) -> FileStatus {
         var result = stat()
         try SystemError.check("fstat", path) { unsafe fstat(descriptor, &result) }
         return FileStatus(result)
     }
 
     /// Writes all bytes at an offset.
-    func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
+    package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.byteCount {
             let rest = bytes.extracting(droppingFirst: done)
@@ -62,7 +54,7 @@ final class OpenFile: Sendable {
     }
 
     /// Reads up to the buffer's size from an offset; less only at the end of the file.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
         var count = 0
         while count < buffer.count {
             let read = try SystemError.check("read", path) {
@@ -79,7 +71,7 @@ final class OpenFile: Sendable {
     ///
     /// After a failure nothing that was written since the last success may be relied on: Linux marks the pages
     /// clean, and the next call would succeed without having written them.
-    func synchronizeData() throws(SystemError) {
+    package func synchronizeData() throws(SystemError) {
         #if canImport(Darwin)
         try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }
         #else
@@ -88,11 +80,23 @@ final class OpenFile: Sendable {
     }
 
     /// Makes data and metadata, or a folder's names, survive a power loss.
-    func synchronize() throws(SystemError) {
+    package func synchronize() throws(SystemError) {
         #if canImport(Darwin)
         try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }
         #else
         try SystemError.check("fsync", path) { fsync(descriptor) }
         #endif
+    }
+}
+
+extension OpenFile {
+    /// Gives a file that has none its name, unless there is one of that name.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - folder: Where.
+    /// - Throws: ``SystemError``
+    package func name(_ name: String, in folder: Folder) throws(SystemError) {
+        try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
     }
 }

@@ -1,8 +1,7 @@
-internal import CResumeFiles
 internal import Synchronization
 
 /// Brings several files of one file system to disk together.
-final class BatchSynchronizer: Sendable {
+package final class BatchSynchronizer: Sendable {
     /// From how many files on all that was written to the file system is synced, in place of each file.
     private static let fewest = 8
     /// How long that may take: longer is the work of other programs, which is not to be waited for again for a while.
@@ -15,7 +14,7 @@ final class BatchSynchronizer: Sendable {
     private let folder: Folder
     private let slowUntil = Mutex<ContinuousClock.Instant?>(nil)
 
-    init(_ folder: Folder) {
+    package init(_ folder: Folder) {
         self.folder = folder
     }
 
@@ -25,7 +24,7 @@ final class BatchSynchronizer: Sendable {
     ///
     /// - Parameter files: Files of the folder's file system, opened before they were written.
     /// - Returns: For each what it failed with; nil where it did not.
-    func synchronize(_ files: [OpenFile]) -> [SystemError?] {
+    package func synchronize(_ files: [OpenFile]) -> [SystemError?] {
         if files.count >= Self.fewest, synchronizeAll() { return files.map { _ in nil } }
         // Another file's bytes may be what could not be written. Each of these tells by itself.
         let isAlone = files.count == 1

@@ -1,11 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-internal import CResumeChecksum
+internal import ResumeFiles
 
 /// A part of a blob and its checksum: what one checkpoint recorded, or several one after the other.
 package struct Block: Sendable, Hashable, Extent {
@@ -21,16 +14,6 @@ extension [Block] {
     /// Those that lie whole in one of the parts that are held.
     func within(_ chunks: [Entry.Chunk]) -> [Block] {
         filter { block in chunks.contains { $0.range.contains(block.range) } }
-    }
-}
-
-/// CRC-32C, which a processor computes many times faster than a network brings bytes.
-///
-/// It finds what disks, memory and people change; it proves nothing against those who forge.
-enum Checksum {
-    /// Continues a checksum with more bytes; 0 begins one.
-    static func crc32c(_ bytes: RawSpan, continuing checksum: UInt32 = 0) -> UInt32 {
-        unsafe bytes.withUnsafeBytes { unsafe resume_crc32c(checksum, $0.baseAddress, $0.count) }
     }
 }
 
@@ -69,22 +52,5 @@ extension OpenFile {
             start = end
         }
         return blocks
-    }
-
-    /// The checksum of a range; nil where the file ends before.
-    private func checksum(
-        of range: Range<Int64>, _ buffer: UnsafeMutableRawBufferPointer
-    ) throws(SystemError) -> UInt32? {
-        var checksum: UInt32 = 0
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
-            let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
-            guard count == wanted else { return nil }
-            checksum = Checksum.crc32c(
-                unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count])), continuing: checksum)
-            offset += Int64(count)
-        }
-        return checksum
     }
 }

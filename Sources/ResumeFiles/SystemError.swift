@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// A system call that failed.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The code `errno`.
@@ -14,6 +6,12 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     public var call: String
     /// The file's name.
     public var path: String
+
+    package init(number: Int32, call: String, path: String) {
+        self.number = number
+        self.call = call
+        self.path = path
+    }
 
     /// What failed and why, in the system's words.
     public var description: String {
@@ -25,9 +23,9 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
 
     /// `EACCES`, `EPERM` or `EROFS`: who asked may not.
-    var isRefused: Bool { [EACCES, EPERM, EROFS].contains(number) }
+    package var isRefused: Bool { [EACCES, EPERM, EROFS].contains(number) }
 
-    var isMissing: Bool { number == ENOENT }
+    package var isMissing: Bool { number == ENOENT }
 
     /// Calls until it is not interrupted by a signal.
     ///
@@ -38,7 +36,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// - Returns: What the call returned.
     /// - Throws: ``SystemError`` with what `errno` says.
     @discardableResult
-    static func check<Number: FixedWidthInteger & SignedInteger>(
+    package static func check<Number: FixedWidthInteger & SignedInteger>(
         _ call: String, _ path: String, _ body: () -> Number
     ) throws(SystemError) -> Number {
         while true {

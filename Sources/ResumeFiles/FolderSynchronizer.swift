@@ -4,9 +4,9 @@ internal import Synchronization
 ///
 /// Whoever asks while a sync runs shares the next one with all who ask meanwhile: for many names it takes hardly longer
 /// than for one, and many small downloads begin and end at the same time.
-final class FolderSynchronizer: Sendable {
+package final class FolderSynchronizer: Sendable {
     /// That of this process: a folder is the same one whichever way it was opened.
-    static let shared = FolderSynchronizer()
+    package static let shared = FolderSynchronizer()
 
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
@@ -16,7 +16,7 @@ final class FolderSynchronizer: Sendable {
     /// Makes the names that are in a folder now survive a power loss.
     ///
     /// - Throws: ``SystemError``
-    func synchronize(_ folder: Folder) async throws {
+    package func synchronize(_ folder: Folder) async throws {
         let identity = try folder.file.status().identity
         try await withCheckedThrowingContinuation { (waiter: Waiter) in
             let isServed = waiters.withLock { waiters in

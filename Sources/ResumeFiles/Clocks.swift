@@ -21,3 +21,14 @@ package struct StoreClock: Sendable {
         }
     }()
 }
+
+/// The time of day in milliseconds since the epoch.
+///
+/// For what people see and for eviction; no decision about bytes depends on it.
+package enum WallClock {
+    package static var milliseconds: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -21,10 +21,12 @@ package enum Blocking {
     }
 
     /// Has a body run that may block, and does not wait for it.
-    static func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+    package static func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 
     /// Does what ``run(_:)`` does when nothing else is to be done.
-    static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    package static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws
+        -> Result
+    {
         try await run(on: laterQueue, body)
     }
 

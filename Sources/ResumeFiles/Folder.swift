@@ -1,23 +1,14 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-internal import CResumeFiles
-
 /// Operations on the names in an open folder.
-struct Folder: Sendable {
-    let file: OpenFile
+package struct Folder: Sendable {
+    package let file: OpenFile
 
     /// Opens a folder that exists; a symbolic link in its place is refused.
-    init(_ path: String, in parent: Folder? = nil) throws(SystemError) {
+    package init(_ path: String, in parent: Folder? = nil) throws(SystemError) {
         file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
     }
 
     /// Opens a folder of the user's, such as a destination's, which may be a link.
-    init(_ path: String, followsLinks: Bool) throws(SystemError) {
+    package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
         do {
             file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
@@ -30,7 +21,7 @@ struct Folder: Sendable {
     ///
     /// - Returns: Whether it was made.
     @discardableResult
-    static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
+    package static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
         do {
             try SystemError.check("mkdir", path) { unsafe mkdirat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700) }
             // Whatever the user's mask takes away.
@@ -45,7 +36,7 @@ struct Folder: Sendable {
     }
 
     /// The kind and size of a name, symbolic links not followed; nil where it is not there.
-    func status(of name: String) throws(SystemError) -> FileStatus? {
+    package func status(of name: String) throws(SystemError) -> FileStatus? {
         var result = stat()
         do {
             try SystemError.check("stat", name) { unsafe fstatat(file.descriptor, name, &result, AT_SYMLINK_NOFOLLOW) }
@@ -61,7 +52,7 @@ struct Folder: Sendable {
     ///
     /// - Returns: The bytes its blocks took up on disk, 0 where another name of the file is left.
     @discardableResult
-    func remove(_ name: String) throws(SystemError) -> Int64 {
+    package func remove(_ name: String) throws(SystemError) -> Int64 {
         let status = try status(of: name)
         if status?.kind == .folder { return 0 }
         do {
@@ -74,26 +65,26 @@ struct Folder: Sendable {
     }
 
     /// Removes a folder that is empty.
-    func removeFolder(_ name: String) throws(SystemError) {
+    package func removeFolder(_ name: String) throws(SystemError) {
         try SystemError.check("rmdir", name) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
     }
 
     /// Moves a file to another folder of the same file system, in place of what has its name there.
-    func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
+    package func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
         try SystemError.check("rename", name) {
             unsafe renameat(file.descriptor, name, folder.file.descriptor, newName ?? name)
         }
     }
 
     /// Gives a file the same name in another folder as well.
-    func link(_ name: String, to folder: Folder) throws(SystemError) {
+    package func link(_ name: String, to folder: Folder) throws(SystemError) {
         try SystemError.check("link", name) {
             unsafe linkat(file.descriptor, name, folder.file.descriptor, name, 0)
         }
     }
 
     /// The names in the folder but for `.` and `..`.
-    func names() throws(SystemError) -> [String] {
+    package func names() throws(SystemError) -> [String] {
         // A descriptor of its own, since reading a folder moves its position.
         let copy = try SystemError.check("dup", file.path) { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0) }
         guard let stream = unsafe fdopendir(copy) else {
@@ -114,7 +105,7 @@ struct Folder: Sendable {
     }
 
     /// Bytes that this user may still write to the folder's file system, and its kind.
-    func space() throws(SystemError) -> Int64 {
+    package func space() throws(SystemError) -> Int64 {
         var result = statvfs()
         try SystemError.check("statvfs", file.path) { unsafe fstatvfs(file.descriptor, &result) }
         let (bytes, overflow) = UInt64(result.f_bavail).multipliedReportingOverflow(by: UInt64(result.f_frsize))
@@ -122,47 +113,47 @@ struct Folder: Sendable {
     }
 
     /// The name of the folder's file system, which is a local one; ``networkFileSystem`` names the others.
-    var fileSystem: String {
+    package var fileSystem: String {
         unsafe resume_files_local_file_system(file.descriptor).map { unsafe String(cString: $0) } ?? "local"
     }
 
     /// The name of the folder's file system where it is one that is reached over a network.
-    var networkFileSystem: String? {
+    package var networkFileSystem: String? {
         unsafe resume_files_network_file_system(file.descriptor).map { unsafe String(cString: $0) }
     }
 }
 
 /// What tells one file from all others of this machine.
-struct FileIdentity: Sendable, Hashable {
-    let device: UInt64
-    let inode: UInt64
+package struct FileIdentity: Sendable, Hashable {
+    package let device: UInt64
+    package let inode: UInt64
 }
 
 /// What the system says about a file.
-struct FileStatus: Sendable {
+package struct FileStatus: Sendable {
     /// What kind of file it is.
-    enum Kind: Sendable {
+    package enum Kind: Sendable {
         case regular, folder, link, other
     }
 
-    let kind: Kind
+    package let kind: Kind
     /// Its length in bytes.
-    let size: Int64
+    package let size: Int64
     /// What its blocks take up.
-    let bytesOnDisk: Int64
+    package let bytesOnDisk: Int64
     /// Two names with the same one are one file.
-    let identity: FileIdentity
+    package let identity: FileIdentity
     /// How many names it has.
-    let links: Int
+    package let links: Int
     /// The user it belongs to.
-    let owner: uid_t
+    package let owner: uid_t
     /// When its bytes were last changed, in milliseconds since 1970.
-    let modifiedAt: Int64
+    package let modifiedAt: Int64
     /// Who may do what with it.
-    let permissions: mode_t
+    package let permissions: mode_t
 
     /// Whether it is a regular file of this user's under one name only, so that writing to it changes nothing else.
-    var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
+    package var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
 
     init(_ status: stat) {
         kind =

@@ -1,19 +1,10 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-internal import CResumeFiles
-
 /// The bytes of one file, brought into another one or compared with them.
 extension OpenFile {
     /// Copies a file's first bytes into a new file and syncs it: shared blocks where the file system can, else a
     /// copy inside the kernel, else through memory.
     ///
     /// - Returns: The new file's identity.
-    @discardableResult func copy(
+    @discardableResult package func copy(
         to name: String, in folder: Folder, length: Int64, mode: mode_t = FileMode.ordinary
     ) throws(SystemError) -> FileIdentity {
         let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
@@ -30,7 +21,7 @@ extension OpenFile {
     }
 
     /// Whether two files begin with the same bytes.
-    func hasSameBytes(as other: OpenFile, length: Int64) throws(SystemError) -> Bool {
+    package func hasSameBytes(as other: OpenFile, length: Int64) throws(SystemError) -> Bool {
         let size = 1 << 18
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * size, alignment: 16)
         defer { unsafe buffer.deallocate() }

@@ -1,0 +1,9 @@
+// The C library, for each file that imports this module.
+#if canImport(Darwin)
+@_exported public import Darwin
+#elseif canImport(Musl)
+@_exported public import Musl
+#else
+@_exported public import Glibc
+#endif
+@_exported public import CResumeFiles
