@@ -47,6 +47,7 @@ let package = Package(
     products: [
         .library(name: "ResumeHTTP", targets: ["ResumeHTTP"]),
         .library(name: "ResumeStore", targets: ["ResumeStore"]),
+        .library(name: "ResumeMaintenance", targets: ["ResumeMaintenance"]),
         .library(name: "ResumeDownload", targets: ["ResumeDownload"]),
         .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
         .library(name: "ResumeURLSession", targets: ["ResumeURLSession"]),
@@ -101,6 +102,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "ResumeMaintenance",
+            dependencies: ["ResumeFiles", "ResumeHTTP", "ResumeSQLite", "ResumeStore"], swiftSettings: settings),
+        .target(
             name: "ResumeDownload",
             dependencies: ["ResumeFiles", "ResumeHTTP", "ResumeStore", httpTypes, logging, metrics, tracing],
             swiftSettings: settings),
@@ -117,7 +121,8 @@ let package = Package(
         .target(
             name: "ResumeCommands",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeStore", arguments, httpTypes,
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                arguments, httpTypes,
             ],
             swiftSettings: settings),
         // In C, which is given the arguments; Swift would read them from /proc.
@@ -159,8 +164,8 @@ let package = Package(
         .testTarget(
             name: "ResumeStoreTests",
             dependencies: [
-                "CResumeChecksum", "CUnfetchHook", "ResumeFiles", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite",
-                "ResumeStore", "TestSupport", httpTypes,
+                "CResumeChecksum", "CUnfetchHook", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeMigrations",
+                "ResumeSQLite", "ResumeStore", "TestSupport", httpTypes,
             ],
             swiftSettings: testSettings),
         // Moves partial data from memory to disk, in a process whose system calls are traced.
@@ -170,8 +175,8 @@ let package = Package(
         .testTarget(
             name: "PartialStoreTests",
             dependencies: [
-                "FaultInjection", "OriginServer", "ResumeFiles", "ResumeHTTP", "ResumeSQLite", "ResumeStore",
-                "TestSupport", "promoter", httpTypes,
+                "FaultInjection", "OriginServer", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
+                "ResumeStore", "TestSupport", "promoter", httpTypes,
             ],
             swiftSettings: testSettings),
         .testTarget(
@@ -180,9 +185,10 @@ let package = Package(
         .testTarget(
             name: "ResumeDownloadTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
-                "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging, inMemoryTracing, logging,
-                metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL, tracing,
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging,
+                inMemoryTracing, logging, metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL,
+                tracing,
             ],
             exclude: ["gateway.pem"],
             swiftSettings: testSettings),
@@ -200,8 +206,8 @@ let package = Package(
         .target(
             name: "StoreFuzz",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport",
-                httpTypes,
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                "TestSupport", httpTypes,
             ],
             path: "Tests/StoreFuzz", swiftSettings: testSettings),
         .executableTarget(
@@ -210,8 +216,8 @@ let package = Package(
         .testTarget(
             name: "HostileStoreTests",
             dependencies: [
-                "CForkedChild", "OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeMigrations", "ResumeSQLite",
-                "ResumeStore", "StoreFuzz", "TestSupport", "resumectl", "store-fuzzer", httpTypes,
+                "CForkedChild", "OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeMaintenance", "ResumeMigrations",
+                "ResumeSQLite", "ResumeStore", "StoreFuzz", "TestSupport", "resumectl", "store-fuzzer", httpTypes,
             ],
             swiftSettings: testSettings),
         .target(
@@ -235,8 +241,8 @@ let package = Package(
         .testTarget(
             name: "QueueTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeSQLite", "ResumeStore",
-                "TestSupport", "queue-runner", httpTypes,
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
+                "ResumeStore", "TestSupport", "queue-runner", httpTypes,
             ],
             swiftSettings: testSettings),
         .testTarget(
@@ -264,7 +270,10 @@ let package = Package(
             path: "Tests/ReadmeExample", packageAccess: false),
         .target(
             name: "DocumentationExamples",
-            dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging],
+            dependencies: [
+                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore", httpTypes,
+                logging,
+            ],
             path: "Tests/DocumentationExamples", packageAccess: false),
         .testTarget(
             name: "ReadmeTests",

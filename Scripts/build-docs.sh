@@ -10,7 +10,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Without a build of the tests, dump-symbol-graph fails after it has written the symbols.
 Scripts/swift.sh build --build-tests
-Scripts/swift.sh package dump-symbol-graph --minimum-access-level public --skip-synthesized-members >"$log" 2>&1 ||
+Scripts/swift.sh package dump-symbol-graph --minimum-access-level public --skip-synthesized-members \
+    --emit-extension-block-symbols >"$log" 2>&1 ||
     { cat "$log" >&2; exit 1; }
 symbols=$(sed -n 's/^Files written to //p' "$log" | tail -1)
 
@@ -20,7 +21,10 @@ for catalogue in Sources/*/*.docc; do
     # One module at a time: DocC documents all modules of a folder together.
     rm -rf "$output/symbols" "$output/$module.doccarchive"
     mkdir "$output/symbols"
-    cp "$symbols/$module.symbols.json" "$output/symbols/"
+    # Together with what the module adds to the types of other modules.
+    for graph in "$symbols/$module".symbols.json "$symbols/$module"@*.symbols.json; do
+        [ ! -f "$graph" ] || cp "$graph" "$output/symbols/"
+    done
     "$docc" convert "$catalogue" --additional-symbol-graph-dir "$output/symbols" \
         --output-path "$output/$module.doccarchive" --fallback-display-name "$module" \
         --fallback-bundle-identifier "resume-store.$module" --warnings-as-errors >&2

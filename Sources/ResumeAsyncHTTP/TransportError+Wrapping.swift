@@ -1,4 +1,3 @@
-internal import ResumeFiles
 internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
@@ -6,6 +5,7 @@ internal import NIOHTTP2
 internal import NIOPosix
 internal import NIOSSL
 internal import ResumeDownload
+internal import ResumeFiles
 
 extension TransportError {
     /// Tells by its kind what async-http-client or NIO failed with.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import ResumeHTTP
+internal import ResumeMaintenance
 internal import ResumeStore
 
 /// The command `resumectl verify`.

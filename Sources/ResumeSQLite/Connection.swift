@@ -1,5 +1,5 @@
-internal import ResumeFiles
 internal import CResumeSQLite
+internal import ResumeFiles
 
 /// One connection to one database file, closed when it goes away.
 ///

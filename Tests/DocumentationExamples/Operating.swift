@@ -1,6 +1,7 @@
 import Logging
 import ResumeDownload
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeStore
 
 func lookAfter(_ store: DownloadStore) async throws {

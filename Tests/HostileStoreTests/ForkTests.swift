@@ -2,6 +2,7 @@ import CForkedChild
 import Foundation
 import HTTPTypes
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeStore
 import Synchronization
 import TestSupport

@@ -2,6 +2,7 @@ import FaultInjection
 import Foundation
 import HTTPTypes
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeSQLite
 import ResumeStore
 import TestSupport

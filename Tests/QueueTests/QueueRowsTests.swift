@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeSQLite
 import ResumeStore
 import TestSupport

@@ -7,7 +7,9 @@ import Testing
 /// The examples, commands and links in README, articles and docs work, and the articles list everything public.
 @Suite(.timeLimit(.minutes(5)))
 struct DocumentationTests {
-    static let modules = ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession"]
+    static let modules = [
+        "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore", "ResumeURLSession",
+    ]
 
     /// A page of a catalogue.
     struct Page {

@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeStore
 import Scenarios
 import TestSupport

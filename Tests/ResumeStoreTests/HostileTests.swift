@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeStore
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeStore
 import TestSupport
 import Testing

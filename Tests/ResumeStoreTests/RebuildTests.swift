@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeMigrations
 import ResumeSQLite
 import ResumeStore

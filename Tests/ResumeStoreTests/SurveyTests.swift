@@ -1,6 +1,7 @@
 import Dispatch
 import ResumeFiles
 import ResumeHTTP
+import ResumeMaintenance
 import ResumeSQLite
 import TestSupport
 import Testing

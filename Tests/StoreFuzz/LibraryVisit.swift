@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import ResumeAsyncHTTP
 internal import ResumeDownload
 internal import ResumeHTTP
+internal import ResumeMaintenance
 internal import ResumeStore
 internal import TestSupport
 

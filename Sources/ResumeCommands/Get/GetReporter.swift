@@ -1,5 +1,5 @@
-internal import ResumeFiles
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization

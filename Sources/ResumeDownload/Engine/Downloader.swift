@@ -1,8 +1,8 @@
 #if !Engine
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
-internal import ResumeFiles
 public import Logging
+internal import ResumeFiles
 internal import ResumeHTTP
 public import ResumeStore
 

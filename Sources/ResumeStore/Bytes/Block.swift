@@ -12,7 +12,7 @@ package struct Block: Sendable, Hashable, Extent {
 
 extension [Block] {
     /// Those that lie whole in one of the parts that are held.
-    func within(_ chunks: [Entry.Chunk]) -> [Block] {
+    package func within(_ chunks: [Entry.Chunk]) -> [Block] {
         filter { block in chunks.contains { $0.range.contains(block.range) } }
     }
 }
@@ -25,7 +25,7 @@ extension OpenFile {
     ///   - isCancelled: Asked between two blocks.
     /// - Returns: Those that are not there as they should be.
     /// - Throws: ``SystemError``
-    func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
+    package func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
         defer { unsafe buffer.deallocate() }
         var damaged: [Block] = []

@@ -11,7 +11,7 @@ extension Extent {
     package var end: Int64 { offset.addingSaturating(length) }
 
     /// Where they lie.
-    var range: Range<Int64> { offset..<max(offset, end) }
+    package var range: Range<Int64> { offset..<max(offset, end) }
 }
 
 extension Array where Element: Extent {
@@ -31,7 +31,7 @@ extension Entry.Chunk: Extent {}
 /// Parts of one blob, in order of their offsets.
 extension Array where Element: Extent {
     /// The end of the bytes from 0 on without a gap.
-    var contiguousEnd: Int64 { current?.end ?? 0 }
+    package var contiguousEnd: Int64 { current?.end ?? 0 }
 
     /// The part that is written next: the last one of those that adjoin from offset 0 on.
     var current: Element? {
@@ -61,11 +61,10 @@ extension Array where Element: Extent {
     }
 
     /// How many bytes there are.
-    var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
+    package var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
 }
 
 extension [Entry.Chunk] {
-
     /// The same bytes in fewer parts: one that adjoins another goes into it where no claim is lost by that.
     var joined: [Entry.Chunk] {
         reduce(into: []) { chunks, chunk in
@@ -91,7 +90,7 @@ extension [Entry.Chunk] {
     }
 
     /// What is left without a range: a part in which it lies becomes two.
-    func removing(_ range: Range<Int64>) -> [Entry.Chunk] {
+    package func removing(_ range: Range<Int64>) -> [Entry.Chunk] {
         flatMap { chunk -> [Entry.Chunk] in
             let end = chunk.end
             let durableEnd = chunk.offset.addingSaturating(chunk.durable)

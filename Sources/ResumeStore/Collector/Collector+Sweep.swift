@@ -15,7 +15,7 @@ extension DownloadStore {
     ///
     /// With the lock of creations held alone nobody can be between making a blob and committing its row. Files whose
     /// names no blob has are not the store's, and are left alone.
-    func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
+    package func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
         let folder = folder
         do {
             let lock = try StoreLock(creationsIn: folder)

@@ -4,12 +4,12 @@ internal import ResumeFiles
 ///
 /// No name is ever used twice, so a database that falls back a commit can only forget bytes, never pair an old
 /// validator with new ones. A path from a row that is not of this form is never opened or removed.
-struct BlobName: Sendable, Hashable {
+package struct BlobName: Sendable, Hashable {
     /// 32 hexadecimal digits, the file's name in `blobs/`.
-    let fileName: String
+    package let fileName: String
 
     /// The path as it stands in a row.
-    var path: String { "blobs/\(fileName)" }
+    package var path: String { "blobs/\(fileName)" }
 
     /// A fresh random name.
     init() {
@@ -22,14 +22,14 @@ struct BlobName: Sendable, Hashable {
     }
 
     /// Reads a row's path; nil where it is not of the form.
-    init?(path: String) {
+    package init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == "blobs" else { return nil }
         self.init(fileName: String(parts[1]))
     }
 
     /// Reads a file's name; nil where it is not of the form.
-    init?(fileName: String) {
+    package init?(fileName: String) {
         let isHex: (UInt8) -> Bool = { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard fileName.utf8.count == 32, fileName.utf8.allSatisfy(isHex) else { return nil }
         self.fileName = fileName
@@ -38,7 +38,7 @@ struct BlobName: Sendable, Hashable {
 
 extension StoreFolder {
     /// Opens a blob; nil where it is missing or is no regular file.
-    func openBlob(_ name: BlobName) throws(SystemError) -> OpenFile? {
+    package func openBlob(_ name: BlobName) throws(SystemError) -> OpenFile? {
         do {
             let file = try OpenFile(name.fileName, in: blobs.file, flags: O_RDWR)
             return try file.status().kind == .regular ? file : nil

@@ -2,7 +2,7 @@ internal import ResumeFiles
 
 /// That somebody has a store open, as a kernel lock: shared by all who do, and alone by whoever puts another database
 /// in the place of the one that is there.
-struct Presence: Sendable {
+package struct Presence: Sendable {
     private let locks: ByteLocks
 
     /// No entry has this number.
@@ -25,7 +25,7 @@ struct Presence: Sendable {
     /// Keeps everybody else from opening the store.
     ///
     /// - Throws: ``StoreError`` with `inUse` where somebody has it open; ``SystemError``.
-    init(alone folder: StoreFolder) throws {
+    package init(alone folder: StoreFolder) throws {
         try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
         locks = try folder.locks(.waiters)
         guard try locks.tryLock(Self.byte) else {

@@ -55,7 +55,7 @@ extension StoreFolder {
     /// Refuses files that are not this user's alone, and a journal that would make SQLite remove another file.
     ///
     /// To be called with ``Presence``, so that no rebuild exchanges them, and before anything else opens one of them.
-    func requireOwnFiles() throws {
+    package func requireOwnFiles() throws {
         // The reserve serves nothing but a full disk: a wrong one is left alone.
         for name in Self.fileNames where name != Self.reserveName { try requireOwn(name) }
         try refuseSuperJournal()
@@ -70,7 +70,7 @@ extension StoreFolder {
     }
 
     /// Fails where there is neither a database nor a blob, nor a rebuild to be finished.
-    func requireStore() throws {
+    package func requireStore() throws {
         guard try root.status(of: Self.databaseName) == nil, try !isBeingRebuilt(), try !hasBlobs() else { return }
         throw Self.noStore(at: path)
     }
@@ -83,7 +83,7 @@ extension StoreFolder {
     ///   - path: Its path.
     ///   - store: The path of the store, for the advice.
     /// - Returns: nil if nothing is wrong.
-    static func objection(
+    package static func objection(
         toFile status: FileStatus, links: Int = 1, at path: String, of store: String
     ) -> StoreError? {
         guard status.kind == .regular else {
@@ -101,7 +101,7 @@ extension StoreFolder {
     }
 
     /// What is wrong with the owner and the permissions of a file or folder of the store; nil if nothing is.
-    static func objection(to status: FileStatus, at path: String, of store: String) -> StoreError? {
+    package static func objection(to status: FileStatus, at path: String, of store: String) -> StoreError? {
         // Root is no exception: the owner could exchange files between a look and an opening.
         guard status.owner == geteuid() else {
             return StoreError(
@@ -160,10 +160,10 @@ extension StoreFolder {
     }
 
     /// The folders in which a rebuild has given the database a second name, which is its first step of replacing it.
-    func rebuildLinks() throws -> [Folder] { try Self.rebuildLinks(in: root) }
+    package func rebuildLinks() throws -> [Folder] { try Self.rebuildLinks(in: root) }
 
     /// The same for a folder that may be a store's.
-    static func rebuildLinks(in root: Folder) throws -> [Folder] {
+    package static func rebuildLinks(in root: Folder) throws -> [Folder] {
         guard let database = try root.status(of: databaseName), database.links > 1 else { return [] }
         let names = try root.names().filter { $0.hasPrefix(asidePrefix) }.sorted()
         return try names.compactMap { name -> Folder? in

@@ -4,17 +4,17 @@ internal import ResumeFiles
 ///
 /// `store.sqlite` is opened by SQLite alone, while it has it open: closing any other descriptor of it would drop SQLite's
 /// locks. A rebuild copies it when nobody has.
-struct StoreFolder: Sendable {
-    static let databaseName = "store.sqlite"
+package struct StoreFolder: Sendable {
+    package static let databaseName = "store.sqlite"
     static let reserveName = "reserve"
     /// What a rebuild makes before it takes the database's place.
-    static let rebuiltName = "rebuilt.sqlite"
+    package static let rebuiltName = "rebuilt.sqlite"
     /// The copy of the database that a rebuild reads by way of another first page.
-    static let salvageName = "salvage.sqlite"
+    package static let salvageName = "salvage.sqlite"
     /// What the names of folders begin with that a rebuild sets things aside in.
-    static let asidePrefix = "aside-"
+    package static let asidePrefix = "aside-"
     /// The files of a store beside its blobs.
-    static let fileNames =
+    package static let fileNames =
         [
             databaseName, rebuiltName, salvageName,
         ].flatMap { name in ["", "-wal", "-shm", "-journal"].map { name + $0 } }
@@ -35,15 +35,15 @@ struct StoreFolder: Sendable {
         case paused
     }
 
-    let path: String
+    package let path: String
     /// The same without symbolic links above the folder, which SQLite does not follow.
     private let pathWithoutLinks: String
-    let root: Folder
-    let blobs: Folder
+    package let root: Folder
+    package let blobs: Folder
     let leases = LeaseTable()
 
     /// Opens the folder, making it first where that is wanted.
-    init(path: String, creating: Bool) throws {
+    package init(path: String, creating: Bool) throws {
         do {
             if creating { try Self.createFolders(path) }
             root = try Folder(path)
@@ -122,7 +122,7 @@ struct StoreFolder: Sendable {
     var databasePath: String { path(of: Self.databaseName) }
 
     /// Where SQLite finds a file of the folder.
-    func path(of name: String) -> String { "\(pathWithoutLinks)/\(name)" }
+    package func path(of name: String) -> String { "\(pathWithoutLinks)/\(name)" }
 
     /// Makes an empty database where there is none.
     ///
@@ -156,7 +156,7 @@ struct StoreFolder: Sendable {
     }
 
     /// How many bytes the write-ahead log has.
-    func logSize() throws(SystemError) -> Int64 {
+    package func logSize() throws(SystemError) -> Int64 {
         try root.status(of: "\(Self.databaseName)-wal").map { $0.size } ?? 0
     }
 
@@ -181,7 +181,7 @@ struct StoreFolder: Sendable {
     }
 
     /// Frees the reserve.
-    func giveUpReserve() {
+    package func giveUpReserve() {
         guard (try? root.status(of: Self.reserveName))?.isOwn == true else { return }
         // Where this fails there is nothing to free; the caller's next try says so.
         _ = try? root.remove(Self.reserveName)

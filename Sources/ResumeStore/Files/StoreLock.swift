@@ -1,4 +1,4 @@
-internal import ResumeFiles
+package import ResumeFiles
 
 /// A lock of a whole store, which some hold beside one another and some alone.
 ///
@@ -22,7 +22,7 @@ package struct StoreLock: Sendable {
     }
 
     /// Opens the lock of writers anew: locks of different instances exclude one another even in one process.
-    init(writersIn store: Folder) throws(SystemError) {
+    package init(writersIn store: Folder) throws(SystemError) {
         file = try OpenFile("lock", in: store.file, flags: O_RDWR | O_CREAT)
     }
 
@@ -61,7 +61,7 @@ package struct StoreLock: Sendable {
     }
 
     /// Like ``exclusive(patience:_:)``, for what must not be left undone.
-    func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
+    package func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
         guard let result = try exclusive(patience: Self.patience, body) else { throw Self.busy }
         return result
     }

@@ -1,5 +1,5 @@
 internal import ResumeHTTP
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// Which part of which download a writer works on.
 package struct PartReference: Sendable, Hashable {
@@ -26,7 +26,7 @@ extension Connection {
     ///   - change: What is left of the parts that are there.
     /// - Returns: Whether the generation was the entry's.
     /// - Throws: `SQLiteError`
-    borrowing func reduceChunks(
+    package borrowing func reduceChunks(
         of id: Int64, generation: Int64, _ change: ([Entry.Chunk]) -> [Entry.Chunk]
     ) throws -> Bool {
         guard let entry = try entry(id: id), entry.generation == generation else { return false }
@@ -65,7 +65,7 @@ extension Connection {
 
     /// The checksums of an entry in order of their offsets, none over another: so that together they are not longer than
     /// what is held, whatever rows somebody planted.
-    borrowing func blocks(of id: Int64) throws -> [Block] {
+    package borrowing func blocks(of id: Int64) throws -> [Block] {
         try rows(
             "SELECT first_byte, length, crc32c FROM block WHERE download = ? ORDER BY first_byte", .integer(id)
         ) { row in
@@ -78,7 +78,7 @@ extension Connection {
     }
 
     /// Puts an entry of another database into this one, under its number.
-    borrowing func insert(_ entry: Entry, _ blocks: [Block]) throws {
+    package borrowing func insert(_ entry: Entry, _ blocks: [Block]) throws {
         let representation = entry.representation
         try run(
             """

@@ -1,6 +1,6 @@
 internal import ResumeFiles
 internal import ResumeHTTP
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// The rows of `download` and `chunk`, read and written. Everything that changes what the totals sum changes the
 /// totals in the same transaction.
@@ -14,7 +14,7 @@ extension Connection {
     /// The columns of an entry, with NULL for each that a database of an older release does not have.
     ///
     /// For who may not migrate it; ``entry(id:columns:)`` and ``entry(key:columns:)`` take them.
-    borrowing func columnsThere() throws -> String { try existing(Self.columns, in: "download") }
+    package borrowing func columnsThere() throws -> String { try existing(Self.columns, in: "download") }
 
     /// Columns of a table, with NULL for each that it does not have.
     borrowing func existing(_ columns: String, in table: String) throws -> String {
@@ -26,12 +26,12 @@ extension Connection {
     /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
     static let largest: Int64 = 1 << 60
 
-    borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
+    package borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
         try first("SELECT \(columns ?? Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
             .flatMap { $0 }.map { try withChunks($0) }
     }
 
-    borrowing func entry(id: Int64, columns: String? = nil) throws -> Entry? {
+    package borrowing func entry(id: Int64, columns: String? = nil) throws -> Entry? {
         try first("SELECT \(columns ?? Self.columns) FROM download WHERE id = ?", .integer(id)) { Self.entry($0) }
             .flatMap { $0 }.map { try withChunks($0) }
     }
@@ -39,7 +39,7 @@ extension Connection {
     /// All entries in the order of their last use.
     ///
     /// A row that cannot be read is left out, not a failure of all.
-    borrowing func entries() throws -> [Entry] {
+    package borrowing func entries() throws -> [Entry] {
         var chunks: [Int64: [Entry.Chunk]] = [:]
         let rows = try rows(
             """
@@ -138,7 +138,7 @@ extension Connection {
     /// Removes an entry and what the totals count of it.
     ///
     /// - Returns: Its blobs, to be removed after the commit.
-    borrowing func remove(_ entry: Entry) throws -> [BlobName] {
+    package borrowing func remove(_ entry: Entry) throws -> [BlobName] {
         let blobs = try blobs(of: entry.id)
         return try removeRow(entry.id, generation: entry.generation) ? blobs : []
     }

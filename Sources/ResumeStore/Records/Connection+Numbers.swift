@@ -1,4 +1,4 @@
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// The numbers of rows, where another program has left none for new ones.
 extension Connection {
@@ -9,7 +9,7 @@ extension Connection {
     private static let numberedTables = ["download", "queue", "queued"]
 
     /// Whether each table has numbers left for new rows.
-    borrowing func hasNumbersLeft() throws -> Bool {
+    package borrowing func hasNumbersLeft() throws -> Bool {
         try count("SELECT count(*) FROM sqlite_sequence WHERE CAST(seq AS INTEGER) = \(Int64.max)") == 0
     }
 

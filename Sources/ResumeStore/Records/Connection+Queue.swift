@@ -1,16 +1,16 @@
 internal import ResumeHTTP
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// The rows of `queue` and `queued`.
 extension Connection {
     /// The number of a queue, which is made where there is none.
-    borrowing func queue(named name: String) throws -> Int64 {
+    package borrowing func queue(named name: String) throws -> Int64 {
         try run("INSERT INTO queue (name) VALUES (?) ON CONFLICT (name) DO NOTHING", .text(name))
         return try integer("SELECT id FROM queue WHERE name = ?", .text(name)) ?? 0
     }
 
     /// The queues by number.
-    borrowing func queues() throws -> [(id: Int64, name: String)] {
+    package borrowing func queues() throws -> [(id: Int64, name: String)] {
         try rows("SELECT id, name FROM queue ORDER BY id") { row in
             row.integer(0).flatMap { id in row.text(1).map { (id, $0) } }
         }.compactMap { $0 }
@@ -19,12 +19,12 @@ extension Connection {
     private static let queuedColumns = "id, key, url, destination, state, priority, forced, position, terms, failure"
 
     /// The columns of a request, with NULL for each that a database of an older release does not have.
-    borrowing func queuedColumnsThere() throws -> String { try existing(Self.queuedColumns, in: "queued") }
+    package borrowing func queuedColumnsThere() throws -> String { try existing(Self.queuedColumns, in: "queued") }
 
     /// The requests of a queue, those first that run first.
     ///
     /// A row that cannot be read is left out, not a failure of all.
-    borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [QueuedRequest] {
+    package borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [QueuedRequest] {
         try rows(
             """
             SELECT \(columns ?? Self.queuedColumns) FROM queued WHERE queue = ?
@@ -45,7 +45,7 @@ extension Connection {
     /// Adds a request, or changes the one that is there.
     ///
     /// - Returns: The row's number.
-    borrowing func setQueued(_ request: QueuedRequest, in queue: Int64) throws -> Int64 {
+    package borrowing func setQueued(_ request: QueuedRequest, in queue: Int64) throws -> Int64 {
         if let id = request.id {
             // One that was delivered meanwhile must not come back.
             try run(

@@ -1,6 +1,6 @@
 internal import ResumeFiles
 internal import ResumeHTTP
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// What a running transfer commits. Each statement checks the generation: a writer that has been overtaken changes
 /// nothing and is told so.
@@ -127,7 +127,7 @@ extension Connection {
     /// How many events are kept.
     private static let eventLimit: Int64 = 1000
 
-    borrowing func record(_ event: Event) throws {
+    package borrowing func record(_ event: Event) throws {
         try restoreEventNumbers(keeping: Self.eventLimit)
         try run(
             "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", .text(event.key),
@@ -137,7 +137,7 @@ extension Connection {
     }
 
     /// The events of a key, or of all, oldest first.
-    borrowing func events(key: String?) throws -> [Event] {
+    package borrowing func events(key: String?) throws -> [Event] {
         let rows =
             if let key {
                 try rows("\(Self.events) WHERE key = ? ORDER BY id", .text(key), body: Self.event)

@@ -1,4 +1,4 @@
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// Rows that nobody can read, since another program made them or removed what they belong to: they are no entry's, and
 /// count in the sums all the same.
@@ -22,7 +22,7 @@ extension Connection {
     }
 
     /// How many rows nobody can read.
-    borrowing func unreadableRows() throws -> Int64 {
+    package borrowing func unreadableRows() throws -> Int64 {
         let parts = try count("SELECT count(*) \(Self.unreadableParts)")
         return try parts + count("SELECT count(*) \(Self.lostBlocks)") + Int64(unreadableEntries().count)
     }

@@ -24,11 +24,11 @@ public struct Entry: Sendable, Hashable {
     }
 
     /// The row's number: never used twice.
-    var id: Int64
+    package var id: Int64
     /// Random, and new with each blob and whenever bytes were given up; 0 before the first response.
     ///
     /// A writer that knows another one has lost the entry.
-    let generation: Int64
+    package let generation: Int64
     /// Under which start of the machine the bytes were received.
     let bootID: String
     /// For whom the bytes were fetched.
@@ -115,7 +115,7 @@ extension Entry {
 
 extension Int64 {
     /// The sum, or the nearest number that there is.
-    func addingSaturating(_ other: Int64) -> Int64 {
+    package func addingSaturating(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
@@ -159,6 +159,10 @@ public struct Event: Sendable, Hashable {
     public var reason: Reason
     /// How many bytes it was about: held, kept, freed or delivered.
     public var bytes: Int64
+
+    package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
+        (self.key, self.at, self.kind, self.reason, self.bytes) = (key, at, kind, reason, bytes)
+    }
 }
 
 /// The store's sums, kept without a scan.

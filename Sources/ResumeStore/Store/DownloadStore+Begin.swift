@@ -1,5 +1,5 @@
-internal import ResumeFiles
 public import HTTPTypes
+internal import ResumeFiles
 public import ResumeHTTP
 internal import ResumeSQLite
 

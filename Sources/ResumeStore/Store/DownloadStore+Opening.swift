@@ -1,10 +1,10 @@
 internal import ResumeFiles
 internal import ResumeMigrations
-internal import ResumeSQLite
+package import ResumeSQLite
 
 extension DownloadStore {
     /// What marks the database as this library's: "RSUM".
-    static let applicationID: Int64 = 0x5253_554D
+    package static let applicationID: Int64 = 0x5253_554D
 
     /// Opens the store in a folder.
     ///
@@ -93,9 +93,9 @@ extension Database {
 }
 
 /// The schema of the database: is it ours, is it whole, is it up to date.
-enum Schema {
+package enum Schema {
     /// The version that this release reads and writes.
-    static let version = Int64(Migration.all.count)
+    package static let version = Int64(Migration.all.count)
 
     /// Migrates a database that is older or empty; leaves any other one as it is.
     ///
@@ -125,13 +125,13 @@ enum Schema {
     }
 
     /// In bytes.
-    static let pageSize: Int64 = 4096
+    package static let pageSize: Int64 = 4096
 
     /// Set before the first table is made.
     private static let layout = "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL;"
 
     /// Makes the tables in an empty database that nobody else knows, without a log beside it.
-    static func create(_ connection: borrowing Connection) throws {
+    package static func create(_ connection: borrowing Connection) throws {
         try connection.execute(layout)
         for migration in Migration.all { try apply(migration, to: connection) }
     }
@@ -163,7 +163,7 @@ enum Schema {
     }
 
     /// The version of a database that is this library's and as the migrations of that version leave it.
-    static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
+    package static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
         // On one state of the database: another process may be about to migrate it.
         let (version, application, texts) = try connection.transaction(.deferred) {
             (

@@ -1,6 +1,6 @@
-internal import ResumeFiles
+package import ResumeFiles
 public import ResumeHTTP
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.
 ///
@@ -53,7 +53,7 @@ public final class DownloadStore: Sendable {
     /// What the store was told.
     public let configuration: Configuration
 
-    let folder: StoreFolder
+    package let folder: StoreFolder
     private let presence: Presence
     let database: Database
     let guardLock: StoreLock
@@ -96,7 +96,7 @@ public final class DownloadStore: Sendable {
     /// Runs a synchronous body in a writing transaction, beside other writers but never beside a checkpoint.
     ///
     /// - Throws: ``StoreError``
-    func write<Result: Sendable>(
+    package func write<Result: Sendable>(
         durability: Connection.CommitDurability = .process,
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
@@ -139,7 +139,9 @@ public final class DownloadStore: Sendable {
     /// Runs a synchronous body that only reads, on one state of the database.
     ///
     /// - Throws: ``StoreError``, `CancellationError`
-    func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+    package func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
+        -> Result
+    {
         try await read(from: database, body)
     }
 
@@ -147,7 +149,9 @@ public final class DownloadStore: Sendable {
     /// long.
     ///
     /// - Throws: ``StoreError``, `CancellationError`
-    func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+    package func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
+        -> Result
+    {
         // A store that is closed says so.
         try await read { _ in }
         let (path, survey) = (folder.databasePath, Database(label: "resume-store.survey"))
@@ -263,7 +267,7 @@ extension DownloadStore {
         try await write { connection in try connection.record(event) }
     }
 
-    func leaseFile() throws -> ByteLocks {
+    package func leaseFile() throws -> ByteLocks {
         try StoreError.refuseForkedChild()
         do {
             return try folder.locks(.leases)

@@ -1,17 +1,17 @@
 internal import ResumeMigrations
-internal import ResumeSQLite
+package import ResumeSQLite
 internal import Synchronization
 
 /// The tables and indices of a database as SQLite keeps their texts, to be compared with what the migrations make.
 ///
 /// Whatever is more, less or other was planted or lost: a trigger, a view, an index on an expression, a table without
 /// its checks. Only white space is not looked at, which SQLite's own `ALTER TABLE` sets as it likes.
-struct SchemaTexts: Sendable, Equatable {
+package struct SchemaTexts: Sendable, Equatable {
     /// The texts by kind and name, such as `table download`.
     private var texts: [String: String]
 
     /// Reads a database.
-    init(of connection: borrowing Connection) throws {
+    package init(of connection: borrowing Connection) throws {
         let rows = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema") { row in
             let name = "\(row.text(0) ?? "object") \(row.text(1) ?? "")"
             return (name, "\(row.text(2) ?? ""): \(Self.normalized(row.text(3) ?? ""))")
@@ -27,7 +27,7 @@ struct SchemaTexts: Sendable, Equatable {
     ]
 
     /// Whether there is nothing at all.
-    var isEmpty: Bool { texts.isEmpty }
+    package var isEmpty: Bool { texts.isEmpty }
 
     /// How this differs from what is expected, for a person; nil where it does not.
     func difference(from expected: SchemaTexts) -> (isAddition: Bool, text: String)? {
@@ -42,7 +42,7 @@ struct SchemaTexts: Sendable, Equatable {
     }
 
     /// Whether any table is the same.
-    func sharesTable(with other: SchemaTexts) -> Bool {
+    package func sharesTable(with other: SchemaTexts) -> Bool {
         texts.contains { name, text in
             name.hasPrefix("table ") && !name.hasPrefix("table sqlite_") && other.texts[name] == text
         }
@@ -79,7 +79,7 @@ extension SchemaTexts {
     private static let made = Mutex<[Int64: SchemaTexts]>([:])
 
     /// What the migrations up to a version make, found out once a process by running them in memory.
-    static func expected(at version: Int64) throws -> SchemaTexts {
+    package static func expected(at version: Int64) throws -> SchemaTexts {
         if let known = made.withLock({ $0[version] }) { return known }
         let connection = try Connection.open(path: ":memory:")
         for migration in Migration.all where migration.version <= version { try connection.execute(migration.sql) }

@@ -92,7 +92,7 @@ extension StoreError {
     /// Refuses to work in a forked child, where every lock is the parent's and no thread would ever answer.
     ///
     /// To be called before anything waits; it costs one look at memory.
-    static func refuseForkedChild() throws(StoreError) {
+    package static func refuseForkedChild() throws(StoreError) {
         guard ForkedChild.isCurrent else { return }
         throw StoreError(
             .forkedChild, "this process is a fork of one with an open store, and the store's threads do not run in it",
@@ -113,7 +113,7 @@ extension StoreError {
         "Run 'resumectl doctor --rebuild' to recover all data that can be verified, or move the folder away."
 
     /// Wraps what SQLite or the file system reported; leaves a ``StoreError`` as it is.
-    init(wrapping error: any Error, at path: String? = nil) {
+    package init(wrapping error: any Error, at path: String? = nil) {
         let place = path.map { " at \($0)" } ?? ""
         switch error {
         case let error as StoreError:

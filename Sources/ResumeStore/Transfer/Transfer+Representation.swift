@@ -244,7 +244,7 @@ extension Transfer {
 
 extension DownloadStore {
     /// Removes blobs that no row names any more.
-    func removeBlobs(_ names: [BlobName]) throws {
+    package func removeBlobs(_ names: [BlobName]) throws {
         do {
             for name in names { try folder.blobs.remove(name.fileName) }
         } catch {

@@ -1,4 +1,5 @@
 internal import ResumeSQLite
+public import ResumeStore
 
 /// What a person wants to know about a store when something is odd.
 public struct Diagnostics: Sendable {
@@ -37,7 +38,7 @@ public struct Diagnostics: Sendable {
 extension DownloadStore {
     /// Looks at library, pragmas, file system, locks, space, and whether rows and blobs agree.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: `StoreError`
     public func diagnose() async throws -> Diagnostics {
         var checks = [Diagnostics.library]
         let expected: [(pragma: String, value: String)] = [

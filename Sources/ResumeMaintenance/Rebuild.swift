@@ -1,6 +1,7 @@
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
+public import ResumeStore
 
 /// What became of a store whose database was damaged.
 public struct RebuildReport: Sendable {
@@ -26,7 +27,7 @@ extension DownloadStore {
     ///
     /// - Parameter path: The store's folder.
     /// - Returns: What was saved, and where the rest is.
-    /// - Throws: ``StoreError``: `noStore`, `notAStore`, `inUse`, `busy`, `noSpace`, `io`.
+    /// - Throws: `StoreError`: `noStore`, `notAStore`, `inUse`, `busy`, `noSpace`, `io`.
     public static func rebuild(at path: String) async throws -> RebuildReport {
         try StoreError.refuseForkedChild()
         do {
@@ -85,7 +86,7 @@ struct Rebuild {
 
     /// Whether SQLite finds nothing wrong, and the schema is the store's.
     ///
-    /// - Throws: ``StoreError``: `newerStore`, `notAStore` for a database that is somebody else's, as far as it can be
+    /// - Throws: `StoreError`: `newerStore`, `notAStore` for a database that is somebody else's, as far as it can be
     ///   read.
     private func isWhole() throws -> Bool {
         do {

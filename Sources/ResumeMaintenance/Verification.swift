@@ -1,8 +1,9 @@
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
+public import ResumeStore
 
-/// Something that is not as it should be, found by ``DownloadStore/verify(keys:readsBytes:repairing:)``.
+/// Something that is not as it should be, found by `DownloadStore.verify`.
 public struct Finding: Sendable, Hashable {
     /// What is wrong.
     public enum Kind: String, Sendable, Hashable {
@@ -45,7 +46,7 @@ extension DownloadStore {
     ///   - repairing: Drop what is wrong and keep the rest: of a blob, the damaged range only, which the next download
     ///     fetches. Entries in use are not touched.
     /// - Returns: What is wrong; empty where all is well.
-    /// - Throws: ``StoreError``
+    /// - Throws: `StoreError`
     public func verify(
         keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false
     ) async throws -> [Finding] {
@@ -141,46 +142,20 @@ extension DownloadStore {
         return blobs != nil
     }
 
-    /// Removes the rows that nobody can read, and makes the totals the sums of the others.
-    func repairSums() async throws {
-        var findings: [Finding] = []
-        _ = try await repairSums(into: &findings)
-    }
-
     private func repairSums(into findings: inout [Finding]) async throws -> [Finding] {
         findings += try await rowFindings(repairing: true)
         return try await totalsFindings(repairing: true)
     }
 
     private func rowFindings(repairing: Bool) async throws -> [Finding] {
-        let count = try await survey { connection in try connection.unreadableRows() }
+        let count = try await unreadableRows(removing: repairing)
         guard count > 0 else { return [] }
-        if repairing { try await write { connection in try connection.removeUnreadableRows() } }
         let detail = "\(count) row\(count == 1 ? "" : "s") that no download uses, or with impossible values"
         return [Finding(kind: .rows, key: nil, detail: detail, isRepaired: repairing)]
     }
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
-        let sums: @Sendable (borrowing Connection) throws -> (Totals, Totals) = { connection in
-            let entries = try connection.count("SELECT count(*) FROM download")
-            let received = try connection.count("SELECT CAST(total(received) AS INTEGER) FROM chunk")
-            return (
-                try connection.totals(), Totals(entries: entries, receivedBytes: min(received, Connection.largest))
-            )
-        }
-        let (stored, actual) = try await survey { connection in try sums(connection) }
-        guard stored != actual else { return [] }
-        if repairing {
-            try await write { connection in
-                let (_, actual) = try sums(connection)
-                // The row itself may be gone.
-                try connection.run(
-                    """
-                    INSERT INTO store (id, entries, received, created_at) VALUES (1, ?, ?, ?)
-                    ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, received = excluded.received
-                    """, .integer(actual.entries), .integer(actual.receivedBytes), .integer(WallClock.milliseconds))
-            }
-        }
+        guard let (stored, actual) = try await wrongTotals(repairing: repairing) else { return [] }
         let detail =
             "the recorded total is \(stored.receivedBytes) bytes in \(stored.entries) entries, "
             + "the rows have \(actual.receivedBytes) in \(actual.entries)"

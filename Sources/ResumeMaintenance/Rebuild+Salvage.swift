@@ -1,5 +1,6 @@
 internal import ResumeHTTP
 internal import ResumeSQLite
+internal import ResumeStore
 
 /// What can be read of a damaged database.
 struct Salvaged {

@@ -1,5 +1,6 @@
 internal import ResumeFiles
 internal import ResumeSQLite
+internal import ResumeStore
 
 /// A database whose first page is destroyed: the header, and where each table begins.
 ///

@@ -1,5 +1,6 @@
 internal import ResumeFiles
 internal import ResumeSQLite
+internal import ResumeStore
 
 extension Diagnostics {
     /// Looks at the folder of a store and the files in it without opening its database, so also where that fails.
