@@ -7,9 +7,9 @@ internal import Synchronization
 package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     package typealias Reader = @Sendable (RawSpan) throws -> Bool
 
-    /// How many bytes may wait before the client should stop receiving, which is about what one turn of its loop brings.
+    /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
     package static var limit: Int { 1 << 20 }
-    /// How many bytes the reader is passed at a time, at most: it may stop after each time.
+    /// The maximum number of bytes passed to the reader at a time; it may stop after each time.
     private static var sliceLength: Int { 256 << 10 }
 
     private struct State {
@@ -22,7 +22,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
         var isReading = false
         /// Called as soon as there is room for more parts.
         var onRoom: (@Sendable () -> Void)?
-        /// nil as the error: the end that the framing announced.
+        /// The end of the body, if it was added; a nil error means that the framing announced it.
         var end: (any Error)??
     }
 
@@ -56,14 +56,14 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
         }
     }
 
-    /// Does what `ResponseBody.read(_:)` does.
+    /// Implements `ResponseBody.read(_:)`.
     ///
     /// - Parameters:
     ///   - reader: The reader.
     ///   - start: Calls ``drain()`` on the right thread. Its parameters say whether the end has been added, and whether no
     ///     parts wait.
     /// - Returns: Whether there is more to read.
-    /// - Throws: What the reader threw, or why the response ended early.
+    /// - Throws: What the reader threw, or the error that ended the response early.
     package func read(
         _ reader: @escaping Reader, start: (_ hasEnded: Bool, _ isEmpty: Bool) -> Void
     ) async throws -> Bool {
@@ -97,7 +97,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
 
     /// Adds a part, which must not be empty, and passes on what waits.
     ///
-    /// - Returns: Whether there is room for more; otherwise, ``whenRoom(_:)`` says when.
+    /// - Returns: Whether there is room for more; otherwise, use ``whenRoom(_:)``.
     package func add(_ part: Part) -> Bool {
         state.withLock { state in
             if state.end == nil { state.parts.append(part, cost: cost(part)) }
@@ -120,7 +120,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - error: Why the response ended early; nil if its framing announced the end.
-    ///   - drops: Whether waiting parts are removed. Then a response that ended well has ended early.
+    ///   - drops: Whether waiting parts are removed. Then a response that ended well counts as ended early.
     /// - Returns: Whether it is the first one.
     @discardableResult
     package func end(with error: (any Error)?, drops: Bool = false) -> Bool {
@@ -187,7 +187,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
             state.reader = nil
             return state.waiter.take()
         }
-        // A reader that stops has left something to read.
+        // If the reader stopped, there is more to read.
         waiter?.resume(with: mayGoOn.map { !$0 })
     }
 }
@@ -211,7 +211,7 @@ private struct PartQueue<Part> {
         self.cost += cost
     }
 
-    /// Takes note of how much of the first one was passed on; ignored where all of them were dropped meanwhile.
+    /// Records how much of the first part was passed on; ignored if all parts have been dropped.
     mutating func advance(to passed: Int, isWhole: Bool) {
         self.passed = isWhole || isEmpty ? 0 : passed
         guard isWhole else { return }

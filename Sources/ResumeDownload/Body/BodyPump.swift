@@ -2,32 +2,32 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
-/// Moves a body from the network into a segment, with a rate limit and a watch for stalls.
+/// Transfers a body from the network into a segment, with rate limits and stall detection.
 struct BodyPump {
     let body: any ResponseBody
     let request: DownloadRequest
-    /// The digest of the whole, which follows; nil where none is wanted.
+    /// The running digest of the whole file; nil if none is needed.
     let digest: RunningDigest?
     /// The digest that the server announced for this body.
     let contentDigest: HTTPDigest?
-    /// The streams beside it; nil where there can be none.
+    /// The count of concurrent streams; nil if there can be only one.
     var streams: StreamCount?
 
-    /// How many bytes that are not wanted are read for the digest of a body.
+    /// How many bytes after the wanted ones are read at most to complete the digest of a body.
     private static let mostSurplus: Int64 = 1 << 20
 
     /// How a body ended.
     struct Outcome {
         var ending: Transfer.BodyEnding
-        /// Bytes that came over the network.
+        /// The number of bytes received over the network.
         var bytes: Int64
-        /// Why it ended before its end; nil where it did not.
+        /// Why it ended early; nil if it did not.
         var failure: (any Error)?
-        /// False where all that was wanted came, and is not what its `Content-Digest` says; true where there is none.
+        /// False if all wanted bytes were received but do not match `Content-Digest`; true if there is none.
         var matchesContentDigest = true
     }
 
-    /// Reads to the end.
+    /// Reads the body to its end.
     func run(into segment: PartStream, isCloseDelimited: Bool = false) async -> Outcome {
         let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest)
         return await flow.monitor.watching(body) {
@@ -45,7 +45,7 @@ struct BodyPump {
                 while try await flow.read(body) {
                     try await segment.catchUp()
                     if segment.hasAllWanted {
-                        // What is left may be nothing but the body's end, which its digest waits for.
+                        // The body may end here, which must be known before its digest can be compared.
                         let end = wanted ?? flow.received
                         wanted = end
                         guard contentDigest != nil, flow.received - end < Self.mostSurplus else {
@@ -71,7 +71,8 @@ struct BodyPump {
             if borderWatch != nil, error is CancellationError, !Task.isCancelled {
                 return Outcome(ending: .cut, bytes: flow.received, failure: nil)
             }
-            // What is wanted may have come all the same, and counts then; of a body that was cut the digest says nothing.
+            // All wanted bytes may have been received, so their digest counts. That of an incomplete body means
+            // nothing.
             return Outcome(
                 ending: .cut, bytes: flow.received, failure: error,
                 matchesContentDigest: !segment.hasWholeBody || flow.matchesContentDigest)
@@ -79,19 +80,21 @@ struct BodyPump {
     }
 }
 
-/// How many streams there are, and how many of them wait for nothing but bytes to compare.
+/// Counts the streams of a download, and those that only wait for bytes to compare with the next segment.
 final class StreamCount: Sendable {
     private let running = Atomic(1)
     private let atBorder = Atomic(0)
-    /// How long those bytes are waited for.
+    /// How long to wait for those bytes.
     ///
-    /// They are on their way, unless the server limits the rate: it may be whole seconds then until it sends again.
+    /// They are usually on their way, but a server that limits the rate may not send again for seconds.
     private static let pause: Duration = .milliseconds(20)
 
-    /// How many there are.
+    /// Sets the number of streams.
     func update(_ count: Int) { running.store(count, ordering: .relaxed) }
 
-    /// A stream has all of its bytes: its body ends once all others have, though the border was not compared.
+    /// Records that a stream has all of its bytes.
+    ///
+    /// Its body is cancelled once all other streams have theirs too, even if the border was not compared.
     func reachedBorder(_ body: any ResponseBody) -> Task<Void, any Error> {
         atBorder.add(1, ordering: .relaxed)
         return Task {
@@ -102,22 +105,22 @@ final class StreamCount: Sendable {
         }
     }
 
-    /// That stream has ended.
+    /// Records that such a stream has ended.
     func left(_ watch: Task<Void, any Error>) {
         watch.cancel()
         atBorder.subtract(1, ordering: .relaxed)
     }
 }
 
-/// What happens to each part of a body on the thread where it came.
+/// Handles each part of a body on the thread that receives it.
 private final class BodyFlow: Sendable {
     let monitor: StallMonitor
     private let segment: PartStream
     private let request: DownloadRequest
     private let digest: RunningDigest?
-    /// Over the body as it comes; nil where nothing was announced to compare it with.
+    /// The hash of the body; nil if no digest was announced.
     private let hash: Mutex<RunningHash?>
-    /// What was announced.
+    /// The announced digest.
     private let contentDigest: HTTPDigest?
     private let pace: RatePace
 
@@ -135,12 +138,12 @@ private final class BodyFlow: Sendable {
         self.request = request
     }
 
-    /// Bytes that came over the network.
+    /// The number of bytes received over the network.
     var received: Int64 { monitor.received }
 
-    /// Reads on.
+    /// Reads the next parts of a body.
     ///
-    /// - Returns: Whether there is more to read, after a pause.
+    /// - Returns: Whether there is more to read after a pause.
     func read(_ body: any ResponseBody) async throws -> Bool {
         monitor.resume()
         defer { monitor.pause() }
@@ -161,12 +164,12 @@ private final class BodyFlow: Sendable {
         return pace.allowsMore(after: bytes.byteCount) && mayGoOn
     }
 
-    /// Whether what came is what was announced.
+    /// Whether the body matches the announced digest.
     var matchesContentDigest: Bool {
         guard let contentDigest else { return true }
         return hash.withLock { $0?.digest } == contentDigest
     }
 
-    /// Waits until as many bytes may have come as came.
+    /// Waits until the rate limits permit more bytes.
     func waitForRate() async throws { try await pace.wait() }
 }

@@ -1,14 +1,14 @@
-/// Progress as object stores' clients tell it: how much came since the last time, how much is there, how much is wanted.
+/// Progress in the form that clients of object stores use: bytes since the last step, received bytes, expected bytes.
 public struct ProgressStep: Sendable, Hashable {
-    /// How many bytes came since the last step.
+    /// The number of bytes received since the last step.
     public var bytes: Int64
-    /// How many bytes are there, with those that were held before.
+    /// The number of bytes received so far, including those of earlier runs.
     public var receivedBytes: Int64
-    /// How many bytes are wanted; nil where that is not known.
+    /// The total length in bytes; nil if unknown.
     public var expectedBytes: Int64?
 }
 
-/// Makes progress steps of the events of a download.
+/// Converts the events of a download to progress steps.
 ///
 /// ```swift
 /// var meter = ProgressMeter()
@@ -17,24 +17,25 @@ public struct ProgressStep: Sendable, Hashable {
 /// }
 /// ```
 public struct ProgressMeter: Sendable {
-    /// What was there at the last step; nil before anything is known.
+    /// The received bytes at the last step; nil before anything is known.
     private var received: Int64?
 
     /// Makes a meter for one download.
     public init() {}
 
-    /// Takes an event.
+    /// Handles an event.
     ///
-    /// What was held before the download is no progress of it, and what is given up counts again when it comes again.
+    /// Bytes received before the download started do not count as progress. Bytes that are discarded count again when
+    /// they are fetched again.
     ///
     /// - Parameter event: Each event of the download, in order.
-    /// - Returns: What to tell; nil where it is no event of progress.
+    /// - Returns: The step to report; nil if the event is not about progress.
     public mutating func step(for event: DownloadEvent) -> ProgressStep? {
         switch event {
         case .started, .restarted:
             received = 0
         case .resumed(let offset, _):
-            // The first time only: after a cut, what came since the last step is still to be told.
+            // Only the first time: after an interruption, the bytes since the last step still have to be reported.
             received = received.map { min($0, offset) } ?? offset
         case .progress(let count, let total):
             let (bytes, overflow) = count.subtractingReportingOverflow(received ?? count)

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// How many bytes may have come by when: the arithmetic of a limit on the rate, without a clock.
+/// The schedule of a rate limit: computes how many bytes may have been received by when, without a clock.
 ///
-/// Whoever has received bytes gets a ticket, the sum of all that was taken so far, and may receive more once as much is
-/// granted. So those who share a limit get their turns in order, and a rate may change at any time.
+/// Each receiver of bytes gets a ticket, the sum of all bytes taken so far, and may receive more once that many bytes
+/// are granted. So receivers that share a limit take turns in order, and the rate may change at any time.
 package struct RateSchedule: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What may be caught up after a pause, in seconds.
+    /// The time whose bytes may be received at once after a pause, in seconds.
     private static let allowance = 0.1
 
     private var rate: Double
@@ -15,7 +15,7 @@ package struct RateSchedule: Sendable {
     private var granted = 0.0
     private var time: Instant
 
-    /// Makes a schedule with a rate in bytes a second; 0 or less is no limit.
+    /// Makes a schedule with a rate in bytes per second; 0 or less is no limit.
     package init(rate: Int64, now: Instant) {
         self.rate = Double(max(rate, 0))
         time = now
@@ -26,16 +26,16 @@ package struct RateSchedule: Sendable {
         self.rate = Double(max(rate, 0))
     }
 
-    /// Takes note of bytes that came.
+    /// Records received bytes.
     ///
-    /// - Returns: The ticket of who received them.
+    /// - Returns: The ticket for them.
     package mutating func take(_ count: Int64, now: Instant) -> Double {
         advance(to: now)
         taken += Double(count)
         return taken
     }
 
-    /// How long the holder of a ticket has to wait; nil where he need not.
+    /// Returns how long the holder of a ticket must wait; nil if it need not.
     package mutating func delay(of ticket: Double, now: Instant) -> Duration? {
         advance(to: now)
         guard rate > 0, ticket > granted else { return nil }
@@ -49,31 +49,31 @@ package struct RateSchedule: Sendable {
     }
 }
 
-/// A limit on the rate of one download, or of several that share it.
+/// A rate limit for one download, or shared by several.
 final class RateLimiter: Sendable {
     private let schedule: Mutex<RateSchedule>
     private let limits: Atomic<Bool>
 
     /// Makes a limit.
     ///
-    /// - Parameter rate: In bytes a second; nil, 0 or less is no limit.
+    /// - Parameter rate: In bytes per second; nil, 0 or less is no limit.
     init(bytesPerSecond rate: Int64?) {
         schedule = Mutex(RateSchedule(rate: rate ?? 0, now: .now))
         limits = Atomic((rate ?? 0) > 0)
     }
 
-    /// Changes the limit; who waits is told within a moment.
+    /// Changes the limit; waiting receivers notice within a moment.
     func setRate(_ rate: Int64?) {
         schedule.withLock { $0.setRate(rate ?? 0, now: .now) }
         limits.store((rate ?? 0) > 0, ordering: .relaxed)
     }
 
-    /// Whether there is a limit at present.
+    /// Whether there is currently a limit.
     var isLimiting: Bool { limits.load(ordering: .relaxed) }
 
-    /// Takes note of bytes that came.
+    /// Records received bytes.
     ///
-    /// - Returns: The ticket, and whether its holder has to wait.
+    /// - Returns: The ticket, and whether its holder must wait.
     fileprivate func take(_ count: Int) -> (ticket: Double, waits: Bool) {
         schedule.withLock { schedule in
             let now = ContinuousClock.now
@@ -87,13 +87,13 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// One body under its limits.
+/// Applies rate limits to one body.
 final class RatePace: Sendable {
     private let limiters: [RateLimiter]
-    /// One for each limit; 0 waits for nothing.
+    /// One ticket for each limit; 0 does not wait.
     private let tickets: Mutex<[Double]>
 
-    /// Nobody who waits sleeps longer than this at a time, since the rate may change meanwhile.
+    /// The longest sleep at a time, since the rate may change during it.
     private static let longestSleep = Duration.milliseconds(200)
 
     init(_ limiters: [RateLimiter]) {
@@ -101,9 +101,9 @@ final class RatePace: Sendable {
         tickets = Mutex(limiters.map { _ in 0 })
     }
 
-    /// Takes note of bytes that came.
+    /// Records received bytes.
     ///
-    /// - Returns: Whether more may come at once.
+    /// - Returns: Whether more may be received at once.
     func allowsMore(after count: Int) -> Bool {
         guard limiters.contains(where: \.isLimiting) else { return true }
         return tickets.withLock { tickets in
@@ -117,7 +117,7 @@ final class RatePace: Sendable {
         }
     }
 
-    /// Waits until more may come.
+    /// Waits until more bytes may be received.
     func wait() async throws {
         for (index, limiter) in limiters.enumerated() {
             while limiter.isLimiting, let delay = limiter.delay(of: tickets.withLock { $0[index] }) {

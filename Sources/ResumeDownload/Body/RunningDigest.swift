@@ -7,23 +7,23 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
-/// The digest of a blob that is still being written: it follows the transfer on a queue of its own, so that little is
-/// left to do at the end.
+/// Computes the digest of a file while it is being written, on a separate queue, so that little is left to do at the
+/// end.
 ///
-/// It reads what was written back from the system's cache: so a resumed download is hashed by the same means, and the
-/// thread that receives never waits.
+/// It reads the written bytes back from the system's cache. So resumed downloads are hashed in the same way, and the
+/// receiving thread never waits.
 final class RunningDigest: Sendable {
     private struct State {
         var hash: RunningHash
-        /// Bytes from 0 on that are in it.
+        /// The number of bytes hashed, from offset 0.
         var position: Int64 = 0
     }
 
-    /// How many bytes make it worth to wake the queue.
+    /// How many new bytes justify waking the queue.
     private static let stride: Int64 = 4 << 20
 
     let algorithm: HTTPDigest.Algorithm
-    /// The blob; its length is not looked at.
+    /// The file; its length is ignored.
     private let blob: HeldBytes
     private let queue = DispatchQueue(label: "resume-store.digest")
     /// Used on the queue only.
@@ -38,10 +38,10 @@ final class RunningDigest: Sendable {
         wanted = Atomic(0)
     }
 
-    /// Whether bytes from an offset on may be in it.
+    /// Whether bytes beyond an offset may have been hashed.
     func reaches(beyond held: Int64) -> Bool { wanted.load(ordering: .relaxed) > held }
 
-    /// Takes note of how much is there; returns at once.
+    /// Announces how many bytes have been received; returns at once.
     func advance(to held: Int64) {
         guard held - wanted.load(ordering: .relaxed) >= Self.stride, !isQueued.exchange(true, ordering: .acquiring)
         else {
@@ -49,15 +49,15 @@ final class RunningDigest: Sendable {
         }
         wanted.store(held, ordering: .relaxed)
         queue.async {
-            // What cannot be read now is read, and its failure told, at the end.
+            // A read error is ignored here: the bytes are read again at the end, and an error is reported then.
             try? self.hash(upTo: held)
             self.isQueued.store(false, ordering: .releasing)
         }
     }
 
-    /// The digest of the first bytes.
+    /// Returns the digest of the first bytes of the file.
     ///
-    /// - Throws: `StoreError` where they cannot be read.
+    /// - Throws: `StoreError` if they cannot be read.
     func finish(at length: Int64) async throws -> HTTPDigest? {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {
@@ -70,7 +70,7 @@ final class RunningDigest: Sendable {
     private func hash(upTo end: Int64) throws {
         try state.withLock { state in
             guard state.position < end else { return }
-            // A failure in the middle leaves what was read before it.
+            // After an error in the middle, the position is that of the bytes hashed before it.
             try unsafe blob.forEachBuffer(in: state.position..<end) { buffer in
                 unsafe state.hash.update(buffer)
                 state.position += Int64(buffer.count)

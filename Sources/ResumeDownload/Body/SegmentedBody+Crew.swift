@@ -2,17 +2,17 @@ internal import ResumeHTTP
 internal import ResumeStore
 
 extension SegmentedBody {
-    /// The streams, and what is to become of them.
+    /// The concurrent streams of a download and their common state.
     struct Crew {
         let work: SegmentedBody
         var outcome: Outcome
         private var plan: SegmentPlan
         private var running: [Int: Running] = [:]
         private var asked: [Int: Asked] = [:]
-        /// Those that the plan had ended.
+        /// The streams that were closed by the plan.
         private var closed: Set<Int> = []
         private var lastID = 0
-        /// How many answers in a row were of no use, since others had come so far meanwhile.
+        /// How many responses in a row were of no use because other streams had already fetched their range.
         private var tooLate = 0
         private static let mostTooLate = 8
         private var isStopping = false
@@ -39,13 +39,13 @@ extension SegmentedBody {
             running[id] = Running(segment: segment, body: pump.body, start: segment.held)
             group.addTask { [pump, transfer] in
                 let ended = await pump.run(into: segment)
-                // What fails here fails where all has ended, too, and is told then.
+                // A failure here recurs when all streams have ended, and is reported then.
                 try? await transfer.run { _ in try segment.checkpoint() }
                 return .ended(id, ended)
             }
         }
 
-        /// Does what the plan says.
+        /// Performs the actions of the plan.
         mutating func act(in group: inout TaskGroup<Report>) async {
             defer { streams.update(running.count + asked.count) }
             guard !isStopping, !Task.isCancelled else { return }
@@ -53,7 +53,8 @@ extension SegmentedBody {
                 SegmentPlan.Stream(
                     id: id, start: stream.start, position: stream.segment.held, end: stream.segment.end)
             }
-            // After that, so that nothing seems to be missing between what is held and what is on its way.
+            // Read after the positions above, so that no bytes seem to be missing between the received and the expected
+            // ones.
             let held = await transfer.heldRanges
             work.run.digest?.advance(to: await transfer.contiguousLength)
             let state = SegmentPlan.State(held: held, running: streams, asked: asked.values.map(\.range), now: now)
@@ -82,7 +83,7 @@ extension SegmentedBody {
         mutating func take(_ report: Report, in group: inout TaskGroup<Report>) async {
             switch report {
             case .tick:
-                // Without a pause from then on.
+                // Not repeated once cancelled, since the sleep would then return at once.
                 guard !isStopping, !Task.isCancelled else { return }
                 group.addTask { await SegmentedBody.tick() }
             case .ended(let id, let ended):
@@ -93,7 +94,7 @@ extension SegmentedBody {
                 if let error = ended.failure {
                     bodyFailed(with: error, received: stream.segment.recorded - start, as: id, in: &group)
                 } else if held == start, held < end {
-                    // An answer without a body, which the next one may be as well.
+                    // The response had no body, and the next one may not have one either, so this counts as a failure.
                     failed(because: .endedEarly, received: 0, in: &group)
                 } else {
                     outcome.interruption = nil
@@ -113,8 +114,8 @@ extension SegmentedBody {
             switch result {
             case .success(let answer): (response, verdict) = answer
             case .failure(let error):
-                // What is wrong for good is told to the single stream that follows; an invalid response to a range
-                // request comes again.
+                // A permanent error is reported by the single stream that follows, and an invalid response to a range
+                // request would be repeated.
                 if let error = error as? TransportError, error.isTransient,
                     ![.notConnected, .invalidResponse].contains(error.code)
                 {
@@ -151,12 +152,12 @@ extension SegmentedBody {
             response.body.cancel(with: CancellationError())
         }
 
-        /// Asks for no more connections than there are.
+        /// Limits the connections to those that are open now.
         private mutating func refuse() {
             plan.refused(running: running.count + asked.count)
         }
 
-        /// The server wants no more connections than there are.
+        /// Handles a server that accepts no more connections than are open now.
         private mutating func refused(because reason: Reason) async {
             guard !isStopping, !Task.isCancelled else { return }
             refuse()
@@ -165,7 +166,7 @@ extension SegmentedBody {
             try? await transfer.note(reason)
         }
 
-        /// A body ended before its end.
+        /// Handles a body that ended early.
         private mutating func bodyFailed(
             with error: any Error, received: Int64, as id: Int, in group: inout TaskGroup<Report>
         ) {
@@ -180,11 +181,11 @@ extension SegmentedBody {
             if !closed.contains(id) { failed(because: Reason(for: error), received: received, in: &group) }
         }
 
-        /// A stream failed, for now.
+        /// Handles a temporary failure of a stream.
         private mutating func failed(because reason: Reason, received: Int64, in group: inout TaskGroup<Report>) {
             guard !isStopping else { return }
             outcome.interruption = reason
-            // Where nothing runs any more, the single stream that follows counts it.
+            // If nothing else runs, the single stream that follows counts the failure.
             guard isBusy else { return stop(&group) }
             let action = outcome.budget.failed(
                 received: received, retryAfter: nil, jitter: Double.random(in: 0...1))

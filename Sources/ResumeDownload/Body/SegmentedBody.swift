@@ -2,23 +2,23 @@ internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// Fetches what is missing over several connections: the body of the first response, and those of further requests for
-/// other parts of the same representation.
+/// Fetches the missing ranges over several connections: with the body of the first response and with further requests
+/// for other ranges of the same representation.
 ///
-/// ``SegmentPlan`` decides which; this sends the requests and moves the bodies. It ends when no stream runs any more.
+/// ``SegmentPlan`` decides which; this type sends the requests and transfers the bodies, until no stream runs any more.
 struct SegmentedBody {
     let run: DownloadRun
     let terms: Terms
     /// The retries that are left.
     let budget: RetryBudget
 
-    /// What the further requests depend on.
+    /// The properties of the download that further requests depend on.
     struct Terms {
         let length: Int64
         let representation: Representation
         let policy: ResumePolicy
 
-        /// nil where one stream is all that there may be.
+        /// Returns nil if only one stream is possible.
         init?(of transfer: isolated Transfer) {
             let (partial, policy) = (transfer.partial, transfer.policy)
             guard let length = partial.lengthForSegments(policy), let representation = partial.representation else {
@@ -30,28 +30,28 @@ struct SegmentedBody {
         }
     }
 
-    /// How it ended.
+    /// The outcome of all streams.
     struct Outcome {
         /// How the first body ended.
         var first = Transfer.BodyEnding.cut
-        /// Bytes that came over the network.
+        /// The number of bytes received over the network.
         var bytes: Int64 = 0
-        /// What ends the download, or begins it anew.
+        /// The error that ends or restarts the download.
         var failure: (any Error)?
-        /// Why a stream ended last before its end; nil where none did since one came to its own.
+        /// Why a stream ended early most recently; nil if none has since another one completed.
         var interruption: Reason?
-        /// How many connections the server may be asked for from now on.
+        /// The maximum number of connections from now on.
         var connections: Int
         var budget: RetryBudget
     }
 
-    /// What a task tells.
+    /// What a child task reports.
     enum Report: Sendable {
-        /// A request was answered, or not.
+        /// A request was answered or failed.
         case answered(Int, Result<(TransportResponse, SegmentVerdict), any Error>)
         /// A body ended.
         case ended(Int, BodyPump.Outcome)
-        /// Time has passed.
+        /// An interval has passed.
         case tick
     }
 
@@ -68,9 +68,9 @@ struct SegmentedBody {
 
     private static let interval: Duration = .milliseconds(250)
 
-    /// Moves the first body, and what else there is to fetch.
+    /// Transfers the first body and the other missing ranges.
     ///
-    /// What it leaves is to be ended with ``Transfer/endBody(_:)``.
+    /// Afterwards, call ``Transfer/endBody(_:)``.
     func run(with pump: BodyPump) async -> Outcome {
         await withTaskGroup(of: Report.self) { group in
             var crew = Crew(self)
@@ -82,7 +82,7 @@ struct SegmentedBody {
                 await crew.act(in: &group)
             }
             group.cancelAll()
-            // An answer that comes at the last moment is not left hanging.
+            // Responses that arrive now must be cancelled, so that their connections are released.
             for await report in group {
                 if case .answered(_, .success(let (response, _))) = report {
                     response.body.cancel(with: CancellationError())
@@ -97,7 +97,7 @@ struct SegmentedBody {
         return .tick
     }
 
-    /// Asks for a range.
+    /// Requests a range.
     func ask(_ range: Range<Int64>, held: [Range<Int64>]) async throws -> (TransportResponse, SegmentVerdict) {
         let request = Plan.RangeRequest(
             segment: range, held: held, validator: terms.representation.validator, policy: terms.policy)

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// Sees that a body brings too little for too long, and cancels it.
+/// Cancels a body that delivers too few bytes for too long.
 ///
 /// Only the time spent waiting for the network counts: a slow disk or a rate limit is not the server's fault.
 final class StallMonitor: Sendable {
     private struct State {
         var received: Int64 = 0
         var windowBytes: Int64 = 0
-        /// Time in the window that was spent waiting for the network.
+        /// The time in the window that was spent waiting for the network.
         var waited: Duration = .zero
         var waitingSince: ContinuousClock.Instant?
 
@@ -34,20 +34,20 @@ final class StallMonitor: Sendable {
         self.authority = authority
     }
 
-    /// The network is waited for from now on.
+    /// Starts measuring time spent waiting for the network.
     func resume() {
         state.withLock { $0.waitingSince = clock() }
     }
 
-    /// The network is not waited for any more.
+    /// Stops measuring time.
     func pause() {
         state.withLock { $0.pause(at: clock()) }
     }
 
-    /// Bytes that came in all.
+    /// The total number of bytes received.
     var received: Int64 { state.withLock { $0.received } }
 
-    /// Takes note of bytes that came; the network is not waited for any more.
+    /// Records received bytes and stops measuring time.
     func pause(receiving count: Int) {
         state.withLock { state in
             state.pause(at: clock())
@@ -55,7 +55,7 @@ final class StallMonitor: Sendable {
         }
     }
 
-    /// Looks from time to time while another body runs, and cancels a body that stalls.
+    /// Performs work that reads a body, and cancels the body if it stalls.
     func watching<Outcome>(_ body: any ResponseBody, _ work: () async throws -> Outcome) async rethrows -> Outcome {
         let registration = Ticker.shared.every(min(window / 4, .seconds(1))) { [self] in
             guard isStalled() else { return }

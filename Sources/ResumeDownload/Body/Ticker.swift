@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Calls closures from time to time: one task and one timer for all downloads of the process.
+/// Calls closures periodically, with one task and one timer for all downloads of the process.
 ///
-/// It sleeps while there are none.
+/// The task ends when there are none.
 final class Ticker: Sendable {
     static let shared = Ticker()
 
-    /// How exact it is.
+    /// The precision of the intervals.
     private static let step: Duration = .milliseconds(50)
 
     private struct Entry {
@@ -23,21 +23,21 @@ final class Ticker: Sendable {
 
     private let state = Mutex(State())
 
-    /// Stands for a closure, until it is cancelled.
+    /// A registered closure.
     struct Registration: Sendable {
         fileprivate let number: Int
         fileprivate let ticker: Ticker
 
-        /// No call begins after this, but one may be under way.
+        /// Ends the calls; one that has already begun may still be running.
         func cancel() { ticker.remove(number) }
     }
 
-    /// Has a closure called each time an interval has passed, about.
+    /// Calls a closure each time an interval has passed, approximately.
     ///
     /// - Parameters:
-    ///   - interval: The interval; the first call comes after one.
-    ///   - body: Must not block.
-    /// - Returns: What ends the calls.
+    ///   - interval: The interval; the first call is made after one interval.
+    ///   - body: The closure, which must not block.
+    /// - Returns: A registration to end the calls.
     func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> Registration {
         let (number, isFirst) = state.withLock { state in
             state.last &+= 1
@@ -59,9 +59,9 @@ final class Ticker: Sendable {
         } while tick()
     }
 
-    /// Calls what is due.
+    /// Calls the closures that are due.
     ///
-    /// - Returns: Whether there is anything to call later.
+    /// - Returns: Whether closures are still registered.
     private func tick() -> Bool {
         let (due, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
             let now = ContinuousClock.now

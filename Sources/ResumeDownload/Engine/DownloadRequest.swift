@@ -2,120 +2,127 @@ public import HTTPTypes
 public import ResumeHTTP
 public import ResumeStore
 
-/// What to download, to where, and how patiently.
+/// What to download, where to, and how.
 public struct DownloadRequest: Sendable {
-    /// What to ask for.
+    /// The URL of the file.
     public var url: DownloadURL
-    /// The file that the download becomes: an absolute path, or one relative to the working folder.
+    /// The path to which the file is delivered, absolute or relative to the working directory.
     public var destination: String
-    /// Lets the server name the file (`Content-Disposition`), in the folder of ``destination``, whose own name is for
-    /// servers that do not.
+    /// Lets the server name the file (`Content-Disposition`) in the folder of ``destination``, whose last component is
+    /// used if the server does not.
     ///
-    /// Such a file replaces no other: where there is one of that name, the download fails with
-    /// `StoreError` of `destinationExists`, as far as possible before anything is fetched or given up for it.
+    /// Existing files are never replaced: if there is one of that name, the download fails with `StoreError` of
+    /// `destinationExists`, if possible before anything is fetched or discarded.
     public var usesServerFilename = false
-    /// What names the download in the store; nil for the URL without user info and signature.
+    /// The key of the download in the store; nil for the URL without user info and signature.
     public var key: String?
-    /// What it goes on with, where it was made from that: if the store holds it no more, an event says so.
+    /// The resume data that the request was made from.
+    ///
+    /// If the store no longer has the data it names, an event reports it.
     public internal(set) var resumeData: ResumeData?
-    /// The caller's own fields.
+    /// Additional header fields.
     ///
-    /// Those that the plan decides on (`Range` and so on) are left out.
+    /// Fields that the engine sets itself, such as `Range`, are ignored.
     public var fields = HTTPFields()
-    /// Names of fields that must not go to another origin than the URL's; credentials are known without.
+    /// The names of fields that must not be sent to other origins than the URL's.
+    ///
+    /// Well-known credentials need not be listed.
     public var secretFields: Set<HTTPField.Name> = []
-    /// The digest that the file must have; nil where it is not known.
+    /// The digest that the file must have; nil if unknown.
     ///
-    /// It is believed before any field of the server.
+    /// It takes precedence over any digest announced by the server.
     public var digest: HTTPDigest?
-    /// What is wanted of the file: its ranges, one after the other, become the destination; nil for all of it.
+    /// The ranges of the file to download, which are concatenated in the destination; nil for the whole file.
     public var selection: RangeSelection?
-    /// How the server is made to compare what is held with what it has.
+    /// How the server is asked to compare the received part with its current version.
     public var condition = ResumePolicy.Condition.ifRange
-    /// Where the HEAD goes that ``condition`` may ask for; nil for the download's URL.
+    /// The URL for the HEAD request that ``condition`` may require; nil for the download's URL.
     ///
-    /// A URL may be signed for one method only.
+    /// Needed if the URL is signed for one method only.
     public var headURL: DownloadURL?
-    /// Goes on without a validator if ``digest`` can prove the bytes, or if those that are fetched again are the same:
+    /// Resumes without a validator if ``digest`` can prove the bytes, or if bytes that are fetched again are unchanged:
     /// the 64 KiB before the first missing byte, the first 64 KiB, and 64 KiB at each of three random offsets.
     ///
-    /// Without a digest the result is not proved (``DownloadResult/isProved``).
+    /// Without a digest, the result is not proved (``DownloadResult/isProved``).
     public var allowsUnvalidated = false
-    /// What the random places depend on; nil for others each time.
+    /// The seed for the random offsets; nil for different ones each time.
     package var spotCheckSeed: UInt64?
     /// The value of `Accept-Encoding`.
     ///
-    /// `identity` refuses what is coded all the same. Anything else is sent as it stands, and what comes is stored as it
+    /// With `identity`, encoded responses are refused. Any other value is sent as is, and the response is stored as it
     /// was sent: nothing is ever decoded.
     public var acceptEncoding = "identity"
-    /// Asked for a new URL or new fields after 401, 403, 407 and 451, while what is held is kept.
+    /// Called for a new URL or new fields after 401, 403, 407 and 451, while the partial data is kept.
     ///
-    /// Returns nil where there is none; what it throws ends the download.
+    /// Returns nil if there are none. An error that it throws ends the download.
     public var renewal: (@Sendable (Refusal) async throws -> Renewal?)?
-    /// Asked before each request, redirects included, whether it may go there; nil permits all.
+    /// Called before each request, including redirects, to decide whether it is permitted; nil permits all.
     ///
-    /// It sees names, which may stand for any address: `AsyncHTTPTransport` can be asked to look at those. What it
-    /// forbids, nobody connects to.
+    /// It sees host names, which may resolve to any address; `AsyncHTTPTransport` can check those as well. No
+    /// connection is made to a URL that it forbids.
     public var permits: (@Sendable (DownloadURL) -> Bool)?
-    /// Over how many connections the file is fetched at a time, at most, each for a part of its own; up to
+    /// The maximum number of concurrent connections for the file, each fetching a different part; up to
     /// ``mostConnections``.
     ///
-    /// For servers that limit what one connection gets. More than one are opened only for a file with a strong entity tag
-    /// and a known length, of which enough is missing, and kept only while they help: a server that refuses one, or
-    /// answers it with the whole file, gets no more. With HTTP/2 they are streams of one connection.
+    /// Useful with servers that limit the rate of each connection. Several are opened only for files with a strong
+    /// entity tag and a known length of which enough is missing, and kept only while they help. If a server refuses one
+    /// or answers with the whole file, no more are opened. With HTTP/2, they are streams of one connection.
     public var connections = 1
-    /// The most connections for one download.
+    /// The maximum number of connections for one download.
     public static let mostConnections = 16
-    /// Drop what is held and begin anew.
+    /// Whether to discard the partial data and start over.
     public var restarts = false
-    /// Wait for somebody else who works on the same download, then take a copy; false to fail at once.
+    /// Whether to wait for another task or process that downloads the same resource, then copy its file; false to fail
+    /// at once.
     public var waits = true
-    /// Bytes before the first missing one that are fetched again and compared; 0 turns it off.
+    /// How many bytes before the first missing one are fetched again and compared; 0 for none.
     public var overlap: Int64 = ResumePolicy.defaultOverlap
-    /// The caller's own fields with the codings: with the URL, what decides which bytes come, and who may have them.
+    /// The header fields with the content codings; with the URL, they decide which bytes are sent, and who may have
+    /// them.
     var identityFields: HTTPFields {
         var fields = fields
         fields[.acceptEncoding] = acceptEncoding
         return fields
     }
-    /// What of it decides which bytes come, and who may have them.
+    /// The part of the request that decides which bytes are sent, and who may have them.
     var identity: RequestIdentity { RequestIdentity(url, identityFields) }
-    /// The terms, put together.
+    /// The options about resuming as a policy.
     var policy: ResumePolicy {
         ResumePolicy(
             condition: condition, overlap: overlap, allowsUnvalidated: allowsUnvalidated, hasDigest: digest != nil,
             storesCoded: acceptEncoding.lowercased() != "identity")
     }
-    /// How often and how long to try again.
+    /// How often to retry, and with which delays.
     public var limits = RetryBudget.Limits()
-    /// How long, in seconds, less than ``stallBytes`` may come before the connection is given up.
+    /// The time in seconds during which less than ``stallBytes`` may be received before the connection is closed.
     public var stallTimeout: Double = 30
-    /// The timeout as a number that a clock can take.
+    /// The timeout, limited to values that a clock supports.
     var boundedStallTimeout: Double { stallTimeout.isFinite ? min(max(stallTimeout, 0.1), 86_400) : 86_400 }
-    /// The connections as a number that makes sense.
+    /// The number of connections, limited to valid values.
     var boundedConnections: Int { min(max(connections, 1), Self.mostConnections) }
-    /// How many bytes must come in each ``stallTimeout``.
+    /// The number of bytes that must be received in each ``stallTimeout``.
     public var stallBytes: Int64 = 1024
-    /// The highest rate, in bytes a second; nil for no limit.
+    /// The rate limit in bytes per second; nil for no limit.
     public var rateLimit: Int64?
-    /// The most bytes that the whole may have; nil for no limit.
+    /// The maximum length of the file in bytes; nil for no limit.
     public var maximumLength: Int64?
-    /// The clock that finds stalls and compares several connections; tests stop it.
+    /// The clock for detecting stalls and comparing connections; tests replace it.
     package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
-    /// What limits the rate beside ``rateLimit``, shared with other downloads.
+    /// Further rate limits besides ``rateLimit``, shared with other downloads.
     var rateLimiters: [RateLimiter] = []
-    /// The row of a queue that goes with the delivery.
+    /// The ID of the queue's row that is removed with the delivery.
     var queuedRow: Int64?
-    /// How many bytes the collector removed while it was paused; told when it goes on.
+    /// How many bytes the collector removed while the download was paused; reported when it is resumed.
     var evictedBytes: Int64 = 0
-    /// Told the length of a small file before it is delivered together with others: until then it needs no connection.
+    /// Called with the length of a small file when it needs no connection any more, before it is delivered together
+    /// with others.
     package var onReceived: (@Sendable (Int64) -> Void)?
-    /// Says why its task was cancelled; nil for a task of the caller's own.
+    /// The reason for cancelling the task; nil if the task belongs to the caller.
     package var interruption: Interruption?
-    /// What names the download in the store: ``key`` or the URL without user info and signature, and the selection.
+    /// The key in the store: ``key`` or the URL without user info and signature, and the selection.
     public var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
 
-    /// The destination, or the folder of what the server names, which can be written.
+    /// Checks that the destination, or the folder for a file named by the server, can be written.
     ///
     /// - Returns: The destination.
     /// - Throws: `StoreError` with `destination`.
@@ -126,23 +133,25 @@ public struct DownloadRequest: Sendable {
     /// Makes a request with the defaults.
     ///
     /// - Parameters:
-    ///   - url: What to ask for.
-    ///   - destination: The file that the download becomes.
+    ///   - url: The URL of the file.
+    ///   - destination: The path to which the file is delivered.
     public init(_ url: DownloadURL, to destination: String) {
         self.url = url
         self.destination = destination
     }
 
-    /// Makes a request that goes on with what was interrupted, with the defaults for all that is not in the data.
+    /// Makes a request that resumes an earlier download, with defaults for everything that is not in the data.
     ///
-    /// Set what the first request had beside URL, key and selection anew: fields, digest, condition and so on. Where the
-    /// store holds nothing of it any more, ``DownloadEvent/resumeDataOutdated(reason:)`` says why, and it begins anew.
+    /// Apart from URL, key and selection, the options of the first request must be set again: fields, digest, condition
+    /// and so on. If the store no longer has the data, ``DownloadEvent/resumeDataOutdated(reason:)`` says why, and the
+    /// download starts over.
     ///
     /// - Parameters:
-    ///   - resumeData: What to go on with.
-    ///   - destination: The file that the download becomes.
-    ///   - url: A fresh URL, where the first one was signed, had credentials, or is not to be asked any more; nil for that
-    ///     of the data. Without one a server may refuse (401, 403): then ``renewal`` is asked, and what is held stays.
+    ///   - resumeData: The data of the earlier download.
+    ///   - destination: The path to which the file is delivered.
+    ///   - url: A fresh URL if the original one was signed, had credentials or should not be used again; nil for the
+    ///     one in the data. If the server refuses the request (401, 403), ``renewal`` is called and the partial data is
+    ///     kept.
     public init(resuming resumeData: ResumeData, to destination: String, at url: DownloadURL? = nil) {
         self.init(url ?? resumeData.url, to: destination)
         self.resumeData = resumeData
@@ -152,29 +161,29 @@ public struct DownloadRequest: Sendable {
 }
 
 extension DownloadRequest: CustomStringConvertible {
-    /// URL and destination; neither fields nor user info nor signature, which may be secrets.
+    /// The URL and destination, without fields, user info and signature, which may be secrets.
     public var description: String { "\(url) to \(Printable.escaped(destination))" }
 }
 
-/// What a server refused for want of credentials, or of a URL that is still valid.
+/// A response that refuses a request for lack of credentials or of a valid URL.
 public struct Refusal: Sendable {
-    /// What was asked for.
+    /// The requested URL.
     public var url: DownloadURL
     /// 401, 403, 407 or 451.
     public var status: Int
-    /// The fields of the answer, such as `WWW-Authenticate`.
+    /// The header fields of the response, such as `WWW-Authenticate`.
     public var responseFields: HTTPFields
 }
 
-/// Where and how to ask from now on.
+/// The URL and fields for further requests.
 public struct Renewal: Sendable {
-    /// The URL, such as one that was signed anew; nil to leave it.
+    /// The new URL, such as a newly signed one; nil to keep the old one.
     public var url: DownloadURL?
-    /// The caller's fields, all of them; nil to leave them.
+    /// The complete header fields; nil to keep the old ones.
     ///
-    /// Where they are left and the URL is at another origin, those that are secret are dropped.
+    /// If they are kept and the URL has another origin, secret fields are dropped.
     public var fields: HTTPFields?
-    /// Names of fields, beside those that the request names, that must not go to another origin than the URL's.
+    /// Further names of fields that must not be sent to other origins than the URL's.
     public var secretFields: Set<HTTPField.Name>
 
     /// Makes a renewal.
@@ -185,26 +194,27 @@ public struct Renewal: Sendable {
     }
 }
 
-/// Something that happened during a download, for whoever shows it.
+/// An event of a download.
 public enum DownloadEvent: Sendable, Hashable {
-    /// Somebody else works on the same download; it is waited for.
+    /// Another task or process downloads the same resource; the download waits for it.
     case waiting
-    /// A first answer was accepted; nothing had been held.
+    /// The first response was accepted, and nothing had been received before.
     case started(totalBytes: Int64?)
-    /// It continues at an offset with what was held before.
+    /// The download continues at an offset after bytes received earlier.
     case resumed(offset: Int64, totalBytes: Int64?)
-    /// Some of what was held was given up, since the disk did not keep it, a crash lost it, or the collector removed it
-    /// while the download was paused; it is fetched again.
+    /// Some received bytes are fetched again, because the disk did not keep them, a crash lost them, or the collector
+    /// removed them while the download was paused.
     case damaged(reason: Reason)
-    /// The store does not hold what the resume data named, but nothing, or another version: it goes on with what is there.
+    /// The store has no data, or another version, instead of what the resume data names; the download continues with
+    /// what is there.
     case resumeDataOutdated(reason: Reason)
-    /// It began anew although bytes were held.
+    /// The download restarted although bytes had been received.
     case restarted(reason: Reason, totalBytes: Int64?)
-    /// So many bytes are there. It grows, but for a restart, for a part that was found to be wrong, and, beside a gap or
-    /// with several connections, for the end of a part that is fetched again to be compared.
+    /// The number of received bytes. It increases, except after a restart, after a damaged part was discarded, and,
+    /// with gaps or several connections, when the end of a part is fetched again for comparison.
     case progress(receivedBytes: Int64, totalBytes: Int64?)
-    /// It will be tried again.
+    /// The download will be retried.
     case retrying(reason: Reason, afterSeconds: Double)
-    /// It was delivered.
+    /// The file was delivered.
     case finished(DownloadResult)
 }

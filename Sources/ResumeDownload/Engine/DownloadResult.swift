@@ -1,36 +1,37 @@
 public import ResumeHTTP
 public import ResumeStore
 
-/// A download that was delivered.
+/// The result of a delivered download.
 public struct DownloadResult: Sendable, Hashable {
-    /// The file.
+    /// The path of the file.
     public var path: String
     /// Its length in bytes.
     public var totalBytes: Int64
-    /// How many of them were held before this call and kept.
+    /// How many of them had been received before this call.
     public var reusedBytes: Int64
-    /// How many bytes of bodies came over the network in this call.
+    /// How many bytes of bodies were received over the network during this call.
     public var fetchedBytes: Int64
-    /// The digest that was compared: the caller's, or the one that the server announced; nil where there was none.
+    /// The digest that was compared: the caller's or the one that the server announced; nil if there was none.
     public var digest: HTTPDigest?
-    /// How the file is coded, where it was stored as it was sent: `gzip` and so on; nil for identity.
+    /// The content coding of the file if it was stored encoded, such as `gzip`; nil for identity.
     public var contentCoding: String?
-    /// False where the server never said how long the whole is: it ended with its connection, as a cut would.
+    /// False if the server never announced the total length and the file ended with the connection, as it would if cut
+    /// off.
     public var isLengthVerified: Bool
-    /// False where parts of several responses were put together that no validator and no digest ties to one another.
+    /// False if the file consists of parts of several responses that are not linked by a validator or a digest.
     ///
-    /// Only ``DownloadRequest/allowsUnvalidated`` leads to that: the bytes that were compared are the same, and others
-    /// may belong to different versions of the file.
+    /// Only ``DownloadRequest/allowsUnvalidated`` leads to that. The compared bytes are equal, but others may belong to
+    /// different versions of the file.
     public var isProved: Bool
 }
 
-/// A download that was given up.
+/// The failure of a download.
 ///
-/// What came is kept unless the text says otherwise.
+/// The partial data is kept unless the reason says otherwise.
 public struct DownloadError: Error, Sendable, Equatable {
-    /// What kind of failure it is.
+    /// The kind of failure.
     ///
-    /// New ones may be added.
+    /// New codes may be added.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The code's name, stable from release to release.
         public let rawValue: String
@@ -38,32 +39,32 @@ public struct DownloadError: Error, Sendable, Equatable {
         /// Makes a code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The server said no for good, or sent something else.
+        /// The server refused the request permanently or sent something else.
         public static let refused = Code(rawValue: "refused")
         /// The content does not have the expected digest.
         public static let digestMismatch = Code(rawValue: "digest-mismatch")
-        /// The tries are used up, or there is no way to the server; running it again later may help.
+        /// No retries are left, or the server cannot be reached; running the download again later may help.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// The server's content or validator changes from answer to answer.
+        /// The server's content or validator changes between responses.
         public static let unstable = Code(rawValue: "unstable")
-        /// The whole is longer than what was allowed.
+        /// The file exceeds the permitted length.
         public static let tooLarge = Code(rawValue: "too-large")
-        /// The file was replaced after a reader of a ``DownloadStream`` had been given bytes of the old one.
+        /// The file was replaced after a reader of a ``DownloadStream`` had received bytes of the old version.
         public static let representationChanged = Code(rawValue: "representation-changed")
 
-        /// Whether the same request fails again until it, or the server, is changed.
+        /// Whether the same request fails again until it, or the server, changes.
         var isForGood: Bool { [.refused, .digestMismatch, .tooLarge].contains(self) }
     }
 
     /// The kind of failure.
     public var code: Code
-    /// Why.
+    /// The reason in detail.
     public var reason: Reason
-    /// The last HTTP status, where there was one.
+    /// The last HTTP status, if there was one.
     public var status: Int?
-    /// What names what is held, to go on with it; nil where nothing is, or where it cannot be gone on with.
+    /// The data to resume the download; nil if nothing was received or it cannot be resumed.
     public internal(set) var resumeData: ResumeData?
-    /// What caused it.
+    /// The underlying error.
     public var cause: (any Error)?
 
     init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {
@@ -73,7 +74,7 @@ public struct DownloadError: Error, Sendable, Equatable {
         self.cause = cause
     }
 
-    /// Whether it can be gone on with what is held: with a fresh URL or other credentials where ``status`` says so.
+    /// Whether the download can be resumed, possibly with a fresh URL or other credentials, depending on ``status``.
     public var isResumable: Bool { resumeData != nil }
 
     /// Equality on code and status.

@@ -3,22 +3,22 @@ public import ResumeStore
 
 /// The other ways to run a download.
 extension Downloader {
-    /// Makes a download that can be paused; it begins with ``DownloadTask/resume()``.
+    /// Returns a task for a download that can be paused; start it with ``DownloadTask/resume()``.
     ///
-    /// - Parameter request: What, to where, how.
+    /// - Parameter request: What to download, where to, and how.
     /// - Returns: The task, suspended.
     public func task(_ request: DownloadRequest) -> DownloadTask {
         DownloadTask(request, downloader: self)
     }
 
-    /// Makes a download that goes on with what was interrupted; it begins with ``DownloadTask/resume()``.
+    /// Returns a task that resumes an earlier download; start it with ``DownloadTask/resume()``.
     ///
-    /// Where more than the defaults is wanted, make a `DownloadRequest(resuming:to:at:)` and set it there.
+    /// To set other options, use ``task(_:)`` with a `DownloadRequest(resuming:to:at:)`.
     ///
     /// - Parameters:
-    ///   - resumeData: What to go on with.
-    ///   - destination: The file that the download becomes.
-    ///   - url: A fresh URL, where the first one was signed; nil for that of the data.
+    ///   - resumeData: The data of the earlier download.
+    ///   - destination: The path to which the download is delivered.
+    ///   - url: A fresh URL if the original one was signed; nil for the one in the data.
     /// - Returns: The task, suspended.
     public func task(
         resuming resumeData: ResumeData, to destination: String, at url: DownloadURL? = nil
@@ -26,21 +26,21 @@ extension Downloader {
         task(DownloadRequest(resuming: resumeData, to: destination, at: url))
     }
 
-    /// What names what is held of a download, to go on with it later, also in another process.
+    /// Returns the data to resume a download later, in this or another process.
     ///
-    /// For what ended with another error than a ``DownloadError``, which has it, such as `CancellationError`.
+    /// Use it after errors other than ``DownloadError``, which contains the data, such as `CancellationError`.
     ///
     /// - Parameter request: The download.
-    /// - Returns: nil where nothing is held, or where it cannot be gone on with.
+    /// - Returns: nil if nothing was received or it cannot be resumed.
     /// - Throws: `StoreError`
     public func resumeData(for request: DownloadRequest) async throws -> ResumeData? {
         try await store.entry(named: request.storeKey, for: request.identity)
             .flatMap { ResumeData(of: $0, policy: request.policy) }
     }
 
-    /// What the next request for a download will ask for; nil where nothing is held.
+    /// Returns what the next request for a download will ask for; nil if nothing was received.
     ///
-    /// Also for a task that was cancelled: that is when this is asked for.
+    /// Also works in a cancelled task, where it is typically called.
     package func plan(for request: DownloadRequest) async throws -> Plan? {
         guard let entry = try await store.entry(named: request.storeKey, for: request.identity),
             entry.receivedBytes > 0
@@ -48,14 +48,14 @@ extension Downloader {
         return Plan(for: entry.held, policy: request.policy)
     }
 
-    /// Downloads one file, and hands its bytes out while they come.
+    /// Downloads one file and returns its bytes while they are received.
     ///
-    /// It begins at once, and does not wait for the reader: what he has not read yet lies on the disk.
+    /// The download starts at once and does not wait for the reader: unread bytes stay on disk.
     ///
     /// - Parameters:
-    ///   - request: What, to where, how.
-    ///   - onEvent: Told what happens, in order; the download waits for it to return.
-    /// - Returns: The bytes, and random access to those that are held.
+    ///   - request: What to download, where to, and how.
+    ///   - onEvent: Called with each event, in order; the download waits for it to return.
+    /// - Returns: The bytes, and random access to those received so far.
     public func stream(
         _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) -> DownloadStream {

@@ -6,29 +6,29 @@ internal import ResumeFiles
 internal import ResumeHTTP
 public import ResumeStore
 
-/// Downloads through a store: asks it before each request, continues where it can, starts over with a reason where
-/// it cannot, and delivers the whole.
+/// Downloads files through a store: consults it before each request, resumes where possible, otherwise restarts and
+/// reports the reason, and delivers the complete file.
 ///
-/// It counts by swift-metrics and has spans by swift-distributed-tracing, where the program has set those up;
-/// `docs/observability.md` has the names.
+/// It reports metrics to swift-metrics and spans to swift-distributed-tracing if the program has set them up;
+/// `docs/observability.md` lists the names.
 ///
 /// ```swift
 /// let downloader = Downloader(store: store, transport: AsyncHTTPTransport())
 /// let result = try await downloader.download(DownloadRequest(url, to: "image.iso"))
 /// ```
 public struct Downloader: Sendable {
-    /// Where partials are kept.
+    /// The store that keeps partial data.
     public let store: DownloadStore
     /// The HTTP client.
     public let transport: any Transport
     private let logger: Logger?
 
-    /// Makes an engine.
+    /// Makes a downloader.
     ///
     /// - Parameters:
-    ///   - store: Where partials are kept.
+    ///   - store: The store that keeps partial data.
     ///   - transport: The HTTP client.
-    ///   - logger: Where each step is logged, with the store's key and the reason as metadata; nil for nowhere.
+    ///   - logger: Logs each step, with the store's key and the reason as metadata; nil for no log.
     public init(store: DownloadStore, transport: some Transport, logger: Logger? = nil) {
         self.store = store
         self.transport = transport
@@ -37,27 +37,27 @@ public struct Downloader: Sendable {
 
     /// Downloads one file.
     ///
-    /// Cancelling the task keeps what came; the next call goes on from there.
+    /// Cancelling the task keeps the partial data, and the next call resumes it.
     ///
     /// - Parameters:
-    ///   - request: What, to where, how.
-    ///   - onEvent: Told what happens, in order; the download waits for it to return.
-    /// - Returns: Where the file is, and how much of it was held before.
-    /// - Throws: ``DownloadError``, which has the resume data where there is any; `StoreError`, `CancellationError`:
-    ///   ``resumeData(for:)`` has it then.
+    ///   - request: What to download, where to, and how.
+    ///   - onEvent: Called with each event, in order; the download waits for it to return.
+    /// - Returns: The path of the file, and how many of its bytes had been received before.
+    /// - Throws: ``DownloadError``, which contains the resume data if there is any. `StoreError` and
+    ///   `CancellationError`; after these, use ``resumeData(for:)``.
     public func download(
         _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         try await download(request, onTransfer: { _ in }, onEvent: onEvent)
     }
 
-    /// Does what ``download(_:onEvent:)`` does, and hands out the transfer before the first request.
+    /// Downloads one file like ``download(_:onEvent:)``, and passes on the transfer before the first request.
     func download(
         _ request: DownloadRequest, onTransfer: @Sendable (isolated Transfer) -> Void,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
-        // Found out before anything is fetched, and before a lease is waited for.
-        // Its disk may be one that does not answer.
+        // Checked before anything is fetched and before waiting for a lease. The disk may block, so this runs outside
+        // of the cooperative thread pool.
         let destination = try await Blocking.run { try request.checkedDestination() }
         let observer = DownloadObserver(of: request, in: store, logger: logger)
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
@@ -96,19 +96,19 @@ public struct Downloader: Sendable {
                 try await keep(transfer, because: error, request.interruption)
             }
             guard var failure = error as? DownloadError else { throw error }
-            // What the caller had before is the caller's, also where the server refuses this request.
+            // The caller keeps the data that it passed in, even if the server refuses this request.
             failure.resumeData = await transfer.resumeData ?? request.resumeData
             throw failure
         }
     }
 
-    /// Downloads one file, told step by step.
+    /// Downloads one file and returns its events.
     ///
     /// Iterate to the end: the last element is ``DownloadEvent/finished(_:)``, or the sequence throws what
-    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps what came. A reader
-    /// who is slow misses progress, never the end.
+    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps its partial data. A slow
+    /// reader misses progress events, but never the end.
     ///
-    /// - Parameter request: What, to where, how.
+    /// - Parameter request: What to download, where to, and how.
     /// - Returns: The events, in order.
     public func events(_ request: DownloadRequest) -> AsyncThrowingStream<DownloadEvent, any Error> {
         AsyncThrowingStream(of: { onEvent in _ = try await download(request, onEvent: onEvent) })
@@ -133,13 +133,13 @@ public struct Downloader: Sendable {
             policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits)
     }
 
-    /// Records what is held and why it stopped.
+    /// Records the received bytes and why the download stopped.
     ///
-    /// A failure to do so does not hide the first one.
+    /// An error while recording does not replace the original one.
     private func keep(_ transfer: Transfer, because error: any Error, _ interruption: Interruption?) async throws {
         let held = await transfer.receivedBytes
         try? await transfer.close()
-        // A server's no was recorded with its answer, and where nothing is held it has interrupted nothing.
+        // A refusal was recorded with its response, and if nothing was received, nothing was interrupted.
         if held == 0, let error = error as? DownloadError, error.code == .refused, error.status != nil { return }
         if held == 0, (error as? StoreError)?.code == .destinationExists { return }
         var (kind, reason) = (Event.Kind.interrupted, Reason(for: error, interruption))
@@ -147,7 +147,7 @@ public struct Downloader: Sendable {
             switch reason {
             case .paused: kind = .paused
             case .interrupted: break
-            // What came is kept until it is removed, which is an event of its own.
+            // The data is kept until it is removed, which is a separate event.
             default: (kind, reason) = (.cancelled, .cancelled)
             }
         }
@@ -156,7 +156,7 @@ public struct Downloader: Sendable {
 }
 
 extension AsyncThrowingStream where Element == DownloadEvent, Failure == any Error {
-    /// The events of a download, which is cancelled where nobody reads on.
+    /// Makes a sequence of the events of a download, which is cancelled when the sequence is no longer read.
     init(of download: @escaping @Sendable (_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) async throws -> Void)
     {
         self.init(bufferingPolicy: .bufferingNewest(64)) { continuation in

@@ -1,16 +1,16 @@
 package import ResumeHTTP
 internal import Synchronization
 
-/// Why a run is stopped, as whoever cancels its task says before.
+/// The reason for stopping a run, set before its task is cancelled.
 package final class Interruption: Sendable {
     private let stored: Mutex<Reason?>
 
-    /// Makes one without a reason, or with one for whatever cancels the task.
+    /// Makes one, optionally with a reason that applies to any cancellation of the task.
     package init(_ reason: Reason? = nil) { stored = Mutex(reason) }
 
-    /// Sets the reason; the last one counts.
+    /// Sets the reason, replacing an earlier one.
     func set(_ reason: Reason) { stored.withLock { $0 = reason } }
 
-    /// The reason; nil where nobody said one.
+    /// The reason; nil if none was set.
     var reason: Reason? { stored.withLock { $0 } }
 }

@@ -2,10 +2,10 @@ package import ResumeHTTP
 internal import ResumeStore
 
 extension Reason {
-    /// Why a request, a body or a download ended with an error.
+    /// Makes the reason for which a request, a body or a download ended with an error.
     init(for error: any Error) { self.init(for: error, nil) }
 
-    /// The same; of a cancellation, what whoever cancelled the run said.
+    /// Makes the reason for an error; for a cancellation, the one set by the code that cancelled the run.
     init(for error: any Error, _ interruption: Interruption?) {
         self =
             switch error {
@@ -14,28 +14,28 @@ extension Reason {
             case let error as FetchError: error.reason
             case let error as TransportError: .transport(error)
             case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
-            // What a caller's hook or transport throws may hold a URL with its signature.
+            // Errors of the caller's closures and transports may contain a signed URL.
             default: Reason(code: .init(rawValue: "failed"), text: "failed with an error of type \(type(of: error))")
             }
     }
 
-    /// The caller, or a queue, gave the download up.
+    /// The caller or a queue cancelled the download.
     static let cancelled = Reason(
         code: .init(rawValue: "cancelled"), text: "cancelled by the caller; the partial data is kept")
 
-    /// The same, and the removal is still to come: another download of the same file may prevent it.
+    /// The download was cancelled and its data will be removed, unless another download of the same file prevents it.
     static let cancelledRemoving = Reason(
         code: .init(rawValue: "cancelled-removed"),
         text: "cancelled by the caller; the partial data is removed unless another download uses it")
 
-    /// What the removal itself is for.
+    /// The reason for the removal itself.
     static let cancelledRemoved = Reason(
         code: .init(rawValue: "cancelled-removed"), text: "cancelled by the caller; the partial data was removed")
 
-    /// A queue or a task paused it, or let another download run first.
+    /// A queue or a task paused it, or a queue let another download run first.
     static let paused = Reason(code: .init(rawValue: "paused"), text: "paused; the partial data is kept")
 
-    /// The program was told to end.
+    /// The program received a signal to exit.
     package static let interrupted = Reason(
         code: .init(rawValue: "interrupted"), text: "interrupted by a signal; the partial data is kept")
 
@@ -45,7 +45,7 @@ extension Reason {
             text: "the store removed the \(bytes) bytes received before the pause to stay within its limits")
     }
 
-    /// More bytes than are allowed, when it is not known how many follow.
+    /// More bytes than allowed were received, and it is unknown how many follow.
     static func tooLarge(receiving received: Int64, limit: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "too-large"),

@@ -1,29 +1,29 @@
 public import HTTPTypes
 
-/// An HTTP client as the engine needs one: a request out, a head and a stream of bytes in.
+/// The HTTP client that the engine uses: it sends a request and returns a head and a stream of bytes.
 ///
-/// It does not follow redirects, does not decode bodies, and does not retry: the engine decides on all three.
+/// It must not follow redirects, decode bodies or retry: the engine decides on all three.
 public protocol Transport: Sendable {
     /// Sends a request without a body and waits for the final response's head.
     ///
     /// - Parameter request: Method, scheme, authority, path and all fields.
     /// - Returns: The head, and the body that follows it.
-    /// - Throws: ``TransportError``; `CancellationError` where the task is cancelled.
+    /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> TransportResponse
 
-    /// Whether there are addresses that it does not connect to: then the engine asks the server also for what is complete,
-    /// since nobody knows which address it came from. False where nothing is said.
+    /// Whether it refuses to connect to some addresses. Then the engine also asks the server about complete files,
+    /// since it is unknown which address they came from. The default is false.
     var permitsSomeAddressesOnly: Bool { get }
 }
 
 extension Transport {
-    /// It connects to every address.
+    /// False: it connects to every address.
     public var permitsSomeAddressesOnly: Bool { false }
 }
 
-/// A response whose body is still to come.
+/// A response whose body has not been read yet.
 public struct TransportResponse: Sendable {
-    /// Status and fields.
+    /// The status and header fields.
     public var head: HTTPResponse
     /// The body.
     ///
@@ -37,31 +37,32 @@ public struct TransportResponse: Sendable {
     }
 }
 
-/// The body of a response, which comes while somebody reads it.
+/// The body of a response, received while it is read.
 ///
-/// Memory is bounded: while nobody reads, the connection is not read either.
+/// Memory is bounded: while the body is not read, nothing is read from the connection either.
 public protocol ResponseBody: AnyObject, Sendable {
-    /// Hands over what comes, part by part and in order, until the reader says stop or the body ends.
+    /// Passes the body to a reader, part by part and in order, until the reader stops or the body ends.
     ///
-    /// Each part is handed over on the transport's own thread, without a copy and without a hop, and the reader may
-    /// block there: nothing else comes meanwhile. What came while nobody read is handed over first.
+    /// Each part is passed on the transport's own thread, without a copy or a thread switch. The reader may block
+    /// there; nothing else is received during that time. Parts received before the call are passed first.
     ///
-    /// - Parameter reader: Takes a part, which is never empty. Returns whether more
-    ///   may come at once. What it throws ends the body.
-    /// - Returns: Whether there is more to read: false at the end that the framing announced, true where the reader
-    ///   said stop. The reader is not called any more when this returns or throws.
-    /// - Throws: ``TransportError`` where the body was cut; what the reader threw; what ``cancel(with:)`` was given.
+    /// - Parameter reader: Receives a part, which is never empty, and returns whether more may be passed at once. An
+    ///   error that it throws ends the body.
+    /// - Returns: Whether there is more to read: false at the end announced by the framing, true if the reader stopped.
+    ///   The reader is not called after this returns or throws.
+    /// - Throws: ``TransportError`` if the body was cut short; what the reader threw; the error given to
+    ///   ``cancel(with:)``.
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool
 
-    /// Stops the transfer: ``read(_:)`` throws what is given, and what was not handed over yet is dropped.
+    /// Stops the transfer: ``read(_:)`` throws the given error, and parts that were not passed on are dropped.
     func cancel(with error: any Error)
 }
 
 /// A failure between this machine and the server.
 public struct TransportError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     ///
-    /// New ones may be added.
+    /// New codes may be added.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The code's name, stable from release to release.
         public let rawValue: String
@@ -69,19 +70,19 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
         /// Makes a code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The name of the host could not be resolved.
+        /// The host name could not be resolved.
         public static let nameNotResolved = Code(rawValue: "name-not-resolved")
-        /// No connection: refused, unreachable, or not in time.
+        /// There is no connection: it was refused, the host is unreachable, or it timed out.
         public static let notConnected = Code(rawValue: "not-connected")
         /// The TLS handshake failed, or the certificate is not trusted.
         public static let tls = Code(rawValue: "tls")
         /// The connection ended before the response did.
         public static let connectionClosed = Code(rawValue: "connection-closed")
-        /// No byte, or too few, came for too long.
+        /// Too few bytes, or none, were received for too long.
         public static let stalled = Code(rawValue: "stalled")
-        /// The server broke the rules of HTTP.
+        /// The server violated HTTP.
         public static let invalidResponse = Code(rawValue: "invalid-response")
-        /// The proxy refuses, for want of credentials or otherwise.
+        /// The proxy refused the request, for lack of credentials or another reason.
         public static let proxyRefused = Code(rawValue: "proxy-refused")
         /// The caller's policy does not permit the address.
         public static let addressNotPermitted = Code(rawValue: "address-not-permitted")

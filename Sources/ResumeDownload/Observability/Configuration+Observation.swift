@@ -3,10 +3,10 @@ internal import ResumeHTTP
 public import ResumeStore
 
 extension DownloadStore.Configuration {
-    /// The same configuration for a store whose collector is watched: what it evicts is logged, and counted by
+    /// Returns the same configuration with an observed collector: what it evicts is logged, and counted by
     /// swift-metrics under the name `resume_store_evictions`.
     ///
-    /// - Parameter logger: Where evictions are logged, with key and reason as metadata; nil for nowhere.
+    /// - Parameter logger: Logs evictions, with key and reason as metadata; nil for no log.
     /// - Returns: A configuration to open the store with.
     public func observed(by logger: Logger? = nil) -> Self {
         let metrics = DownloadMetrics()

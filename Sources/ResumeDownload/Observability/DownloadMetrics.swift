@@ -1,38 +1,38 @@
 internal import Metrics
 internal import ResumeHTTP
 
-/// What is counted, by swift-metrics.
+/// The metrics of downloads and of the store, reported through swift-metrics.
 ///
-/// The numbers change at ends of bodies, of downloads and of collections, never while bytes move. A reason is the code
-/// of one of the package's own reasons, so the dimension has few values.
+/// They are updated when bodies, downloads and collections end, never while bytes are transferred. Reasons are codes
+/// defined by this package, so their dimension has few values.
 struct DownloadMetrics: Sendable {
-    /// The system's, or the one that the task was given; asked for once, where the work begins.
+    /// The factory of the system or of the current task, read once.
     private let factory = MetricsSystem.factory
 
-    /// Whether anybody takes the numbers.
+    /// Whether a metrics backend is set up.
     var isOn: Bool { !(factory is NOOPMetricsHandler) }
 
-    /// Bytes of bodies that came over the network.
+    /// Counts bytes of bodies received over the network.
     func fetched(_ bytes: Int64) {
         Counter(label: "resume_store_bytes_fetched", factory: factory).increment(by: bytes)
     }
 
-    /// Bytes of a delivered file that had been held before.
+    /// Counts bytes of a delivered file that had been received earlier.
     func reused(_ bytes: Int64) {
         Counter(label: "resume_store_bytes_reused", factory: factory).increment(by: bytes)
     }
 
-    /// A download began anew although bytes were held.
+    /// Counts a download that restarted although it had partial data.
     func restarted(because reason: Reason.Code) {
         counter("resume_store_restarts", reason).increment()
     }
 
-    /// The collector removed an entry.
+    /// Counts an entry that the collector removed.
     func evicted(because reason: Reason.Code) {
         counter("resume_store_evictions", reason).increment()
     }
 
-    /// Bytes that the store holds.
+    /// Records how many bytes the store holds.
     func size(_ bytes: Int64) {
         Gauge(label: "resume_store_size", factory: factory).record(bytes)
     }

@@ -3,10 +3,10 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Tracing
 
-/// Tells a download to who watches the program: each step to its log, its numbers to its metrics, its time to its traces.
+/// Reports a download to the program's logger, metrics and tracer.
 ///
-/// It sees what happens through the events and the transport that the run has anyway. Nothing it tells holds a secret:
-/// keys and URLs as they are stored, and of errors their code.
+/// It uses the run's own events and transport. Nothing it reports contains a secret: keys and URLs appear as they are
+/// stored, errors as their codes.
 struct DownloadObserver: Sendable {
     let metrics = DownloadMetrics()
     private let url: DownloadURL
@@ -25,14 +25,14 @@ struct DownloadObserver: Sendable {
         self.logger = logger
     }
 
-    /// Runs a download under a span, which the spans of its requests belong to.
+    /// Runs a download in a span that is the parent of the spans of its requests.
     ///
     /// - Parameters:
     ///   - transport: The HTTP client.
-    ///   - onEvent: Told what happens.
-    ///   - download: Is given the transport to use, and whom to tell of events.
-    /// - Returns: What it returns.
-    /// - Throws: What it throws.
+    ///   - onEvent: Called with each event.
+    ///   - download: Performs the download with the given transport and event handler.
+    /// - Returns: The result of `download`.
+    /// - Throws: What `download` throws.
     func observe(
         over transport: any Transport, telling onEvent: @escaping @Sendable (DownloadEvent) -> Void,
         _ download: (any Transport, @escaping @Sendable (DownloadEvent) -> Void) async throws -> DownloadResult
@@ -108,7 +108,7 @@ struct DownloadObserver: Sendable {
             case .interrupted: "interrupted"
             default: "cancelled"
             }
-        // Whoever interrupts knows it.
+        // The caller knows about its own cancellation, so that is logged at the debug level only.
         logger?.log(level: error is CancellationError ? .debug : .info, message, metadata: .reason(reason))
     }
 
@@ -119,7 +119,7 @@ struct DownloadObserver: Sendable {
 }
 
 extension Logger.Metadata {
-    /// A reason: its code for programs, its text for people.
+    /// The metadata for a reason: its code for programs, its text for people.
     static func reason(_ reason: Reason, and more: Logger.Metadata = [:]) -> Logger.Metadata {
         let own: Logger.Metadata = [
             "reason": "\(reason.code.rawValue)", "explanation": "\(Printable.escaped(reason.text))",

@@ -3,13 +3,13 @@ internal import ResumeHTTP
 internal import Synchronization
 internal import Tracing
 
-/// A transport whose requests have spans, each from the request to the end of its body.
+/// A transport that creates a span for each request, from the request to the end of the response's body.
 ///
-/// Names of attributes are those of OpenTelemetry's conventions for
+/// The names of attributes follow OpenTelemetry's conventions for
 /// [HTTP clients](https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
 struct TracedTransport: Transport {
     private let transport: any Transport
-    /// Where the trace's context may be sent: what travels with it is the caller's, like his credentials.
+    /// The only origin to which the trace context is sent, since it may carry the caller's baggage like a credential.
     private let origin: String
 
     init(_ transport: any Transport, origin: String) {
@@ -46,7 +46,7 @@ struct TracedTransport: Transport {
     }
 }
 
-/// A body whose end is that of its request's span.
+/// A body that ends the span of its request when it ends.
 private final class TracedBody: ResponseBody {
     private let body: any ResponseBody
     private let span: any Span
@@ -77,13 +77,13 @@ private final class TracedBody: ResponseBody {
 
     private func end(with error: (any Error)?) {
         guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-        // A body that is not wanted, or not any more, is cancelled by the engine itself.
+        // The engine itself cancels bodies that are not needed (any more), which is no failure.
         if let error, !(error is CancellationError) { span.fail(with: error) }
         span.end()
     }
 }
 
-/// Puts a trace's context into the fields of a request.
+/// Adds the trace context to the fields of a request.
 private struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
         if let name = HTTPField.Name(key) { fields[name] = value }
@@ -91,14 +91,14 @@ private struct FieldInjector: Injector {
 }
 
 extension Span {
-    /// Where it goes, as far as that may be shown.
+    /// Sets the attributes of a URL, without secrets.
     func describe(_ url: DownloadURL) {
         attributes["url.full"] = url.description
         attributes["server.address"] = url.host
         attributes["server.port"] = url.port
     }
 
-    /// Takes note of a failure by its code: an error itself may hold a URL with its signature.
+    /// Records a failure by its code, since the error itself may contain a signed URL.
     func fail(because type: String) {
         attributes["error.type"] = type
         setStatus(SpanStatus(code: .error))

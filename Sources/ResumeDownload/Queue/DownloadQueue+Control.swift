@@ -3,19 +3,21 @@ internal import ResumeStore
 
 /// Pausing, cancelling, limits, and the report.
 extension DownloadQueue {
-    /// Pauses one download: what came is kept, and its callers wait on.
+    /// Pauses one download.
     ///
-    /// A further request for it waits as well, unless it is forced.
+    /// Its partial data is kept, and its callers keep waiting.
+    ///
+    /// Further requests for it wait as well, unless they are forced.
     ///
     /// - Parameter key: The request's ``DownloadRequest/storeKey``.
-    /// - Returns: Whether there is such a download that could be paused; a closed queue has none.
+    /// - Returns: Whether there is such a download that can be paused; always false if the queue is closed.
     @discardableResult
     public func pause(_ key: String) -> Bool { stepIfKnown { $0.pause(key) } }
 
-    /// Lets one download that is paused, or has failed, wait for its turn again.
+    /// Queues a download again that is paused or has failed.
     ///
     /// - Parameter key: The request's ``DownloadRequest/storeKey``.
-    /// - Returns: Whether there is one that can go on: not one of an earlier process that needs a request first.
+    /// - Returns: Whether there is one that can continue. A download of an earlier process may need a request first.
     @discardableResult
     public func resume(_ key: String) -> Bool {
         let isKnown = stepIfKnown { $0.resume(key) }
@@ -23,27 +25,27 @@ extension DownloadQueue {
         return isKnown
     }
 
-    /// Pauses everything; further requests wait until ``resumeAll()``.
+    /// Pauses the queue; further requests wait until ``resumeAll()``.
     public func pauseAll() { stepIfOpen { $0.pauseAll() } }
 
-    /// Goes on with everything, also with what was paused by itself; first with what was running.
+    /// Resumes everything, including downloads that were paused individually; those that were running come first.
     ///
-    /// What failed for good stays so until ``resume(_:)``.
+    /// Downloads that failed permanently stay failed until ``resume(_:)``.
     public func resumeAll() { stepIfOpen { $0.resumeAll() } }
 
-    /// Gives up a download for all its callers, who are told so with ``QueueError``.
+    /// Cancels a download for all its callers, which get a ``QueueError``.
     ///
-    /// Softly: what came is kept, and the next request for it goes on, with its percentage. Hard: what came is dropped
-    /// when this returns, unless another process works on it.
+    /// A soft cancellation keeps the partial data, and the next request resumes it. A hard one removes the partial data
+    /// before this returns, unless another process is using it.
     ///
     /// - Parameters:
     ///   - key: The request's ``DownloadRequest/storeKey``.
-    ///   - cancellation: Softly or hard.
+    ///   - cancellation: Whether to keep the partial data.
     /// - Returns: Whether there is such a download.
     @discardableResult
     public func cancel(_ key: String, _ cancellation: QueueCancellation = .soft) async -> Bool {
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
-        // Also where it was being paused already.
+        // Set even if the run is already being paused.
         if isKnown { live[key]?.interruption?.set(interruption(of: key)) }
         if isKnown, state.items[key]?.wish == .dropped {
             await withCheckedContinuation { drops[key, default: []].append($0) }
@@ -51,22 +53,24 @@ extension DownloadQueue {
         return isKnown
     }
 
-    /// Changes how many run at a time; what runs beyond that is paused and waits, what began last first.
+    /// Changes how many downloads run at a time.
+    ///
+    /// Surplus ones are stopped, most recent first, and wait for their turn.
     ///
     /// - Parameter maximum: At least 1.
     public func setMaximumRunning(_ maximum: Int) { stepIfOpen { $0.setMaximumRunning(maximum) } }
 
-    /// Changes the highest rate of all downloads together.
+    /// Changes the rate limit for all downloads together.
     ///
-    /// - Parameter rate: In bytes a second; nil for no limit.
+    /// - Parameter rate: In bytes per second; nil for no limit.
     public func setRateLimit(_ rate: Int64?) { limiter.setRate(rate) }
 
-    /// Changes the highest rate of one download, for all who wait for it; it ends with them.
+    /// Changes the rate limit of one download for its present requests; it ends with them.
     ///
     /// - Parameters:
-    ///   - rate: In bytes a second; nil for no limit.
+    ///   - rate: In bytes per second; nil for no limit.
     ///   - key: The request's ``DownloadRequest/storeKey``.
-    /// - Returns: Whether there is such a download, with a request.
+    /// - Returns: Whether there is such a download that has a request.
     @discardableResult
     public func setRateLimit(_ rate: Int64?, for key: String) -> Bool {
         guard !state.isClosed, let item = live[key] else { return false }
@@ -80,9 +84,9 @@ extension DownloadQueue {
         return !requested.isEmpty
     }
 
-    /// Forgets what was cancelled softly, for when memory is short.
+    /// Forgets downloads that were cancelled softly and frees memory; call it when memory is low.
     ///
-    /// What came of it stays on disk, within the budget of the store, and the next request for it goes on all the same.
+    /// Their partial data stays on disk within the store's size limit, and the next request still resumes it.
     public func releaseMemory() async {
         stepIfOpen {
             $0.releaseMemory()
@@ -91,7 +95,7 @@ extension DownloadQueue {
         await downloader.store.releaseMemory()
     }
 
-    /// What runs, waits, is paused or has failed at this moment; and what the store's collector removed of it.
+    /// Returns what runs, waits, is paused or has failed at this moment, and what the store's collector removed of it.
     public func report() async -> QueueReport {
         await noteEvictions()
         let running = state.running.compactMap { state.items[$0] }
@@ -106,14 +110,15 @@ extension DownloadQueue {
             items: (running + waiting + rest).map(reported))
     }
 
-    /// Looks what the collector of any process has removed since the last time.
+    /// Reads what the collector of any process has removed since the last call.
     private func noteEvictions() async {
         guard !isReleased else { return }
         let reading = Task {
             if let found = try? await downloader.store.evictedBytes(in: lease) { evicted = found }
         }
         guard isSettling else { return await reading.value }
-        // Rows that are being written may wait for another process: then the report does not, and has what was found last.
+        // A write of rows may be waiting for another process. Then the report uses the previous values after a short
+        // wait.
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let reader = Task {
             await reading.value
@@ -140,9 +145,9 @@ extension DownloadQueue {
             callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
     }
 
-    /// Waits until nothing runs and nothing waits for its turn; what is paused, by itself or with all, does not count.
+    /// Waits until nothing runs and nothing waits for its turn; paused downloads do not count.
     ///
-    /// It returns early where its task is cancelled.
+    /// Returns early if its task is cancelled.
     public func waitUntilIdle() async {
         lastIdle += 1
         let number = lastIdle
@@ -153,16 +158,18 @@ extension DownloadQueue {
         }
     }
 
-    /// How many calls wait for the queue to be idle; for tests.
+    /// The number of calls that wait for the queue to be idle; for tests.
     package var idleWaiters: Int { idle.count }
 
-    /// Ends the queue: callers are told that it is closed, what runs is paused, and what is still to do stays in the store.
+    /// Closes the queue.
     ///
-    /// It is closed when this returns.
+    /// Callers get an error, running downloads are paused, and unfinished ones stay in the store.
+    ///
+    /// The queue is closed when this returns.
     public func close() async {
         step { $0.close() }
         lastIdle += 1
-        // Also where the task is cancelled: the lease is held until the last row is written.
+        // Not cancellable: the lease is held until the last row is written.
         await untilIdle(lastIdle, isCancellable: false)
         guard !isReleased else { return }
         isReleased = true

@@ -1,16 +1,16 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// How the rows in the store follow the state.
+/// Keeping the rows in the store up to date with the state.
 extension DownloadQueue {
     private var hasWork: Bool {
         state.hasChanges || !starts.isEmpty || !recording.isEmpty
     }
 
-    /// Whether the changes so far are being written to the store; for tests.
+    /// Whether all changes so far are being written to the store; for tests.
     package var isRecording: Bool { isSettling && !hasWork }
 
-    /// Records what has changed and starts what may run, unless that is under way.
+    /// Records changes and starts runs, unless that is already in progress.
     func settle() {
         guard !isSettling else { return }
         guard hasWork else { return tellIdle() }
@@ -40,14 +40,14 @@ extension DownloadQueue {
         }
     }
 
-    /// Brings the rows up to what the state is, in one transaction.
+    /// Writes changed rows in one transaction.
     ///
-    /// - Returns: Why that was not possible: then what had no row yet is let go, and the rest is tried with the next
-    ///   change.
+    /// - Returns: The error if that failed. Then deliveries without a row are rejected, and the others are written with
+    ///   the next change.
     private func record() async -> (any Error)? {
         let keys = state.takeChanges().union(unrecorded)
         unrecorded = []
-        // Another queue may have the rows by now.
+        // Another queue may own the rows by now.
         if isReleased { return QueueError.closed }
         var changes: [(delivery: Int, row: QueuedRequest)] = []
         for key in keys {
@@ -73,19 +73,19 @@ extension DownloadQueue {
         }
     }
 
-    /// Takes note of a row that was recorded.
+    /// Stores the ID of a recorded row.
     private func note(_ row: QueuedRequest, _ id: Int64, of delivery: Int, delivered: Int?) {
         var row = row
         row.id = id
         if live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered || delivered == nil {
-            // It was given up, or delivered, while it was recorded; where it is to be made again, it has another row.
+            // Cancelled or delivered while it was being recorded; if it is to run again, it gets another row.
             removals.insert(id)
         } else {
             live[row.key]?.deliveries[delivery]?.row = row
         }
     }
 
-    /// The rows that an item should have, by the numbers of its deliveries.
+    /// Returns the rows that an item should have, by the numbers of its deliveries.
     func rows(of key: String) -> [(delivery: Int, row: QueuedRequest)] {
         guard let item = state.items[key], let live = live[key] else { return [] }
         let isPaused = item.wish == .paused
@@ -99,7 +99,7 @@ extension DownloadQueue {
                 priority: Int64(item.priority.rawValue), isForced: item.isForced, position: item.rank,
                 terms: known?.row?.terms, failure: delivery.failure)
             if var request = known?.request {
-                // A new start that is under way when the process dies has been made.
+                // If the process dies during a requested restart, the restart is not repeated.
                 if isRunning { request.restarts = false }
                 row.terms = QueuedTerms.text(for: request)
             }

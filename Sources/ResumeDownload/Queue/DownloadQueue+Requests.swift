@@ -2,11 +2,11 @@ internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// How requests are taken.
+/// Adding requests.
 extension DownloadQueue {
-    /// The place of a request in the queue.
+    /// Checks a request and returns what to add to the queue's state.
     ///
-    /// Nothing is looked at on disk here, so that requests are taken in the order in which they come.
+    /// Does not access the disk, so that requests are added in the order in which they arrive.
     func checked(
         _ request: DownloadRequest, caller: QueueState.Caller? = nil, priority: QueuePriority, isForced: Bool = false
     ) throws -> QueueState.Addition {
@@ -19,30 +19,30 @@ extension DownloadQueue {
         return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isForced: isForced)
     }
 
-    /// Takes requests that were checked.
+    /// Adds checked requests.
     func take(_ requests: [(DownloadRequest, QueueState.Addition)]) {
         step { $0.add(requests.map(\.1)) }
         for (request, addition) in requests {
             if let delivery = number(of: addition) { give(request, to: delivery, of: addition.key) }
-            // Who comes while it runs already: what is delivered must stay for him.
+            // The download already runs, so the delivered file must stay for the new destination.
             if live[addition.key]?.task != nil { announceLater(for: addition.key) }
         }
     }
 
-    /// The number of the delivery that a request is for.
+    /// Returns the number of the delivery that a request is for.
     func number(of addition: QueueState.Addition) -> Int? {
         state.items[addition.key].flatMap { item in
             item.index(of: addition.destination).map { item.deliveries[$0].number }
         }
     }
 
-    /// Gives a delivery its request; a digest and a limit that it has stay where the new one has none.
+    /// Sets the request of a delivery; the old digest and rate limit stay if the new request has none.
     func give(_ request: DownloadRequest, to number: Int, of key: String) {
         guard let delivery = state.items[key]?.deliveries.first(where: { $0.number == number }) else { return }
         var item = live[key] ?? Live(url: request.url.redacted, listeners: Listeners())
         let known = item.deliveries[number]?.request
         var request = request
-        // The working folder may be another one by then.
+        // The working directory may have changed by the time it runs.
         request.destination = delivery.destination
         request.digest = request.digest ?? known?.digest
         request.rateLimit = request.rateLimit ?? known?.rateLimit
@@ -54,7 +54,7 @@ extension DownloadQueue {
         live[key] = item
     }
 
-    /// Forgets what belongs to a delivery that is no more.
+    /// Forgets the data of a removed delivery.
     func forget(_ gone: QueueState.Gone) {
         if let row = live[gone.key]?.deliveries.removeValue(forKey: gone.number)?.row?.id { removals.insert(row) }
         live[gone.key]?.limit()
@@ -63,7 +63,7 @@ extension DownloadQueue {
 }
 
 extension DownloadRequest {
-    /// Refuses a request that asks for other bytes under the same name than another one.
+    /// Throws if a request asks for different bytes under the same key as another one.
     func requireAgreement(with other: DownloadRequest) throws(QueueError) {
         if let digest, let known = other.digest, digest != known {
             throw QueueError(
@@ -81,9 +81,10 @@ extension DownloadRequest {
 }
 
 extension DownloadRequest {
-    /// Whether another request would have fared the same: it asks the same of the same server, as patiently.
+    /// Whether another request would have had the same outcome: it sends the same to the same server, with the same
+    /// limits.
     ///
-    /// What hooks would have done nobody knows.
+    /// False for requests with closures, whose effect is unknown.
     func fares(like other: DownloadRequest) -> Bool {
         [self, other].allSatisfy { $0.renewal == nil && $0.permits == nil }
             && isSame(as: other) && headURL == other.headURL && digest == other.digest && condition == other.condition
@@ -93,15 +94,15 @@ extension DownloadRequest {
             && maximumLength == other.maximumLength && waits == other.waits
     }
 
-    /// Whether what another request for the same download and destination delivered is an answer to this one: the server
-    /// was sent the same, and the result is known to meet what this one asks for.
+    /// Whether the result of another request for the same download and destination answers this one: the same was sent
+    /// to the server, and the result is known to meet the conditions of this request.
     func isAnswered(by other: DownloadRequest) -> Bool {
         isSame(as: other) && permits == nil && (digest == nil || digest == other.digest)
             && (!restarts || other.restarts) && (allowsUnvalidated || !other.allowsUnvalidated)
             && maximumLength.map { limit in other.maximumLength.map { $0 <= limit } ?? false } ?? true
     }
 
-    /// Whether the server is sent the same request.
+    /// Whether the same request is sent to the server.
     private func isSame(as other: DownloadRequest) -> Bool {
         url == other.url && fields == other.fields && secretFields == other.secretFields
     }

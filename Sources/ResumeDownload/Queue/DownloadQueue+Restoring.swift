@@ -1,6 +1,6 @@
 internal import ResumeStore
 
-/// What an earlier process left.
+/// Restoring the downloads of an earlier process.
 extension DownloadQueue {
     static func restore(
         _ rows: [QueuedRequest], into state: inout QueueState
@@ -38,25 +38,26 @@ extension DownloadQueue {
         return (live, left)
     }
 
-    /// What was running gets the place before all others, as what is stopped has it: a process that was killed could not
-    /// say so.
+    /// Returns the ranks of rows, with those of running downloads before all others.
+    ///
+    /// They would have these if the process had stopped them instead of being killed.
     private static func ranks(of rows: [QueuedRequest]) -> [Int64] {
         var top = rows.map(\.position).max() ?? 0
         var ranks = rows.map(\.position)
         for index in rows.indices.reversed() where rows[index].state == .running {
-            // Positions stay far from what would overflow.
+            // Positions are far from overflowing.
             top += 1
             ranks[index] = top
         }
         return ranks
     }
 
-    /// Whether a text is the whole path of a file, as this writes it: another one was planted.
+    /// Whether a text is an absolute path as this library writes it; any other text was planted in the database.
     private static func isPlace(_ path: String) -> Bool {
         (try? Destination(path))?.path.utf8.elementsEqual(path.utf8) ?? false
     }
 
-    /// What an earlier process left and nobody has asked for yet.
+    /// The downloads that an earlier process left and that have not been resumed or requested since.
     public var restored: [RestoredDownload] { waitingForRequest.map(\.download) }
 
     private var waitingForRequest: [(delivery: Int, download: RestoredDownload)] {
@@ -65,16 +66,16 @@ extension DownloadQueue {
         }
     }
 
-    /// Goes on with what an earlier process left, in the order that it had: first with what was running.
+    /// Resumes the downloads of an earlier process in their original order; those that were running come first.
     ///
-    /// What was paused, or has failed for good, stays so until ``resume(_:)``. What `supply` gives no request for stays
-    /// ``restored``.
+    /// Downloads that were paused or have failed permanently stay so until ``resume(_:)``. Those for which `supply`
+    /// returns nil stay in ``restored``.
     ///
-    /// - Parameter supply: Gives the request for one of them: by default the one that was kept, where it could be. Else
-    ///   the program makes one, with the same key and destination, such as with a URL that is signed anew.
-    /// - Returns: How many have a request now.
-    /// - Throws: What `supply` throws; ``QueueError`` where a request is for another download or destination. Then
-    ///   nothing goes on.
+    /// - Parameter supply: Returns the request for a download. By default, the recorded one if there is one. Otherwise
+    ///   the program makes one with the same key and destination, for example with a newly signed URL.
+    /// - Returns: How many downloads have a request now.
+    /// - Throws: What `supply` throws; ``QueueError`` if the queue is closed or a request has a different key or
+    ///   destination. Then nothing is resumed.
     @discardableResult
     public func resumeRestored(
         _ supply: @Sendable (RestoredDownload) async throws -> DownloadRequest? = { $0.request }
@@ -91,7 +92,7 @@ extension DownloadQueue {
             supplied.append((delivery, download, request))
         }
         guard !state.isClosed else { throw QueueError.closed }
-        // Others may have asked for some of them meanwhile, or cancelled them.
+        // Some may have been requested or cancelled while `supply` ran.
         let still = Set(waitingForRequest.map(\.delivery))
         supplied.removeAll { !still.contains($0.delivery) }
         for (delivery, download, request) in supplied { give(request, to: delivery, of: download.key) }

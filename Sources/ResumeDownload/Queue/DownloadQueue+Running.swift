@@ -1,13 +1,13 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// How what the state machine says is done: rows first, then what they stand for.
+/// Performs the actions of the state machine. Rows are written before the runs that they describe are started.
 extension DownloadQueue {
-    /// Tells the state machine something, and does what it says.
+    /// Updates the state machine and performs the actions that it returns.
     ///
     /// - Parameters:
-    ///   - outcome: How the run ended that it is told of.
-    ///   - body: Tells it.
+    ///   - outcome: The result of the run whose end is being reported.
+    ///   - body: The update.
     func step(
         _ outcome: Result<DownloadResult, any Error> = .failure(QueueError.cancelled),
         _ body: (inout QueueState) -> [QueueState.Action]
@@ -30,12 +30,12 @@ extension DownloadQueue {
                 for caller in callers { self.answer(caller, with: result) }
             }
         }
-        // At once, so that whoever asks again inherits nothing.
+        // At once, so that a new request does not inherit from the removed delivery.
         for gone in state.takeGone() { forget(gone) }
         settle()
     }
 
-    /// Why a run is stopped, now that its item is as it is.
+    /// The reason for stopping the run of an item, according to the item's wish.
     func interruption(of key: String) -> Reason {
         switch state.items[key]?.wish {
         case .cancelled: .cancelled
@@ -50,7 +50,7 @@ extension DownloadQueue {
         waiter.continuation.resume(with: result)
     }
 
-    /// Starts a run, unless it was stopped meanwhile.
+    /// Starts a run unless it has been stopped since.
     func launch(_ key: String, _ run: QueueState.Run) {
         guard state.isActive(key, run: run.number), let item = live[key],
             let delivery = item.deliveries[run.delivery], var request = delivery.request
@@ -68,7 +68,7 @@ extension DownloadQueue {
         live[key]?.begun = (request, delivery.version)
         item.listeners.begin()
         let (downloader, onFinish, listeners) = (downloader, configuration.onFinish, item.listeners)
-        // Away from the actor, which others wait for.
+        // Runs outside of the actor so as not to block it.
         live[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
             var request = request
@@ -86,7 +86,7 @@ extension DownloadQueue {
         }
     }
 
-    /// What the collector removed of a download that runs now, which is told of it.
+    /// Returns and clears the number of bytes that the collector removed of a download that is about to run.
     private func takeEvictedBytes(of key: String) async -> Int64 {
         let bytes = (try? await downloader.store.takeEvictedBytes(of: key, in: lease)) ?? 0
         evicted[key] = nil
@@ -94,7 +94,7 @@ extension DownloadQueue {
         return bytes
     }
 
-    /// Announces who came while it runs, one announcement after the other.
+    /// Announces destinations that were added during a run, one announcement at a time.
     func announceLater(for key: String) {
         let before = live[key]?.announcing
         live[key]?.announcing = Task {
@@ -103,7 +103,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Keeps what is delivered in the store while another destination waits for its copy.
+    /// Asks the store to keep the delivered file while another destination waits for its copy.
     private func announceWaiting(for key: String) async {
         guard let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first, hasMoreDestinations(key)
         else {
@@ -111,28 +111,28 @@ extension DownloadQueue {
             return
         }
         guard live[key]?.sign == nil else { return }
-        // Without it the copy is fetched again, and is right all the same.
+        // If this fails, the file is fetched again for the other destination, which is slower but correct.
         let sign = try? await downloader.store.announceWaiting(
             for: request.url, key: request.key, selection: request.selection)
         if hasMoreDestinations(key) { live[key]?.sign = sign }
     }
 
-    /// Waits for the announcements under way; for tests.
+    /// Waits for pending announcements; for tests.
     ///
-    /// - Returns: Whether the store knows that a further destination waits for its copy.
+    /// - Returns: Whether the store knows that another destination waits for its copy.
     package func hasAnnouncedWaiting(for key: String) async -> Bool {
         await live[key]?.announcing?.value
         return live[key]?.sign != nil
     }
 
-    /// Whether there is a delivery beside the one that is made, or is next; or that one is to be made once more.
+    /// Whether there is a delivery besides the current or next one, or whether the current one must run again.
     func hasMoreDestinations(_ key: String) -> Bool {
         guard let item = state.items[key], item.wish != .dropped else { return false }
         let waiting = item.deliveries.filter { $0.isReady && $0.number != item.run?.delivery }
         return waiting.count > (item.run == nil ? 1 : 0) || isOutdated(key)
     }
 
-    /// Whether what runs is no answer to what is requested for its delivery by now.
+    /// Whether the current run no longer answers the latest request for its delivery.
     private func isOutdated(_ key: String) -> Bool {
         guard let item = live[key], let begun = item.begun, let run = state.items[key]?.run,
             let delivery = item.deliveries[run.delivery], delivery.version != begun.version
@@ -140,9 +140,9 @@ extension DownloadQueue {
         return delivery.request.map { !$0.isAnswered(by: begun.request) } ?? false
     }
 
-    /// Takes note of the end of a run.
+    /// Handles the end of a run.
     ///
-    /// - Returns: Whether it is an end of the download, too, which is to be told.
+    /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
     private func ended(
         _ key: String, _ run: QueueState.Run, _ request: DownloadRequest, version: Int,
         _ outcome: Result<DownloadResult, any Error>
@@ -156,14 +156,14 @@ extension DownloadQueue {
         if isEnd { telling += 1 }
         switch outcome {
         case .success:
-            // Its row went with the delivery.
+            // The row was removed together with the delivery.
             live[key]?.deliveries[run.delivery]?.row = nil
             live[key]?.deliveries[run.delivery]?.rowsDelivered += 1
             let isOutdated = isOutdated(key)
             step(outcome) { $0.ended(key, run: run.number, isOutdated ? .outdated : .delivered) }
         case .failure(let error):
             if wasActive { live[key]?.failure = Reason(for: error) }
-            // What it keeps may be another entry by now.
+            // The sign may refer to an entry that has been replaced.
             live[key]?.sign = nil
             let isOfDestination = (error as? StoreError)?.code.isOfDestination ?? false
             let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
@@ -187,12 +187,12 @@ extension DownloadQueue {
         step { _ in [] }
     }
 
-    /// Drops what came of a download.
+    /// Removes the partial data of a download.
     private func drop(_ key: String) async {
-        // Its own sign would keep it.
+        // This queue's own sign would protect the data.
         await live[key]?.announcing?.value
         live[key]?.sign = nil
-        // What another process uses stays, as it is wanted there, and what was fetched with another request.
+        // Data that another process uses, or that was fetched with a different request, is kept.
         if let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first {
             _ = try? await downloader.store.purge(name: key, of: request.identity, because: .cancelledRemoved)
         } else {
@@ -213,8 +213,8 @@ extension DownloadQueue {
     /// Waits until nothing runs and nothing waits for its turn.
     ///
     /// - Parameters:
-    ///   - number: By which the waiting is given up.
-    ///   - isCancellable: Whether it is where the task is cancelled.
+    ///   - number: Identifies the wait for ``stopWaiting(_:)``.
+    ///   - isCancellable: Whether to return at once if the task is cancelled.
     func untilIdle(_ number: Int, isCancellable: Bool) async {
         await withCheckedContinuation { continuation in
             if isCancellable, Task.isCancelled { return continuation.resume() }

@@ -1,37 +1,41 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// Many downloads with one store: so many at a time, the newest first, each resource once whoever asks for it.
+/// A queue of downloads in one store: runs a fixed number at a time, newest first, and each resource only once.
 ///
 /// ```swift
 /// let queue = try await DownloadQueue.open(downloader)
 /// let result = try await queue.download(DownloadRequest(url, to: "image.jpg"))
 /// ```
 ///
-/// Requests with the same ``DownloadRequest/storeKey`` are one download: each caller gets result, progress and errors,
-/// and each destination its file. What waits, runs or is paused stands in the store and is there again when the queue is
-/// opened by a later process: see ``resumeRestored(_:)``. What is cancelled softly is remembered by this process only;
-/// what came of it lies in the store all the same.
+/// Requests with the same ``DownloadRequest/storeKey`` share one download: each caller gets the result, progress and
+/// errors, and each destination gets the file. Downloads that wait, run or are paused are recorded in the store and
+/// restored when a later process opens the queue; see ``resumeRestored(_:)``. Softly cancelled downloads are
+/// remembered by this process only, but their partial data stays in the store.
 ///
-/// A paused download is one whose task has ended: what came is kept, and it goes on with a range. The store's collector
-/// removes it only where nothing else is left to make room; then ``report()`` says so.
+/// A paused download has no running task. Its partial data is kept, and it continues with a range request. The store's
+/// collector removes that data only if nothing else is left to make room; ``report()`` shows it.
 public actor DownloadQueue {
-    /// What a queue may be told.
+    /// The settings of a queue.
     public struct Configuration: Sendable {
-        /// What names the queue in its store; only one of a name can be open at a time, in all processes.
+        /// The name of the queue in its store.
+        ///
+        /// Only one queue of a name can be open at a time, across all processes.
         public var name: String
         /// Which of two downloads with the same priority runs first.
         public var order: QueueOrder
-        /// How many run at a time, at least 1; beside them, small files that have been received are brought to disk.
-        public var maximumRunning: Int
-        /// The highest rate of all downloads together, in bytes a second; nil for no limit.
-        public var rateLimit: Int64?
-        /// Told of each download that was delivered or failed, with its key.
+        /// How many downloads run at a time, at least 1.
         ///
-        /// It is the only one to be told where nobody waits for the download.
+        /// Small files that have been received and are being committed do not count.
+        public var maximumRunning: Int
+        /// The rate limit for all downloads together, in bytes per second; nil for no limit.
+        public var rateLimit: Int64?
+        /// Called with the key and the result of each download that was delivered or failed.
+        ///
+        /// For downloads without a waiting caller, this is the only notification.
         public var onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)?
 
-        /// Makes a configuration; the defaults are four at a time, last in, first out, with no limit on the rate.
+        /// Makes a configuration; by default, four downloads run at a time, last in, first out, without a rate limit.
         public init(
             name: String = "default", order: QueueOrder = .lastInFirstOut, maximumRunning: Int = 4,
             rateLimit: Int64? = nil, onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)? = nil
@@ -44,41 +48,41 @@ public actor DownloadQueue {
         }
     }
 
-    /// What the state machine does not need to know of an item.
+    /// The data of an item that the state machine does not need.
     struct Live {
         var url: String
-        /// By the number of the delivery.
+        /// The deliveries by number.
         var deliveries: [Int: LiveDelivery] = [:]
         let listeners: Listeners
         let limiter = RateLimiter(bytesPerSecond: nil)
         var task: Task<Void, Never>?
-        /// What its last run was started with, and the number of that request for its delivery.
+        /// The request that the last run was started with, and the version of that request.
         var begun: (request: DownloadRequest, version: Int)?
         var announcing: Task<Void, Never>?
         var sign: WaitingSign?
-        /// Why its last run was stopped.
+        /// The reason for stopping the last run.
         var interruption: Interruption?
         var failure: Reason?
 
-        /// Sets the limit on the rate: the lowest that is asked for.
+        /// Sets the rate limit to the lowest that is requested.
         func limit() {
             limiter.setRate(deliveries.values.compactMap(\.request?.rateLimit).filter { $0 > 0 }.min())
         }
     }
 
-    /// What the state machine does not need to know of a delivery; it goes with it.
+    /// The data of a delivery that the state machine does not need; removed with the delivery.
     struct LiveDelivery {
-        /// nil where an earlier process left it and could not keep that.
+        /// nil if an earlier process left the delivery and the request could not be stored.
         var request: DownloadRequest?
-        /// How many requests there were for it.
+        /// How many requests have been made for it.
         var version = 0
-        /// The row as it was recorded.
+        /// The row as last recorded.
         var row: QueuedRequest?
-        /// How often it was delivered, each time with the row that it had.
+        /// How often it was delivered; each time, its row was removed.
         var rowsDelivered = 0
     }
 
-    /// A caller who waits for an answer.
+    /// A caller that waits for an answer.
     struct Waiter {
         var key: String
         var continuation: CheckedContinuation<DownloadResult, any Error>
@@ -91,37 +95,37 @@ public actor DownloadQueue {
     var state: QueueState
     var live: [String: Live] = [:]
     var waiters: [QueueState.Caller: Waiter] = [:]
-    /// What runs once its row is recorded.
+    /// The runs to start once their rows are recorded.
     var starts: [(key: String, run: QueueState.Run)] = []
-    /// Numbers of rows to be taken away.
+    /// The IDs of rows to be removed.
     var removals: Set<Int64> = []
-    /// Keys whose rows could not be recorded the last time.
+    /// The keys whose rows could not be recorded the last time.
     var unrecorded: Set<String> = []
     var isSettling = false
-    /// Those who wait until what they asked for is recorded.
+    /// Callers that wait until their requests are recorded.
     var recording: [CheckedContinuation<Void, any Error>] = []
     var idle: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastIdle = 0
-    /// How many ends of downloads are being told.
+    /// How many calls of `onFinish` are pending.
     var telling = 0
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
-    /// What an earlier process left, each with the number of its delivery.
+    /// The downloads that an earlier process left, each with the number of its delivery.
     var left: [(delivery: Int, download: RestoredDownload)] = []
-    /// How many bytes the collector removed since they ran last, by key, as far as is known.
+    /// The bytes that the collector removed since the last run, by key, as far as known.
     var evicted: [String: Int64] = [:]
-    /// Whether the lease is given back.
+    /// Whether the lease has been released.
     var isReleased = false
     private var lastCaller: QueueState.Caller = 0
 
-    /// Opens the queue of a name.
+    /// Opens a queue.
     ///
-    /// What an earlier process left is listed in ``restored`` and waits for ``resumeRestored(_:)``, or for a request.
+    /// Downloads of an earlier process are listed in ``restored`` and wait for ``resumeRestored(_:)`` or a new request.
     ///
     /// - Parameters:
-    ///   - downloader: What runs one download; its store keeps the queue.
-    ///   - configuration: Name, order and limits.
+    ///   - downloader: Runs the individual downloads; its store keeps the queue.
+    ///   - configuration: The name, order and limits.
     /// - Returns: The queue. Close it at the end.
-    /// - Throws: `StoreError`, with `inUse` where a queue of that name is open in this process or another.
+    /// - Throws: `StoreError`, with `inUse` if a queue of that name is open in this or another process.
     public static func open(
         _ downloader: Downloader, configuration: Configuration = Configuration()
     ) async throws -> DownloadQueue {
@@ -144,20 +148,21 @@ public actor DownloadQueue {
 
     /// Downloads one file when it is its turn.
     ///
-    /// Cancelling the task takes this caller out and leaves the others alone; with the last one the download is
-    /// cancelled softly.
+    /// Cancelling the task removes this caller without affecting others. When the last caller is removed, the download
+    /// is cancelled softly.
     ///
     /// - Parameters:
-    ///   - request: What, to where, how. Where there is a request for the same download and destination already, the
-    ///     newer one counts from its next start on. If one is running that does not answer this one, since it has other
-    ///     fields, no digest or a higher limit, this one runs after it.
-    ///   - priority: How much it matters. It raises that of the download, and does not lower it.
-    ///   - isForced: Pauses everything else, and runs alone until it is done. A later forced one takes its place.
-    ///   - onEvent: Told what happens, in order; the download waits for it to return. Where this has thrown, since the
-    ///     caller left or the download was cancelled, the event of that moment may still be told.
-    /// - Returns: Where the file is, and how much of it was held before.
-    /// - Throws: What ``Downloader/download(_:onEvent:)`` throws; ``QueueError`` where the queue is closed, the download
-    ///   is cancelled, or the request contradicts another one.
+    ///   - request: What to download, where to, and how. If there already is a request for the same download and
+    ///     destination, the newer one applies from the next start on. If a running download does not answer the new
+    ///     request, because it has other fields, lacks a digest or has a higher limit, the new request runs after it.
+    ///   - priority: The priority. It can raise that of an existing download but does not lower it.
+    ///   - isForced: Pauses everything else and runs this download alone until it is done. A later forced download
+    ///     replaces it.
+    ///   - onEvent: Called with each event, in order; the download waits for it to return. After this method has thrown
+    ///     because of a cancellation, one more event may still be delivered.
+    /// - Returns: The path of the file, and how many of its bytes had been received before.
+    /// - Throws: What ``Downloader/download(_:onEvent:)`` throws; ``QueueError`` if the queue is closed, the download
+    ///   is cancelled, or the request conflicts with another one.
     public func download(
         _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
@@ -172,13 +177,13 @@ public actor DownloadQueue {
         }
     }
 
-    /// Downloads one file when it is its turn, told step by step, as ``Downloader/events(_:)`` tells.
+    /// Downloads one file when it is its turn and returns the same events as ``Downloader/events(_:)``.
     ///
     /// - Parameters:
-    ///   - request: What, to where, how.
-    ///   - priority: How much it matters.
-    ///   - isForced: Pauses everything else, and runs alone until it is done.
-    /// - Returns: The events, in order. Leaving the loop early takes this caller out.
+    ///   - request: What to download, where to, and how.
+    ///   - priority: The priority.
+    ///   - isForced: Pauses everything else and runs this download alone until it is done.
+    /// - Returns: The events, in order. Leaving the loop early removes this caller.
     public nonisolated func events(
         _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false
     ) -> AsyncThrowingStream<DownloadEvent, any Error> {
@@ -187,16 +192,19 @@ public actor DownloadQueue {
         })
     }
 
-    /// Takes downloads that nobody waits for, all of them before one is started; returns when they are recorded.
+    /// Adds downloads without a waiting caller, all of them before any is started.
     ///
-    /// Each is taken as if it was asked for after the one before it: in a stack the last one runs first.
-    /// ``Configuration/onFinish`` is told of each; one that fails stays, paused, or failed where that is for good.
+    /// Returns when they are recorded.
+    ///
+    /// Requests count as made one after the other, so with last-in-first-out the last one runs first.
+    /// ``Configuration/onFinish`` is called for each. A download that fails stays in the queue: paused, or failed if
+    /// the failure is permanent.
     ///
     /// - Parameters:
-    ///   - requests: What, to where, how.
-    ///   - priority: How much they matter.
-    /// - Throws: ``QueueError`` where the queue is closed or a request contradicts another one, `StoreError` where they
-    ///   cannot be recorded: then none is taken.
+    ///   - requests: What to download, where to, and how.
+    ///   - priority: The priority of all of them.
+    /// - Throws: ``QueueError`` if the queue is closed or a request conflicts with another one, `StoreError` if they
+    ///   cannot be recorded. Then none is added.
     public func add(_ requests: [DownloadRequest], priority: QueuePriority = .normal) async throws {
         var additions: [QueueState.Addition] = []
         var earlier: [String: [DownloadRequest]] = [:]

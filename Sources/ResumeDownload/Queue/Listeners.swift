@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// Those who are told what happens to one download of a queue, and what they were told last.
+/// The event listeners of one download in a queue, and its latest progress.
 final class Listeners: Sendable {
     typealias Listener = @Sendable (DownloadEvent) -> Void
 
-    /// How far a download is.
+    /// The progress of a download.
     struct Progress: Sendable {
         var receivedBytes: Int64 = 0
         var totalBytes: Int64?
-        /// Whether the run has come so far that a new start that was asked for is made.
+        /// Whether the run has started far enough that a requested restart has taken place.
         var hasBegun = false
     }
 
@@ -33,17 +33,18 @@ final class Listeners: Sendable {
         state.withLock { _ = $0.listeners.removeValue(forKey: caller) }
     }
 
-    /// A run begins.
+    /// Prepares for a new run.
     func begin() {
         state.withLock { $0.progress.hasBegun = false }
     }
 
-    /// Nothing is held any more.
+    /// Sets the received bytes to 0 because the partial data was removed.
     func reset() {
         state.withLock { $0.progress = Progress(totalBytes: $0.progress.totalBytes) }
     }
 
-    /// Tells all, but of an end only those who wait for this delivery; in the order in which they came.
+    /// Sends an event to all listeners in the order in which they were added; the final event only to those of a
+    /// delivery.
     func tell(_ event: DownloadEvent, of delivery: Int) {
         let callers = state.withLock { state in
             state.progress.note(event)
@@ -52,7 +53,7 @@ final class Listeners: Sendable {
             }.keys.sorted()
         }
         for caller in callers {
-            // Outside the lock, since it may take long; who has left meanwhile is not told.
+            // Outside the lock because listeners may be slow. A listener that has been removed in between is skipped.
             state.withLock { $0.listeners[caller]?.listener }?(event)
         }
     }

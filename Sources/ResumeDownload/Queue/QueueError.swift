@@ -1,21 +1,21 @@
-/// A request that a queue does not take, or has let go.
+/// An error of a queue that rejects or no longer handles a request.
 ///
 /// Two errors are equal when their codes are.
 public struct QueueError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     ///
-    /// New ones may be added.
+    /// New codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, stable from release to release.
         public let description: String
 
         private init(_ name: String) { description = name }
 
-        /// The queue is closed; what it had still to do goes on when it is opened again.
+        /// The queue is closed; its unfinished downloads continue when it is opened again.
         public static let closed = Code("closed")
-        /// The download was cancelled, by somebody else than who waits for it.
+        /// The download was cancelled by someone other than the caller that waits for it.
         public static let cancelled = Code("cancelled")
-        /// The request contradicts another one for the same download.
+        /// The request conflicts with another one for the same download.
         public static let conflict = Code("conflict")
     }
 

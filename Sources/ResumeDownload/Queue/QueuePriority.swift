@@ -1,12 +1,12 @@
-/// How much a download of a queue matters.
+/// The priority of a download in a queue.
 public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
     /// After everything else.
     case veryLow = -2
-    /// After what is normal.
+    /// After downloads with normal priority.
     case low = -1
-    /// As most are.
+    /// The default.
     case normal = 0
-    /// Before what is normal.
+    /// Before downloads with normal priority.
     case high = 1
     /// Before everything else that is not forced.
     case veryHigh = 2
@@ -17,18 +17,18 @@ public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
 
 /// Which of two downloads with the same priority runs first.
 public enum QueueOrder: String, Sendable, Hashable {
-    /// The one that was asked for last: it is what is looked at now.
+    /// The one that was requested last, which is usually what the user looks at now.
     ///
-    /// What was asked for first waits as long as newer requests come, unless its priority is raised; a report shows it.
+    /// Older requests wait as long as newer ones arrive, unless their priority is raised. A report shows them.
     case lastInFirstOut = "last-in-first-out"
-    /// The one that was asked for first.
+    /// The one that was requested first.
     case firstInFirstOut = "first-in-first-out"
 }
 
-/// How a download of a queue is given up.
+/// How a download in a queue is cancelled.
 public enum QueueCancellation: Sendable, Hashable {
-    /// What came is kept, and the next request for the same download goes on with it.
+    /// The partial data is kept, and the next request for the same download resumes it.
     case soft
-    /// What came is dropped.
+    /// The partial data is removed.
     case hard
 }

@@ -1,74 +1,74 @@
 public import ResumeHTTP
 internal import ResumeStore
 
-/// What a queue does at one moment: what runs, what waits, what is paused, and how far each is.
+/// A snapshot of a queue: what runs, waits or is paused, and the progress of each download.
 ///
-/// Nothing in it is secret.
+/// It contains no secrets.
 public struct QueueReport: Sendable, Hashable {
-    /// What becomes of a download.
+    /// The state of a download.
     public enum State: String, Sendable, Hashable {
-        /// It is being downloaded.
+        /// It is running.
         case downloading
         /// It waits for its turn.
         case waiting
-        /// It was paused, or failed for now while nobody waited for it.
+        /// It was paused, or it failed temporarily while no caller waited for it.
         case paused
-        /// It failed for good while nobody waited for it, such as with 404: ``DownloadQueue/resume(_:)`` or another
-        /// request tries it again.
+        /// It failed permanently while no caller waited for it, such as with status 404. ``DownloadQueue/resume(_:)``
+        /// or another request tries it again.
         case failed
-        /// It was cancelled softly: the next request goes on with it.
+        /// It was cancelled softly; the next request resumes it.
         case cancelled
         /// An earlier process left it; see ``DownloadQueue/resumeRestored(_:)``.
         case restored
-        /// It was cancelled, and what came of it is being dropped.
+        /// It was cancelled, and its partial data is being removed.
         case dropping
     }
 
     /// One download.
     public struct Item: Sendable, Hashable {
-        /// What names it in the store.
+        /// The key in the store.
         public var key: String
         /// Its URL, without user info and signature.
         public var url: String
-        /// The files that it becomes.
+        /// The paths to which it is delivered.
         public var destinations: [String]
-        /// What becomes of it.
+        /// Its state.
         public var state: State
-        /// How many bytes are there, as far as the queue knows.
+        /// The number of received bytes, as far as the queue knows.
         public var receivedBytes: Int64
-        /// How many bytes the store's collector removed since it ran last; 0 where it has kept them.
+        /// The number of bytes that the store's collector removed since the last run; 0 if it removed nothing.
         public var evictedBytes: Int64
-        /// How many there are in all; nil where that is not known.
+        /// The total length in bytes; nil if unknown.
         public var totalBytes: Int64?
-        /// How much it matters.
+        /// Its priority.
         public var priority: QueuePriority
-        /// Whether it runs alone.
+        /// Whether it is forced to run alone.
         public var isForced: Bool
-        /// How many callers wait for it.
+        /// The number of callers that wait for it.
         public var callers: Int
-        /// Why it failed last; nil where it did not, or has been resumed since.
+        /// Why its last run failed; nil if it did not fail or has been resumed since.
         public var failure: Reason?
 
-        /// How much of it is there, from 0 to 1; nil where that is not known.
+        /// The received share, from 0 to 1; nil if the total length is unknown and bytes have been received.
         public var fraction: Double? {
             guard let totalBytes else { return receivedBytes == 0 ? 0 : nil }
             return totalBytes == 0 ? 1 : min(Double(receivedBytes) / Double(totalBytes), 1)
         }
     }
 
-    /// How many may run at a time: 1 while one is forced.
+    /// How many downloads may run at a time: 1 while one is forced.
     public var maximumRunning: Int
-    /// Whether all of it is paused.
+    /// Whether the whole queue is paused.
     public var isPaused: Bool
-    /// First what runs, then what waits, the next one first, then the rest.
+    /// Running downloads first, then waiting ones in the order in which they will run, then the rest.
     public var items: [Item]
 
-    /// The downloads of a state.
+    /// Returns the downloads in a state.
     public func items(in state: State) -> [Item] { items.filter { $0.state == state } }
 }
 
 extension QueueReport: CustomStringConvertible {
-    /// The report for a person: counts, then a line for each download.
+    /// A human-readable report: counts, then a line for each download.
     public var description: String {
         let head = [
             "-------------------------------", "-       Download Report       -", "-------------------------------",
@@ -86,7 +86,7 @@ extension QueueReport: CustomStringConvertible {
 }
 
 extension QueueReport.Item: CustomStringConvertible {
-    /// The URL, how much is there, the state, whether it is forced, and what went wrong.
+    /// The URL, the received share, the state, whether it is forced, and the last failure.
     public var description: String {
         let share = fraction.map { "\(($0 * 10_000).rounded() / 100)%" } ?? "\(receivedBytes) bytes"
         let why = failure.map { ": \(Printable.escaped($0.text))" } ?? ""

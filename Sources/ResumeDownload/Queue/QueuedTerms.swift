@@ -6,11 +6,11 @@ internal import Foundation
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// What a request asks for beside its URL and destination, as it is kept for the next process.
+/// The options of a request besides its URL and destination, as recorded for the next process.
 ///
-/// Only what is no secret, and can be written down: a request with fields, hooks or a signed URL is not, since it would
-/// be another one without them. A member that is added after a release must be optional: the rows of the release before
-/// lack it, and a row that cannot be read is a request that is lost.
+/// A request with header fields, closures or a signed URL is not recorded: it contains secrets or code, and would be a
+/// different request without them. Members that are added after a release must be optional: rows of the previous
+/// release lack them, and a row that cannot be decoded is a lost request.
 struct QueuedTerms: Codable {
     private var selection: String?
     private var condition: String
@@ -31,9 +31,9 @@ struct QueuedTerms: Codable {
     private var maximumLength: Int64?
     private var usesServerFilename: Bool?
 
-    /// The terms of a request.
+    /// Takes the options of a request.
     ///
-    /// - Returns: nil where they are not all of it.
+    /// - Returns: nil if they do not fully describe it.
     private init?(_ request: DownloadRequest) {
         guard request.fields.isEmpty, request.secretFields.isEmpty, request.renewal == nil, request.permits == nil,
             request.headURL == nil, request.url.credentials == nil, request.url.redacted == request.url.absoluteString
@@ -58,16 +58,16 @@ struct QueuedTerms: Codable {
         usesServerFilename = request.usesServerFilename ? true : nil
     }
 
-    /// The text that is kept for a request; nil where it cannot be.
+    /// Returns the text to record for a request; nil if it cannot be recorded.
     static func text(for request: DownloadRequest) -> String? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return QueuedTerms(request).flatMap { try? encoder.encode($0) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The request that a text was kept for.
+    /// Returns the request that a text was recorded for.
     ///
-    /// - Returns: nil where there is none, or one that nobody can read.
+    /// - Returns: nil if there is no text or it cannot be decoded.
     static func request(_ text: String?, url: String, key: String, destination: String) -> DownloadRequest? {
         guard let text, let terms = try? JSONDecoder().decode(QueuedTerms.self, from: Data(text.utf8)),
             let url = try? DownloadURL(url)

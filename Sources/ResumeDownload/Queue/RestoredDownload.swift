@@ -2,25 +2,27 @@ public import ResumeHTTP
 
 /// A download that an earlier process left in a queue.
 public struct RestoredDownload: Sendable {
-    /// What names it in the store.
+    /// The key in the store.
     public var key: String
     /// Its URL, without user info and signature.
     public var url: String
-    /// The file that it becomes.
+    /// The path to which it is delivered.
     public var destination: String
-    /// How much it matters.
+    /// Its priority.
     public var priority: QueuePriority
-    /// Whether it was paused; it stays so.
+    /// Whether it was paused; it stays paused until it is resumed.
     public var isPaused: Bool
-    /// Why it failed for good: it does not run before ``DownloadQueue/resume(_:)``; nil where it did not.
-    public var failure: Reason?
-    /// How many bytes the store holds.
-    public var receivedBytes: Int64
-    /// How many there are in all; nil where that is not known.
-    public var totalBytes: Int64?
-    /// The request as it was, where it can be made again from what was kept.
+    /// Why it failed permanently; it does not run again before ``DownloadQueue/resume(_:)``.
     ///
-    /// nil where secrets or hooks belonged to it, which are not kept: user info or a signature in the URL, fields, a
-    /// renewal. Then the program must make one, for the same key and destination.
+    /// nil if it did not fail.
+    public var failure: Reason?
+    /// The number of received bytes in the store.
+    public var receivedBytes: Int64
+    /// The total length in bytes; nil if unknown.
+    public var totalBytes: Int64?
+    /// The original request, if it can be recreated from what was recorded.
+    ///
+    /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a
+    /// renewal. Then the program must supply a request with the same key and destination.
     public var request: DownloadRequest?
 }

@@ -1,29 +1,30 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// The bytes of a download while it runs: those that are held, then those that come; and random access to what is held.
+/// The bytes of a running download, from the first one on, and random access to the bytes received so far.
 ///
 /// ```swift
 /// for try await piece in downloader.stream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
 /// ```
 ///
-/// The download does what ``Downloader/download(_:onEvent:)`` does, at its own speed, and delivers to its destination.
-/// Which guarantee holds when:
+/// The download works like ``Downloader/download(_:onEvent:)``, at its own speed, and delivers to its destination.
+/// Guarantees:
 ///
-/// - Bytes that were held before are handed out once the server has shown that it still has the same file, and each
-///   block is compared with its checksum first. A block that the disk did not keep is waited for until it is fetched anew.
-/// - Until the last piece, bytes are those of one representation, as far as validators and overlaps can tell. That
-///   they have the digest that was asked for, or announced, is known when the sequence ends, not before.
-/// - The last piece comes after the whole was verified and delivered. Where a reader wants to see nothing that is not
-///   verified, let him read the delivered file.
-/// - No two files are spliced: where the download has to start over, the new bytes must begin with all that was
-///   handed out, which a SHA-256 of it shows; else the sequence throws ``DownloadError/Code/representationChanged``.
+/// - Bytes received earlier are returned once the server has confirmed that it still has the same file, and each
+///   block is compared with its checksum first. A damaged block is fetched again before it is returned.
+/// - Up to the last piece, all bytes belong to one representation, as far as validators and overlaps can show. Whether
+///   they match the requested or announced digest is known only when the sequence ends.
+/// - The last piece is returned after the whole file was verified and delivered. Readers that must not see unverified
+///   bytes should read the delivered file.
+/// - Two versions are never mixed: if the download has to start over, the new bytes must begin with all bytes returned
+///   so far, which is checked by a hash. Otherwise the sequence throws
+///   ``DownloadError/Code/representationChanged``.
 ///
-/// While somebody else works on the same download, in this process or another, it waits for him and then reads what he left.
-/// Cancelling the task that reads, or letting the stream and its iterators go, cancels the download and keeps what came;
-/// so does ``cancel()``, for when a reader leaves and the stream is still referred to.
+/// While another task or process downloads the same resource, the stream waits and then reads the partial data it left.
+/// Cancelling the reading task, or releasing the stream and its iterators, cancels the download and keeps its partial
+/// data. ``cancel()`` does the same while the stream is still referenced.
 public final class DownloadStream: AsyncSequence, Sendable {
-    /// A part of the file; at most 256 KiB, never empty.
+    /// A part of the file, of 1 byte to 256 KiB.
     public typealias Element = [UInt8]
 
     private let state: StreamState
@@ -55,33 +56,33 @@ public final class DownloadStream: AsyncSequence, Sendable {
         task.cancel()
     }
 
-    /// Ends the download, unless it has ended, and keeps what came.
+    /// Cancels the download if it has not ended, and keeps its partial data.
     public func cancel() {
         task.cancel()
     }
 
-    /// What the download ends with; waits for that, whether anybody reads or not.
+    /// The result of the download; waits until it has ended, whether or not anything reads the stream.
     ///
     /// - Throws: What ``Downloader/download(_:onEvent:)`` throws.
     public var value: DownloadResult {
         get async throws { try await task.value }
     }
 
-    /// Where bytes are held, as offsets in the file, in order.
+    /// The ranges of bytes that can be read, as offsets in the file, in ascending order.
     ///
-    /// None before the download has its lease, and after it failed.
+    /// Empty before the download has its lease and after it has failed.
     public var heldRanges: [Range<Int64>] {
         get async { await state.transfer?.heldRanges ?? [] }
     }
 
-    /// Reads bytes that are held, now; does not wait for others.
+    /// Reads received bytes without waiting for more.
     ///
-    /// They need not be confirmed by the server yet: those of a partial are of the file as it was.
+    /// They may not have been confirmed by the server yet: bytes received earlier may belong to an earlier version.
     ///
     /// - Parameter range: Offsets in the file.
     /// - Returns: All bytes of the range.
-    /// - Throws: `StoreError`: `notHeld` where some of the range is not held, `heldBytesDiffer` where the disk did not
-    ///   keep it, `io`.
+    /// - Throws: `StoreError`: `notHeld` if some of the range has not been received, `heldBytesDiffer` if the disk
+    ///   returns different bytes, `io`.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard let transfer = state.transfer else {
             throw StoreError(.notHeld, "no bytes are available yet: another task or process is downloading them")
@@ -89,14 +90,14 @@ public final class DownloadStream: AsyncSequence, Sendable {
         return try await transfer.read(range)
     }
 
-    /// Begins to read at the first byte; several readers may.
+    /// Starts reading at the first byte; several iterators may be used.
     public func makeAsyncIterator() -> Iterator {
         Iterator(stream: self, cursor: StreamCursor(algorithm), changes: state.changes().makeAsyncIterator())
     }
 
-    /// A reader.
+    /// An iterator over the bytes.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Kept, so that the download goes on while somebody reads.
+        /// Keeps the download running while it is read.
         private let stream: DownloadStream
         private var cursor: StreamCursor
         private var changes: AsyncStream<Void>.Iterator
@@ -108,11 +109,11 @@ public final class DownloadStream: AsyncSequence, Sendable {
             self.changes = changes
         }
 
-        /// The next part of the file; waits until there is one.
+        /// Returns the next part of the file, waiting until there is one.
         ///
-        /// - Parameter actor: Where the reader runs.
-        /// - Returns: nil at the end of the file, which is whole, verified and delivered then.
-        /// - Throws: What ``Downloader/download(_:onEvent:)`` throws, or a ``DownloadError`` of the code
+        /// - Parameter actor: The actor that the caller runs on.
+        /// - Returns: nil at the end of the file, which has been verified and delivered by then.
+        /// - Throws: What ``Downloader/download(_:onEvent:)`` throws, or a ``DownloadError`` with the code
         ///   `representationChanged`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             do {

@@ -1,42 +1,42 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// How far a reader of a ``DownloadStream`` is, and what he may do next.
+/// The position of a reader of a ``DownloadStream``, which decides what it may read next.
 struct StreamCursor: Sendable {
-    /// What to do.
+    /// What the reader must do.
     enum Action: Sendable, Hashable {
         /// Wait until something changes.
         case wait
-        /// See whether the bytes that were handed out are what is held now.
+        /// Check whether the bytes returned so far are still the beginning of the file.
         case compare
-        /// Hand out this range.
+        /// Return this range.
         case read(Range<Int64>)
-        /// Everything was handed out.
+        /// All bytes were returned.
         case end
-        /// What was handed out cannot be the beginning of the file any more.
+        /// Fail, since the bytes returned so far cannot be the beginning of the file any more.
         case fail
     }
 
-    /// The most bytes that are handed out at once.
+    /// The maximum number of bytes returned at once.
     static let pieceSize: Int64 = 256 << 10
 
-    /// How many bytes were handed out.
+    /// The number of bytes returned so far.
     private(set) var offset: Int64 = 0
-    /// Over the bytes that were handed out.
+    /// The hash of the bytes returned so far.
     private(set) var hash: RunningHash
-    /// The epoch that the bytes handed out are known to belong to.
+    /// The epoch that the bytes returned so far are known to belong to.
     private var epoch: Int?
 
     init(_ algorithm: HTTPDigest.Algorithm) {
         hash = RunningHash(algorithm)
     }
 
-    /// Decides what to do.
+    /// Decides what the reader must do.
     ///
     /// - Parameters:
-    ///   - view: What is held.
-    ///   - isConfirmed: Whether the server has the file that the bytes are of, which may be of an earlier time.
-    ///   - isVerified: Whether the whole was verified and delivered.
+    ///   - view: The received bytes.
+    ///   - isConfirmed: Whether the server has confirmed that it has the file to which the bytes belong.
+    ///   - isVerified: Whether the whole file was verified and delivered.
     /// - Returns: What to do.
     func action(for view: HeldView, isConfirmed: Bool, isVerified: Bool) -> Action {
         if offset > 0, epoch != view.epoch {
@@ -44,8 +44,8 @@ struct StreamCursor: Sendable {
             let canCome = !isVerified && view.totalLength.map { $0 >= offset } ?? true
             return canCome ? .wait : .fail
         }
-        // The last byte stays back until everything before it was verified, the last one that came where nobody knows
-        // how many there will be.
+        // The last byte is withheld until everything has been verified; if the total length is unknown, that is the
+        // last byte received.
         let isLast = view.totalLength.map { view.held >= $0 } ?? true
         let end = isVerified || !isLast ? view.held : view.held - 1
         if isConfirmed || isVerified, offset < end {
@@ -54,19 +54,19 @@ struct StreamCursor: Sendable {
         return isVerified ? .end : .wait
     }
 
-    /// Takes note that what was handed out is the beginning of what is held in an epoch.
+    /// Records that the bytes returned so far are the beginning of the file in an epoch.
     mutating func follow(_ epoch: Int) {
         self.epoch = epoch
     }
 
-    /// Takes note of bytes that are handed out.
+    /// Records bytes that are about to be returned.
     mutating func advance(over bytes: [UInt8], hash: RunningHash, in epoch: Int) {
         offset += Int64(bytes.count)
         self.hash = hash
         self.epoch = epoch
     }
 
-    /// Whether the bytes that were handed out have a digest; true where that is one of another kind.
+    /// Whether the bytes returned so far match a digest; true if it uses another algorithm.
     func agrees(with digest: HTTPDigest?) -> Bool {
         digest.map { $0.algorithm != hash.algorithm || hash.digest == $0 } ?? true
     }

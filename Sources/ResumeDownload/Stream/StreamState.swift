@@ -3,11 +3,11 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
-/// What the readers of a ``DownloadStream`` and its download know of each other.
+/// The state that the readers of a ``DownloadStream`` share with its download.
 final class StreamState: Sendable {
     private struct Mutable {
         var transfer: Transfer?
-        /// Where the first answer went on; nil before it.
+        /// The offset at which the first response continued; nil before it.
         var start: Int64?
         var outcome: Result<DownloadResult, any Error>?
         var readers: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -16,19 +16,19 @@ final class StreamState: Sendable {
 
     private let mutable = Mutex(Mutable())
 
-    /// The download has its lease, and tells from now on when more can be read.
+    /// Sets the transfer when the download has its lease, and observes it.
     func begin(_ transfer: Transfer) {
         mutable.withLock { $0.transfer = transfer }
         transfer.onHeldChange { [weak self] in self?.changed() }
     }
 
-    /// Takes an event of the download.
+    /// Handles an event of the download.
     func take(_ event: DownloadEvent) {
         mutable.withLock { mutable in
             switch event {
             case .resumed(let offset, _): mutable.start = mutable.start ?? offset
             case .started, .progress: mutable.start = mutable.start ?? 0
-            // After an answer: what comes now is all of the server's file.
+            // The first response has been handled, so all bytes from now on belong to the server's file.
             case .restarted where mutable.start != nil: mutable.start = 0
             case .waiting, .damaged, .resumeDataOutdated, .restarted, .retrying, .finished: break
             }
@@ -36,7 +36,7 @@ final class StreamState: Sendable {
         changed()
     }
 
-    /// The download has ended.
+    /// Records that the download has ended.
     func finish(with outcome: Result<DownloadResult, any Error>) {
         mutable.withLock { $0.outcome = outcome }
         changed()
@@ -45,7 +45,7 @@ final class StreamState: Sendable {
     /// The transfer, once there is one.
     var transfer: Transfer? { mutable.withLock(\.transfer) }
 
-    /// Something for each time that there may be more to read; what comes while nobody looks counts once.
+    /// Returns an element whenever there may be more to read; several changes may be merged into one.
     func changes() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let id = mutable.withLock { mutable in
@@ -64,23 +64,23 @@ final class StreamState: Sendable {
         for reader in readers { reader.yield() }
     }
 
-    /// What comes of one attempt to read on.
+    /// The result of one attempt to read.
     enum Step {
         case bytes([UInt8])
         case nothingYet
         case end
     }
 
-    /// Reads on, if that can be done at this moment.
+    /// Reads the next bytes if that is possible at this moment.
     ///
-    /// - Throws: What the download failed with; ``DownloadError``, `StoreError`.
+    /// - Throws: The error of the download; ``DownloadError``, `StoreError`.
     func step(_ cursor: inout StreamCursor) async throws -> Step {
         let (transfer, start, outcome) = mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
-        // After a failure the lease is gone, and somebody else may write.
+        // After a failure, the lease is released and others may write.
         let result = try outcome?.get()
         guard let transfer else { return .nothingYet }
         let view = transfer.heldView
-        // What was held before is of the server's file once what it sent was compared with its end.
+        // The overlap with the earlier bytes has been compared as soon as more bytes than those have been received.
         let isConfirmed = start.map { view.held > $0 } ?? false
         switch cursor.action(for: view, isConfirmed: isConfirmed || cursor.offset > 0, isVerified: result != nil) {
         case .wait:
@@ -94,7 +94,7 @@ final class StreamState: Sendable {
             return try await step(&cursor)
         case .read(let range):
             guard let bytes = try await read(range, of: transfer, in: view.epoch, &cursor) else {
-                // What is damaged is fetched again before the whole is verified, not after.
+                // Damaged bytes are fetched again before the whole is verified, not after.
                 guard result == nil else {
                     throw StoreError(.heldBytesDiffer, "the stored bytes were changed on disk")
                 }
@@ -107,9 +107,9 @@ final class StreamState: Sendable {
         }
     }
 
-    /// Reads and hashes a range beside the pool.
+    /// Reads and hashes a range outside of the cooperative thread pool.
     ///
-    /// - Returns: nil where it has been given up, or must be fetched again.
+    /// - Returns: nil if the epoch has ended or the range must be fetched again.
     private func read(
         _ range: Range<Int64>, of transfer: Transfer, in epoch: Int, _ cursor: inout StreamCursor
     ) async throws -> [UInt8]? {
@@ -125,9 +125,10 @@ final class StreamState: Sendable {
         return bytes
     }
 
-    /// Compares the bytes that were handed out with the beginning of what is held now.
+    /// Compares the bytes returned so far with the beginning of the file as it is now.
     ///
-    /// - Returns: False where nothing can be read, since the download is ending: whatever comes of that is told.
+    /// - Returns: False if nothing can be read because the download is ending; its outcome is reported by the next
+    ///   step.
     private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws -> Bool {
         guard let held = transfer.heldBytes(in: epoch) else { return false }
         let (algorithm, length) = (cursor.hash.algorithm, cursor.offset)
@@ -136,7 +137,7 @@ final class StreamState: Sendable {
             try unsafe held.forEachBuffer(in: 0..<length) { unsafe hash.update($0) }
             return hash.digest
         }
-        // Given up meanwhile: it is looked at again.
+        // The epoch has ended, so the next step decides again.
         guard transfer.heldView.epoch == epoch else { return true }
         guard cursor.hash.digest == digest else {
             throw DownloadError(.representationChanged, .changedWhileRead)

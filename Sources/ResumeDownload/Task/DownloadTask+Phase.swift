@@ -1,22 +1,22 @@
 extension DownloadTask {
-    /// What a task does, and what becomes of it when its run ends.
+    /// The state machine of a task.
     ///
-    /// A run is one call of ``Downloader/download(_:onEvent:)``. Suspending interrupts it, and resuming begins another
-    /// one, which goes on from what is held.
+    /// A run is one call of ``Downloader/download(_:onEvent:)``. Suspending interrupts the run; resuming starts another
+    /// one, which continues from the partial data.
     package enum Phase: Sendable, Hashable {
-        /// Why a run was interrupted, or what was asked for since.
+        /// Why a run was interrupted, or what has been requested since.
         package enum Interruption: Sendable, Hashable {
             case toSuspend, toResume, toCancel
         }
 
-        /// What the caller of the phase is to do.
+        /// What the task must do after a transition.
         package enum Action: Sendable, Hashable {
             case nothing, begin, interrupt, finish
         }
 
         case suspended
         case running
-        /// Until the run has recorded what came, and given its lease back.
+        /// Until the run has recorded the received bytes and released its lease.
         case interrupted(Interruption)
         case finished
 
@@ -62,13 +62,13 @@ extension DownloadTask {
             }
         }
 
-        /// The run has ended.
+        /// Handles the end of a run.
         ///
-        /// - Parameter isDelivered: Whether it was successful, for which an interruption may have come too late.
+        /// - Parameter isDelivered: Whether it was successful; an interruption may have come too late.
         /// - Returns: What to do.
         package mutating func ended(isDelivered: Bool) -> Action {
             switch self {
-            // Whatever an interrupted run failed with: if it was another failure, the next run meets it again.
+            // Any error of an interrupted run is ignored: if it was a different failure, the next run meets it again.
             case .interrupted(.toSuspend) where !isDelivered:
                 self = .suspended
                 return .nothing

@@ -2,9 +2,9 @@ internal import ResumeHTTP
 public import ResumeStore
 internal import Synchronization
 
-/// A download that can be paused and gone on with, as `URLSessionDownloadTask` has it.
+/// A download that can be paused and resumed, similar to `URLSessionDownloadTask`.
 ///
-/// It begins suspended: call ``resume()``.
+/// Tasks start suspended: call ``resume()``.
 ///
 /// ```swift
 /// let task = downloader.task(DownloadRequest(url, to: "image.iso"))
@@ -17,20 +17,20 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// While it is suspended it has neither a connection nor the lease: others may work on the same download, and the
-/// collector takes what is held where the store is over its budget and nothing else is left; the next
-/// ``DownloadEvent/damaged(reason:)`` says so. A running task goes on when nobody refers to it any more; one that is
-/// suspended then is gone, and what came is kept.
+/// While it is suspended, a task has neither a connection nor a lease, so others may work on the same download. The
+/// store's collector removes its partial data only if the store exceeds its limit and nothing else is left to remove;
+/// the next ``DownloadEvent/damaged(reason:)`` reports it. A running task continues when the last reference to it is
+/// released. A suspended one ends then, and its partial data is kept.
 public final class DownloadTask: Sendable {
-    /// What a task does.
+    /// The state of a task.
     public enum State: Sendable, Hashable {
-        /// Nothing, until ``DownloadTask/resume()`` is called; what came is recorded.
+        /// Does nothing until ``DownloadTask/resume()`` is called; the received bytes are recorded.
         case suspended
-        /// It downloads, or records what came before it is suspended.
+        /// Downloads, or records the received bytes before it is suspended.
         case running
-        /// It records what came before it ends.
+        /// Records the received bytes before it ends.
         case canceling
-        /// It has ended, in whatever way.
+        /// Has ended, successfully or not.
         case completed
     }
 
@@ -38,17 +38,17 @@ public final class DownloadTask: Sendable {
         var phase = Phase.suspended
         var request: DownloadRequest
         var run: Task<Void, Never>?
-        /// Why the run is stopped.
+        /// Tells the run why it is stopped.
         var interruption = Interruption()
-        /// What keeps the collector from what came, as long as it can; nil before the first run.
+        /// Protects the partial data from the collector as long as possible; nil before the first run.
         var sign: PausedSign?
         var outcome: Result<DownloadResult, any Error>?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What happens, in order, over all pauses, to its end in whatever way; for one reader.
+    /// The events of the download, in order, across pauses, until it ends in any way; for one reader.
     ///
-    /// A reader who is slow misses progress. Nothing is told twice: ask for this once.
+    /// A slow reader misses progress events. Each event is delivered only once, so iterate over this only once.
     public let events: AsyncStream<DownloadEvent>
 
     private let continuation: AsyncStream<DownloadEvent>.Continuation
@@ -65,7 +65,7 @@ public final class DownloadTask: Sendable {
         continuation.finish()
     }
 
-    /// What it does at this moment.
+    /// The current state.
     public var state: State {
         switch mutable.withLock(\.phase) {
         case .suspended: .suspended
@@ -75,9 +75,9 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// What it ends with; waits for that, also while it is suspended.
+    /// The result; waits until the task has ended, even while it is suspended.
     ///
-    /// Cancelling the task that waits cancels the download, and keeps what came.
+    /// Cancelling the waiting task cancels the download and keeps its partial data.
     ///
     /// - Throws: What ``Downloader/download(_:onEvent:)`` throws; `CancellationError` after a cancellation.
     public var value: DownloadResult {
@@ -90,16 +90,16 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Begins, or goes on.
+    /// Starts or resumes the download.
     public func resume() {
         mutable.withLock { if $0.phase.resume() == .begin { begin(&$0) } }
     }
 
-    /// Pauses: ends the request, keeps what came, and gives the lease back.
+    /// Pauses the download: ends the request, keeps the partial data, and releases the lease.
     ///
-    /// ``state`` is ``State/suspended`` when that is done.
+    /// ``state`` becomes ``State/suspended`` when that is done.
     public func suspend() {
-        // Outside the lock, since that calls whoever waits for it.
+        // Outside the lock because cancelling runs cancellation handlers.
         let run = mutable.withLock { mutable -> Task<Void, Never>? in
             guard mutable.phase.suspend() == .interrupt else { return nil }
             mutable.interruption.set(.paused)
@@ -108,12 +108,12 @@ public final class DownloadTask: Sendable {
         run?.cancel()
     }
 
-    /// Ends it for good, and keeps what came: another task, or another call, goes on from there.
+    /// Cancels the download permanently and keeps its partial data, which another task or call can resume.
     public func cancel() { cancel(because: .cancelled) }
 
     private func cancel(because reason: Reason) {
         let run = mutable.withLock { mutable -> Task<Void, Never>? in
-            // Also where it is being suspended already.
+            // Set even if the run is already being suspended.
             mutable.interruption.set(reason)
             switch mutable.phase.cancel() {
             case .interrupt: return mutable.run
@@ -125,10 +125,10 @@ public final class DownloadTask: Sendable {
         run?.cancel()
     }
 
-    /// Ends it for good, and tells how to go on later.
+    /// Cancels the download permanently and returns the data to resume it later.
     ///
-    /// - Returns: nil where it was delivered before, where nothing came, where what came cannot be gone on with, or where
-    ///   the store cannot be read: then ``Downloader/resumeData(for:)`` says why.
+    /// - Returns: nil if the file had been delivered, if nothing was received, if the partial data cannot be resumed,
+    ///   or if the store cannot be read, in which case ``Downloader/resumeData(for:)`` throws the error.
     public func cancelProducingResumeData() async -> ResumeData? {
         cancel()
         if case .success = await finished() { return nil }
@@ -136,9 +136,9 @@ public final class DownloadTask: Sendable {
         return try? await downloader.resumeData(for: request)
     }
 
-    /// Ends it for good and drops what came, unless somebody else works on it by then.
+    /// Cancels the download permanently and removes its partial data, unless another task or process is using it.
     ///
-    /// - Throws: `StoreError` where that cannot be done.
+    /// - Throws: `StoreError` if the data cannot be removed.
     public func cancelDiscarding() async throws {
         cancel(because: .cancelledRemoving)
         if case .success = await finished() { return }
@@ -148,7 +148,7 @@ public final class DownloadTask: Sendable {
         )
     }
 
-    /// Begins a run; in the lock, so that nobody can interrupt what is not there yet.
+    /// Starts a run; called with the lock held, so that no interruption is lost before the run exists.
     private func begin(_ mutable: inout Mutable) {
         var request = mutable.request
         mutable.interruption = Interruption()
@@ -173,10 +173,10 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Keeps the collector from what comes, until this has ended.
+    /// Protects the partial data from the collector until the task has ended.
     private func hold(_ sign: PausedSign?) { mutable.withLock { $0.sign = sign } }
 
-    /// The request of a later run, which tells what the collector removed since the last one.
+    /// Returns the request for a later run, which reports what the collector has removed since the previous one.
     private func tellingEviction(_ request: DownloadRequest) async -> DownloadRequest {
         guard let bytes = try? await downloader.store.evictedBytes(key: request.storeKey) else { return request }
         var request = request
@@ -185,7 +185,7 @@ public final class DownloadTask: Sendable {
     }
 
     private func take(_ event: DownloadEvent) {
-        // Begun anew as was asked for; the next run goes on with what came of this one.
+        // A requested restart has taken place; the next run continues with the data of this one.
         switch event {
         case .waiting: break
         case .damaged(let reason) where reason.code == Reason.evicted(0).code: break
@@ -198,7 +198,7 @@ public final class DownloadTask: Sendable {
         mutable.withLock { mutable in
             let wasCancelled = mutable.phase == .interrupted(.toCancel)
             let isDelivered = if case .success = outcome { true } else { false }
-            // What the next run is to find, if there is one.
+            // The next run, if there is one, checks the store against it.
             if let resumeData { mutable.request.resumeData = resumeData }
             switch mutable.phase.ended(isDelivered: isDelivered) {
             case .begin: begin(&mutable)

@@ -1,13 +1,13 @@
 package import ResumeHTTP
 
-// Pausing, limits, and what an earlier process left.
+// Pausing, limits, and restoring items of an earlier process.
 extension QueueState {
-    /// Pauses one item, whose callers wait on.
+    /// Pauses one item; its callers keep waiting.
     package mutating func pause(_ key: Key) -> [Action]? {
         guard let item = items[key], item.wish == .waiting || item.wish == .restored else {
             return items[key]?.wish == .paused ? [] : nil
         }
-        // Before its wish changes, so that it goes on before what has not begun.
+        // Stopped while it still wishes to run, so that it gets a rank before items that have not begun.
         let stopping = stop(key)
         update(key) {
             $0.wish = .paused
@@ -16,9 +16,9 @@ extension QueueState {
         return stopping + schedule()
     }
 
-    /// Lets one item that is paused, has failed, or is of an earlier process, wait for its turn.
+    /// Queues an item again that is paused, has failed, or was restored from an earlier process.
     ///
-    /// - Returns: nil where there is none that can go on.
+    /// - Returns: nil if the item does not exist or cannot continue.
     package mutating func resume(_ key: Key) -> [Action]? {
         guard let item = items[key], item.run != nil || item.deliveries.contains(where: \.isReady) else { return nil }
         guard [Wish.paused, .failed, .restored, .waiting].contains(item.wish) else { return nil }
@@ -32,13 +32,13 @@ extension QueueState {
         return schedule()
     }
 
-    /// Stops everything, and starts nothing until ``resumeAll()``.
+    /// Stops everything and starts nothing until ``resumeAll()``.
     package mutating func pauseAll() -> [Action] {
         isHeld = true
         return running.reversed().flatMap { stop($0) }
     }
 
-    /// Goes on with everything, also with what was paused by itself; not with what failed for good.
+    /// Resumes everything, including items that were paused individually, but not items that failed permanently.
     package mutating func resumeAll() -> [Action] {
         isHeld = false
         for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) {
@@ -55,14 +55,14 @@ extension QueueState {
         return schedule()
     }
 
-    /// Forgets what was given up softly.
+    /// Forgets items that were cancelled softly.
     package mutating func releaseMemory() {
         for item in items.values where item.wish == .cancelled {
             if item.run == nil { remove(item.key) } else { update(item.key) { $0.isForgotten = true } }
         }
     }
 
-    /// Stops everything for good; what is still to do stays as it is, for the next process.
+    /// Stops everything permanently; unfinished items keep their state for the next process.
     package mutating func close() -> [Action] {
         isClosed = true
         var actions: [Action] = []
@@ -78,7 +78,7 @@ extension QueueState {
         return actions + running.reversed().flatMap { stop($0) }
     }
 
-    /// Takes over what an earlier process left: paused, failed for good, or to go on with.
+    /// Adds an item of an earlier process that was paused, failed permanently, or is to continue.
     ///
     /// - Returns: The number of the delivery.
     @discardableResult
@@ -93,14 +93,14 @@ extension QueueState {
         delivery.failure = failure
         update(new.key) {
             $0.deliveries.append(delivery)
-            // What is to go on goes on beside what is not.
+            // If one delivery is to continue, the whole item does.
             if wish == .restored || $0.wish == .failed { $0.wish = wish }
         }
         if new.isForced, wish == .restored { force(new.key) }
         return delivery.number
     }
 
-    /// There are requests for what an earlier process left; what it did not pause waits for its turn.
+    /// Marks restored deliveries as having a request; those that were not paused wait for their turn.
     package mutating func supply(_ deliveries: [(key: Key, destination: String)]) -> [Action] {
         for (key, destination) in deliveries {
             update(key) {
@@ -116,13 +116,13 @@ extension QueueState {
 }
 
 extension QueueState {
-    /// Lets deliveries go that cannot be recorded, and tells their callers; an item goes with the last one.
+    /// Removes deliveries that cannot be recorded and answers their callers; removes the item with its last delivery.
     package mutating func reject(_ key: Key, _ rejected: Set<Int>) -> [Action] {
         let concerned = items[key]?.deliveries.filter { rejected.contains($0.number) } ?? []
         guard let item = items[key], !concerned.isEmpty else { return [] }
         var actions = answer(concerned.flatMap(\.callers), .outcome)
         update(key) { $0.deliveries.removeAll { rejected.contains($0.number) } }
-        // What is being dropped goes when it is.
+        // An item that is being dropped is removed when that is done.
         if item.wish == .dropped { return actions }
         if concerned.count == item.deliveries.count {
             actions += giveUp(key, .cancelled)
@@ -135,7 +135,7 @@ extension QueueState {
         return actions + schedule()
     }
 
-    /// Whether a run is to go on.
+    /// Whether a run exists and is not being stopped.
     package func isActive(_ key: Key, run number: Int) -> Bool {
         let run = items[key]?.run
         return run?.number == number && run?.isStopping == false

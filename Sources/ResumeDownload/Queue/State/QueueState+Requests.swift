@@ -1,10 +1,10 @@
-// What is asked for.
+// Adding and cancelling requests.
 extension QueueState {
     /// A request for a delivery.
     package struct Addition: Sendable {
         package var key: Key
         package var destination: String
-        /// Who waits for it; nil where it is wanted anyway.
+        /// The caller that waits for it; nil if it is wanted without one.
         package var caller: Caller?
         package var priority = QueuePriority.normal
         package var isForced = false
@@ -21,7 +21,7 @@ extension QueueState {
         }
     }
 
-    /// Takes requests, in their order, before any of them is started.
+    /// Adds requests, in order, before any of them is started.
     package mutating func add(_ additions: [Addition]) -> [Action] {
         for addition in additions { add(addition) }
         return schedule()
@@ -49,11 +49,11 @@ extension QueueState {
         if new.isForced { force(new.key) }
     }
 
-    /// What a further request does to an item that is there.
+    /// Updates an existing item for a further request.
     private mutating func revive(_ item: Item, _ new: Addition) {
-        // What was given up is nobody's wish any more.
+        // A cancelled item is treated like a new one.
         let wasGivenUp = item.wish == .cancelled || item.wish == .dropped && item.deliveries.isEmpty
-        // In a stack the newest wish comes first; who stands in a row stays there.
+        // With last-in-first-out, a repeated request moves the item to the front; with first-in-first-out it stays.
         let moves = wasGivenUp || (order == .lastInFirstOut && item.run == nil)
         let rank = moves ? newRank() : item.rank
         update(new.key) {
@@ -62,16 +62,16 @@ extension QueueState {
             $0.isForgotten = false
             switch $0.wish {
             case .cancelled, .restored, .failed: $0.wish = .waiting
-            // Who paused it decides when it goes on, unless it is urgent.
+            // A paused item stays paused unless the new request is forced.
             case .paused where new.isForced: $0.wish = .waiting
             case .paused, .waiting, .dropped: break
             }
         }
     }
 
-    /// A caller does not wait any more; the others do.
+    /// Removes a caller; others keep waiting.
     ///
-    /// The last one's wish was the item's: without it the item is given up softly.
+    /// If nothing else wants the item, it is cancelled softly.
     package mutating func leave(_ caller: Caller) -> [Action] {
         guard let key = dismiss(caller) else { return [] }
         var actions = [Action.answer([caller], .left)]
@@ -94,9 +94,9 @@ extension QueueState {
         return actions + schedule()
     }
 
-    /// Gives an item up for all its callers.
+    /// Cancels an item for all its callers.
     ///
-    /// - Returns: nil where there is no such item.
+    /// - Returns: nil if there is no such item.
     package mutating func cancel(_ key: Key, _ cancellation: QueueCancellation) -> [Action]? {
         guard let item = items[key] else { return nil }
         var actions = answer(item.callers, .cancelled)
@@ -119,7 +119,7 @@ extension QueueState {
         return stop(key)
     }
 
-    /// What came of an item was dropped; it begins anew where somebody has asked for it meanwhile.
+    /// Records that an item's partial data was removed; the item starts again if it has been requested since.
     package mutating func dropped(_ key: Key) -> [Action] {
         guard let item = items[key], item.wish == .dropped else { return [] }
         if item.deliveries.isEmpty { remove(key) } else { update(key) { $0.wish = .waiting } }

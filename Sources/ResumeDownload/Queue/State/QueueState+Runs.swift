@@ -1,8 +1,8 @@
 internal import ResumeHTTP
 
-// What runs.
+// Starting and ending runs.
 extension QueueState {
-    /// Starts what may run and stops what may not.
+    /// Starts the items that may run and stops those that may not.
     mutating func schedule() -> [Action] {
         guard !isHeld, !isClosed else { return [] }
         var actions: [Action] = []
@@ -11,7 +11,7 @@ extension QueueState {
             if item.run == nil, running.isEmpty { actions += start(forced) }
             return actions
         }
-        // Where the limit was lowered, what began last makes room.
+        // If the limit was lowered, the most recent starts are stopped.
         let active = running.filter { key in items[key]?.run.map { !$0.isStopping && !$0.isReceived } ?? false }
         for surplus in active.dropFirst(maximumRunning).reversed() { actions += stop(surplus) }
         while places < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
@@ -29,7 +29,7 @@ extension QueueState {
         return [.start(key, run)]
     }
 
-    /// Stops a run; its item waits for its turn before all others, if it still is to run.
+    /// Stops a run; if its item is still to run, it waits before all others.
     mutating func stop(_ key: Key) -> [Action] {
         guard let item = items[key], item.run?.isStopping == false else { return [] }
         let rank = item.wish == .waiting ? topRank() : item.rank
@@ -40,10 +40,10 @@ extension QueueState {
         return [.stop(key)]
     }
 
-    /// How many small files have no place while they are delivered.
+    /// How many small files may be delivered at a time without counting towards the limit.
     package static let mostReceived = 64
 
-    /// Takes note that all bytes of a small file have come, which gives its place to the next download.
+    /// Records that all bytes of a small file have been received, so that the next download can start.
     package mutating func received(_ key: Key, run number: Int) -> [Action] {
         guard let run = items[key]?.run, run.number == number, !run.isReceived,
             running.count - places < Self.mostReceived
@@ -52,7 +52,7 @@ extension QueueState {
         return schedule()
     }
 
-    /// Takes note that a run has ended.
+    /// Records that a run has ended.
     package mutating func ended(_ key: Key, run number: Int, _ ending: Ending) -> [Action] {
         guard let item = items[key], let run = item.run, run.number == number else { return [] }
         running.removeAll { $0 == key }
@@ -61,7 +61,7 @@ extension QueueState {
         switch ending {
         case .delivered: actions += delivered(item, run, isOutdated: false)
         case .outdated: actions += delivered(item, run, isOutdated: true)
-        // What fails while it is stopped fails for that.
+        // A failure of a run that is being stopped is taken as the result of stopping it.
         case .failed(let isOfDestination, let spared, let reason) where !run.isStopping:
             let isOutdated = !isOfDestination && spared.contains(run.delivery)
             actions += failed(key, run, isOutdated: isOutdated, forGood: reason) {
@@ -77,7 +77,7 @@ extension QueueState {
         return actions + schedule()
     }
 
-    /// Only the delivery that the run was for: one that was asked for meanwhile may ask for something else.
+    /// Removes only the delivery that the run was for: one requested since may ask for something else.
     private mutating func delivered(_ item: Item, _ run: Run, isOutdated: Bool) -> [Action] {
         let key = item.key
         var told: [Caller] = []
@@ -93,7 +93,7 @@ extension QueueState {
         return answer(told, .outcome)
     }
 
-    /// Tells the callers of deliveries that failed; what is wanted without a caller stays, for a person to go on with.
+    /// Answers the callers of deliveries that failed; deliveries that are wanted without a caller stay, to be resumed.
     private mutating func failed(
         _ key: Key, _ run: Run, isOutdated: Bool, forGood reason: Reason?, isSpared: (Int) -> Bool
     ) -> [Action] {
@@ -118,10 +118,10 @@ extension QueueState {
         return answer(told.sorted(), .outcome)
     }
 
-    /// Removes an item that has nothing to deliver any more, unless it waits for somebody to ask for it again.
+    /// Removes an item that has nothing left to deliver, unless it was cancelled and waits to be requested again.
     ///
-    /// One with nothing but requests of an earlier process waits for those. One with nothing but what failed is paused,
-    /// or has failed where all of it did for good.
+    /// An item whose restored deliveries have no request yet waits for those. If only failed deliveries are left, the
+    /// item is paused, or has failed if all of them failed permanently.
     mutating func settle(_ key: Key) {
         guard let item = items[key], item.run == nil, item.next == nil else { return }
         switch item.wish {

@@ -1,75 +1,76 @@
 package import ResumeHTTP
 
-/// What a queue does next, as a pure value: it is told what happens, and says what to start, to stop and to answer.
+/// The scheduling logic of a queue as a pure value: it receives events and returns what to start, stop and answer.
 ///
-/// A download is one item whoever asks for it, with one delivery for each destination. At most one item is forced: while
-/// it waits or runs, nothing else does. What was begun and had to stop goes on before what has not begun.
+/// A download is one item, however many callers request it, with one delivery for each destination. At most one item is
+/// forced: while it waits or runs, nothing else runs. Interrupted items continue before items that have not begun.
 package struct QueueState: Sendable {
     package typealias Key = String
-    /// Somebody who waits for an answer.
+    /// A caller that waits for an answer.
     package typealias Caller = Int
 
-    /// What is wanted of an item.
+    /// The state that an item should reach.
     package enum Wish: Sendable, Hashable {
-        /// That it runs, when it is its turn.
+        /// To run when it is its turn.
         case waiting
-        /// That it stays as it is.
+        /// To stay paused.
         case paused
-        /// Nothing, since all that it has to deliver failed for good; until somebody resumes it or asks for it again.
+        /// Nothing: all of its deliveries failed permanently. It runs again after a resume or a new request.
         case failed
-        /// Nothing, until somebody asks for it again.
+        /// Nothing until it is requested again.
         case cancelled
-        /// Nothing yet: it is of an earlier process.
+        /// Nothing yet: an earlier process left it.
         case restored
-        /// That what came is dropped.
+        /// To have its partial data removed.
         case dropped
     }
 
-    /// A file that an item becomes.
+    /// A destination of an item.
     package struct Delivery: Sendable, Hashable {
-        /// Never the same twice: one that was given up and is asked for again is another one.
+        /// Unique: a delivery that was cancelled and is requested again gets a new number.
         package let number: Int
         package let destination: String
         package var callers: [Caller] = []
-        /// Whether it is wanted also where nobody waits for it.
+        /// Whether it is wanted even if no caller waits for it.
         package var isKept: Bool
-        /// Whether there is a request for it.
+        /// Whether a request for it exists.
         package var isReady: Bool
-        /// Whether an earlier process left it, and nobody has said yet that it goes on.
+        /// Whether an earlier process left it and it has not been resumed or requested since.
         package var isRestored = false
-        /// Whether it failed, and waits until the others have had their turn.
+        /// Whether it failed and waits until the other deliveries have been tried.
         package var hasFailed = false
-        /// Why it failed for good; nil where it did not.
+        /// Why it failed permanently; nil if it did not.
         package var failure: Reason?
 
-        /// Whether it can be made when it is its turn.
+        /// Whether it can run when it is its turn.
         var isNext: Bool { isReady && !hasFailed && failure == nil }
         var isWanted: Bool { isKept || !callers.isEmpty }
 
-        /// Takes out those who waited for it when a run began.
+        /// Removes and returns the callers that already waited when a run began.
         mutating func takeCallers(of run: Run) -> [Caller] {
             defer { callers.removeAll(where: run.callers.contains) }
             return callers.filter(run.callers.contains)
         }
     }
 
-    /// A delivery that is no more.
+    /// A delivery that was removed.
     package struct Gone: Sendable, Hashable {
         package let key: Key
         package let number: Int
     }
 
-    /// One try to make a delivery, from its start to its end.
+    /// One attempt at a delivery.
     package struct Run: Sendable, Hashable {
         package let number: Int
         package let destination: String
         /// The number of the delivery.
         package let delivery: Int
-        /// Those who waited for it at the start.
+        /// The callers that waited for it at the start.
         package let callers: Set<Caller>
         package var isStopping = false
-        /// Whether all bytes of a small file have come: while it is delivered with others it has no place among those that
-        /// run.
+        /// Whether all bytes of a small file have been received.
+        ///
+        /// While it is being delivered together with others, it does not count towards ``QueueState/maximumRunning``.
         package var isReceived = false
     }
 
@@ -82,20 +83,20 @@ package struct QueueState: Sendable {
         package var wish: Wish
         package var run: Run?
         package var deliveries: [Delivery] = []
-        /// Whether it goes as soon as its run has ended.
+        /// Whether it is removed as soon as its run has ended.
         package var isForgotten = false
 
-        /// What it delivers next.
+        /// The next delivery to run.
         var next: Delivery? { deliveries.first(where: \.isNext) }
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
-        /// Whether it wants to run, or does.
+        /// Whether it runs or waits to run.
         var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
         var place: WaitingLine.Place { .init(isForced: isForced, priority: priority, rank: rank, key: key) }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
-        /// Why it failed for good, or the first of its deliveries that did.
+        /// Why it, or the first of its failed deliveries, failed permanently.
         package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
 
-        /// The delivery to a file, by the bytes of its name: two spellings that look the same are two files.
+        /// The index of the delivery to a path, compared as bytes: equivalent Unicode spellings are different files.
         func index(of destination: String) -> Int? {
             deliveries.firstIndex { $0.destination.utf8.elementsEqual(destination.utf8) }
         }
@@ -104,44 +105,44 @@ package struct QueueState: Sendable {
     /// How a run ended.
     package enum Ending: Sendable, Hashable {
         case delivered
-        /// It was delivered as it was requested at the start. A newer request for the same file is not answered by that:
-        /// only who waited at the start is told, and it runs again.
+        /// It was delivered according to the request that the run started with, but a newer request for the same file
+        /// asks for something else. Only callers that waited at the start are answered, and the item runs again.
         case outdated
-        /// It failed, and so would the other deliveries, unless it is this destination's own fault; those that are spared
-        /// are asked for otherwise. Where that is so of its own delivery by now, only who waited at the start is told.
-        /// With a reason it failed for good.
+        /// It failed, and so would the other deliveries, unless the failure concerns this destination only or their
+        /// requests differ (`sparing`). If its own delivery is spared because it has a newer request, only callers that
+        /// waited at the start are answered. With a reason, the failure is permanent.
         case failed(isOfDestination: Bool, sparing: Set<Int> = [], forGood: Reason? = nil)
-        /// Because it was told to.
+        /// It was stopped on request.
         case stopped
     }
 
-    /// What callers are told.
+    /// The answer to callers.
     package enum Answer: Sendable, Hashable {
-        /// How the run ended that has just ended.
+        /// The outcome of the run that has just ended.
         case outcome
-        /// That somebody else cancelled the download.
+        /// The download was cancelled by someone else.
         case cancelled
-        /// That they left.
+        /// The caller cancelled its own wait.
         case left
         case closed
     }
 
-    /// What is to be done.
+    /// An action for the queue to perform.
     package enum Action: Sendable, Hashable {
         case start(Key, Run)
         case stop(Key)
         case answer([Caller], Answer)
-        /// What came of it is to be dropped; to be followed by ``QueueState/dropped(_:)``.
+        /// Remove the partial data, then call ``QueueState/dropped(_:)``.
         case drop(Key)
     }
 
     package let order: QueueOrder
     package internal(set) var maximumRunning: Int
-    /// Whether nothing is started.
+    /// Whether the whole queue is paused.
     package internal(set) var isHeld = false
     package internal(set) var isClosed = false
     package private(set) var items: [Key: Item] = [:]
-    /// What has a run, in the order of the starts.
+    /// The items that have a run, in the order of their starts.
     package internal(set) var running: [Key] = []
     var line = WaitingLine()
     private var callers: [Caller: Key] = [:]
@@ -158,13 +159,13 @@ package struct QueueState: Sendable {
         self.maximumRunning = max(maximumRunning, 1)
     }
 
-    /// How many of those that run have a place, of which there are ``maximumRunning``.
+    /// How many runs count towards ``maximumRunning``.
     var places: Int { running.count { items[$0]?.run?.isReceived == false } }
 
-    /// What waits to run, the next one first.
+    /// The keys of the waiting items, next one first.
     package var waiting: [Key] { line.places.reversed().map(\.key) }
 
-    /// What waits for a turn or is being dropped keeps a queue from being idle; what is paused does not.
+    /// Whether nothing runs, waits for a turn or is being dropped; paused items do not count.
     package var isIdle: Bool {
         running.isEmpty && (line.isEmpty || isHeld || isClosed) && !isDropping
     }
@@ -173,23 +174,23 @@ package struct QueueState: Sendable {
 
     package var hasChanges: Bool { !changed.isEmpty }
 
-    /// The keys of the items that were made, changed or removed since the last time.
+    /// Returns the keys of the items that were added, changed or removed since the last call.
     package mutating func takeChanges() -> Set<Key> {
         defer { changed = [] }
         return changed
     }
 
-    /// The deliveries that are no more since the last time.
+    /// Returns the deliveries that were removed since the last call.
     package mutating func takeGone() -> [Gone] {
         defer { gone = [] }
         return gone
     }
 
-    /// What a queue knows of an item beside the state has changed.
+    /// Marks an item as changed because data outside of this state has changed.
     package mutating func touch(_ key: Key) { changed.insert(key) }
 }
 
-// How items change: only here, so that the line, the callers and the changes agree with them.
+// All changes of items go through these methods, which keep the line, the callers and the set of changes consistent.
 extension QueueState {
     mutating func insert(_ item: Item) {
         items[item.key] = item
@@ -226,20 +227,20 @@ extension QueueState {
         if forced == key { forced = nil }
     }
 
-    /// The rank before everything that is there.
+    /// Returns a rank before all others.
     mutating func topRank() -> Int64 {
         top += 1
         return top
     }
 
-    /// The rank of what is new.
+    /// Returns the rank of a new item.
     mutating func newRank() -> Int64 {
         guard order == .firstInFirstOut else { return topRank() }
         bottom -= 1
         return bottom
     }
 
-    /// Takes note of a rank that was given in an earlier process.
+    /// Extends the range of known ranks by one that an earlier process assigned.
     mutating func noteRank(_ rank: Int64) {
         top = max(top, rank)
         bottom = min(bottom, rank)
@@ -247,16 +248,16 @@ extension QueueState {
 
     mutating func enlist(_ caller: Caller, for key: Key) { callers[caller] = key }
 
-    /// Forgets a caller, who is about to be answered.
+    /// Forgets a caller that is about to be answered.
     mutating func dismiss(_ caller: Caller) -> Key? { callers.removeValue(forKey: caller) }
 
-    /// The answer for callers, if there are any.
+    /// Returns the action that answers callers; none if there are no callers.
     mutating func answer(_ callers: [Caller], _ answer: Answer) -> [Action] {
         for caller in callers { _ = dismiss(caller) }
         return callers.isEmpty ? [] : [.answer(callers, answer)]
     }
 
-    /// Makes an item the forced one, in place of another.
+    /// Makes an item the forced one, replacing any other.
     mutating func force(_ key: Key) {
         if let forced, forced != key { update(forced) { $0.isForced = false } }
         update(key) { $0.isForced = true }

@@ -1,10 +1,10 @@
-/// What waits to run, sorted: the last one is the next.
+/// The items that wait to run, sorted; the last one runs next.
 struct WaitingLine: Sendable {
     /// A place in the line.
     struct Place: Sendable, Comparable {
         var isForced: Bool
         var priority: QueuePriority
-        /// What was read back may have one that another one has; then the keys decide.
+        /// Ranks read from the store may be equal; then the keys decide.
         var rank: Int64
         var key: String
 
@@ -19,7 +19,7 @@ struct WaitingLine: Sendable {
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// Takes out the one that runs next.
+    /// Removes and returns the one that runs next.
     mutating func takeNext() -> Place? { places.popLast() }
 
     mutating func insert(_ place: Place) {
