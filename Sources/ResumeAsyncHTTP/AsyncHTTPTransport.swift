@@ -11,20 +11,20 @@ public import ResumeDownload
 internal import ResumeHTTP
 internal import Synchronization
 
-/// A transport over async-http-client, for Linux and everywhere else.
+/// A transport based on async-http-client, for Linux and all other platforms.
 ///
-/// HTTP/1.1 over TCP or TLS, since one download is one stream, and its back-pressure reaches the socket; HTTP/2 where
-/// that is asked for. Through a proxy where one is set.
+/// It uses HTTP/1.1, so that one download is one stream whose back-pressure reaches the socket, and HTTP/2 if
+/// configured. Requests go through a proxy if one is configured.
 public final class AsyncHTTPTransport: Transport {
     private let configuration: Configuration
-    /// Loops of its own, since a body is written to its file on the loop it comes from.
+    /// The transport's own event loops, since a body is written to its file on the loop that receives it.
     private let group: MultiThreadedEventLoopGroup
     private let state = Mutex(State())
 
     private struct State {
-        /// Responses that are not over.
+        /// Responses that have not ended.
         var live: [ObjectIdentifier: BodyReceiver] = [:]
-        /// One for each way, with TLS and without.
+        /// The clients by route, with and without TLS.
         var clients: [Way: HTTPClient] = [:]
         /// For `SecureStart`; made at its first use.
         var tls: NIOSSLContext?
@@ -44,45 +44,46 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    /// What the transport may be told.
+    /// The settings of a transport.
     public struct Configuration: Sendable {
-        /// How long to try to connect, in seconds, TLS included.
+        /// The timeout for connecting, in seconds, including the TLS handshake.
         public var connectTimeout: Double
-        /// The file with the certificates that are trusted, in PEM form; nil for the system's.
+        /// A file with trusted certificates in PEM format; nil for those of the system.
         ///
-        /// A server's certificate must also name the host of the URL, as `docs/transports.md` says.
+        /// Certificates of servers must also name the host of the URL; see `docs/transports.md`.
         public var trustedCertificates: String?
 
-        /// How many threads receive and write.
+        /// The number of threads that receive and write.
         ///
-        /// Downloads share them: one whose disk stalls holds up those on the same thread.
+        /// Downloads share them: one with a slow disk delays others on the same thread.
         public var threads: Int
 
-        /// The most connections to one host at a time; a request beyond them waits for one to be free.
+        /// The maximum number of connections to one host; requests beyond that wait for a free one.
         ///
-        /// A download with several connections needs as many, each download its own. This holds for HTTP/2 as well: a
-        /// connection has one request at a time.
+        /// A download with several connections needs that many for itself. This also applies to HTTP/2, since each
+        /// connection carries one request at a time.
         public var connectionsPerHost: Int
 
-        /// Which proxies to go through.
+        /// The proxies to use.
         public var proxies: ProxySettings
 
-        /// Speaks HTTP/2 with servers that offer it, over TLS.
+        /// Whether to use HTTP/2 over TLS with servers that offer it.
         ///
-        /// For origins that have nothing else: a single download gains nothing by it.
+        /// Intended for servers without HTTP/1.1: single downloads are not faster with it.
         public var usesHTTP2: Bool
 
-        /// Asked for each connection, before a request is sent on it, whether requests may go to this address (in
-        /// numbers); nil permits all.
+        /// Called for each connection before a request is sent on it, to decide whether requests may go to its numeric
+        /// address; nil permits all.
         ///
-        /// By then there is a connection, and TLS with the name of the host: who must not even learn whether a port is
-        /// open needs a network that keeps it from that.
-        /// It is the address that was connected to, so no name can stand for another one later. Behind a proxy it is the
-        /// proxy's. See ``PublicAddress``.
+        /// The address is the one that was connected to, so it cannot be changed by a later name lookup. Behind a
+        /// proxy, it is that of the proxy. See ``PublicAddress``.
+        ///
+        /// At that point, the connection and TLS have already been established. If clients must not even learn whether
+        /// a port is open, use the network's own means to prevent that.
         public var permitsAddress: (@Sendable (String) -> Bool)?
 
-        /// Makes a configuration; the default waits 30 seconds for a connection, trusts what the system trusts, and uses
-        /// no proxy.
+        /// Makes a configuration; by default, connecting times out after 30 seconds, the system's certificates are
+        /// trusted, and no proxy is used.
         public init(
             connectTimeout: Double = 30, trustedCertificates: String? = nil, threads: Int = 8,
             connectionsPerHost: Int = 64, proxies: ProxySettings = ProxySettings(), usesHTTP2: Bool = false,
@@ -98,15 +99,15 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    /// Whether it is told to look at addresses (``Configuration/permitsAddress``).
+    /// Whether it checks addresses (``Configuration/permitsAddress``).
     public var permitsSomeAddressesOnly: Bool { configuration.permitsAddress != nil }
 
-    /// Whether a file has certificates that can be trusted, in PEM form.
+    /// Whether a file contains certificates in PEM format.
     public static func hasCertificates(at path: String) -> Bool {
         (try? NIOSSLCertificate.fromPEMFile(path).isEmpty) == false
     }
 
-    /// Makes a transport with a client of its own.
+    /// Makes a transport.
     ///
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
@@ -114,13 +115,13 @@ public final class AsyncHTTPTransport: Transport {
         self.configuration = configuration
     }
 
-    /// Closes its connections; what is still being received fails.
+    /// Closes all connections; responses that are still being received fail.
     ///
-    /// - Throws: What async-http-client throws where a connection does not close.
+    /// - Throws: What async-http-client throws if a connection cannot be closed.
     public func shutdown() async throws {
         let (live, clients) = state.withLock { state in
             state.isShutDown = true
-            // A second call has none to close: async-http-client does not take one.
+            // Nothing is left for a second call, since async-http-client permits only one shutdown.
             defer { state.clients = [:] }
             return (Array(state.live.values), Array(state.clients.values))
         }
@@ -128,7 +129,8 @@ public final class AsyncHTTPTransport: Transport {
         try await Self.end(clients, group)
     }
 
-    /// Whoever lets go of it after an error is told of that, not of connections that are still open.
+    /// Shuts down the clients if ``shutdown()`` was not called, for example after an error; async-http-client requires
+    /// it.
     deinit {
         let (clients, group) = (state.withLock { $0.isShutDown ? nil : Array($0.clients.values) }, group)
         if let clients { Task { try? await Self.end(clients, group) } }
@@ -147,7 +149,7 @@ public final class AsyncHTTPTransport: Transport {
         if let failure { throw failure }
     }
 
-    /// Sends a request; see `Transport`.
+    /// Sends a request as `Transport` requires.
     ///
     /// - Throws: `TransportError`, `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
@@ -190,7 +192,7 @@ public final class AsyncHTTPTransport: Transport {
         return client
     }
 
-    /// What starts tunnels, TLS and HTTP/2; nil if the client does what is needed.
+    /// Returns what starts tunnels, TLS and HTTP/2; nil if the client does what is needed.
     private func start(to url: DownloadURL, by way: Way, _ state: inout State) throws -> SecureStart? {
         guard way.origin != nil else { return nil }
         do {
@@ -221,7 +223,7 @@ public final class AsyncHTTPTransport: Transport {
             fields.add(name: "Host", value: url.authority)
         }
         for field in request.headerFields {
-            // The certificate is compared with this field, which must be what the connection is made to.
+            // The certificate is compared with this field, so it must be the host that is connected to.
             if way.isSecure, field.name == HTTPField.Name("Host") {
                 guard field.value == url.authority else {
                     throw TransportError(.invalidRequest, "the field Host is not the host of the URL, \(url.authority)")

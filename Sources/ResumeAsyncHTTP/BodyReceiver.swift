@@ -7,14 +7,14 @@ internal import Synchronization
 
 /// Receives a response from async-http-client and passes its body to a reader on the event loop.
 ///
-/// The reader blocks the loop while it writes, which is the best back-pressure there is: the bytes are still in the
-/// processor's cache, nothing is queued, and no other thread is woken. The loops are the transport's own.
+/// The reader blocks the loop while it writes, which gives ideal back-pressure: the bytes are still in the processor's
+/// cache, nothing is queued, and no other thread is woken. The loops belong to the transport.
 final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     typealias Response = Void
 
     private let mailbox: BodyMailbox<HTTPResponseHead, ByteBuffer>
     private let task = Mutex<HTTPClient.Task<Void>?>(nil)
-    /// Host and port, for messages.
+    /// The host and port, for messages.
     private let authority: String
     /// Called once, when the response has ended.
     private let onEnd: @Sendable (BodyReceiver) -> Void
@@ -24,14 +24,15 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         self.onEnd = onEnd
         mailbox = BodyMailbox(
             noHead: TransportError(.connectionClosed, "the connection to \(authority) closed without a response"),
-            // Beside its bytes, a part keeps others such as the padding of an HTTP/2 frame, and many have one byte.
+            // A part uses more memory than its bytes, such as the padding of an HTTP/2 frame, and many parts have one
+            // byte.
             cost: { $0.readableBytes + 256 }, read: { try $1($0.readableBytesSpan) })
     }
 
     /// Sets the request's task.
     func attach(_ task: HTTPClient.Task<Void>) {
         self.task.withLock { $0 = task }
-        // The transport was shut down meanwhile.
+        // The transport has been shut down in between.
         if mailbox.hasEnded { task.cancel() }
     }
 
@@ -42,7 +43,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
 
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
         try await mailbox.read(reader) { hasEnded, isEmpty in
-            // After the end the loop may be gone, and this thread must not block.
+            // After the end, the event loop may have been shut down, and this thread must not block.
             if !hasEnded {
                 task.withLock { $0 }?.eventLoop.execute { self.mailbox.drain() }
             } else if isEmpty {
@@ -53,7 +54,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         }
     }
 
-    /// Stops the transfer and drops the parts that wait.
+    /// Stops the transfer and drops waiting parts.
     func cancel(with error: any Error) {
         end(with: error, drops: true)
         task.withLock { $0 }?.cancel()

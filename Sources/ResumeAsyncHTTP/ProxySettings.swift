@@ -5,21 +5,21 @@ internal import Foundation
 #endif
 public import ResumeHTTP
 
-/// A proxy that requests go through.
+/// A proxy server for requests.
 public struct ProxyServer: Sendable, Hashable {
-    /// How it is spoken to.
+    /// The protocol of the proxy.
     public enum Kind: Sendable, Hashable {
-        /// HTTP: requests for `http` in full, a tunnel (CONNECT) for `https`.
+        /// HTTP: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
         case http
-        /// SOCKS 5, which resolves names itself.
+        /// SOCKS 5, with names resolved by the proxy.
         case socks5
     }
 
-    /// How it is spoken to.
+    /// The protocol of the proxy.
     public var kind: Kind
-    /// Name or address.
+    /// The host name or address.
     public var host: String
-    /// Port.
+    /// The port.
     public var port: Int
     /// `user:password` for HTTP; nil for none.
     public var credentials: String?
@@ -32,45 +32,45 @@ public struct ProxyServer: Sendable, Hashable {
         self.credentials = credentials
     }
 
-    /// Host and port as in a URL: an IPv6 address has brackets.
+    /// The host and port as in a URL: an IPv6 address has brackets.
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
     /// The value of `Proxy-Authorization`; nil without credentials.
     var authorization: String? { credentials.map { "Basic \(Data($0.utf8).base64EncodedString())" } }
 }
 
-/// Which proxy a request goes through, by the variables that curl and wget read as well.
+/// The proxies for requests, as configured by the environment variables that curl and wget also read.
 public struct ProxySettings: Sendable, Hashable {
-    /// For `http` URLs.
+    /// The proxy for `http` URLs.
     public var http: ProxyServer?
-    /// For `https` URLs.
+    /// The proxy for `https` URLs.
     public var https: ProxyServer?
-    /// Hosts that are reached without one: names with all below them, addresses, `*` for all.
+    /// The hosts to connect to directly: domain names including their subdomains, addresses, or `*` for all.
     public var exceptions: [String]
 
-    /// Why a variable is of no use.
+    /// An unusable value of an environment variable.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Which one.
+        /// The name of the variable.
         public var variable: String
 
-        /// What is wrong, and what would be right.
+        /// The problem and how to correct it.
         public var description: String {
             "\(variable) does not name a supported proxy; set it to http://host:port or socks5://host:port"
         }
     }
 
-    /// Makes settings; the default is to use none.
+    /// Makes settings; by default, no proxy is used.
     public init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
         self.http = http
         self.https = https
         self.exceptions = exceptions
     }
 
-    /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, the last three in capitals as well.
+    /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and the last three in upper case as well.
     ///
-    /// `HTTP_PROXY` is not read: a web server sets it to what a request's `Proxy` field says.
+    /// `HTTP_PROXY` is ignored, since CGI servers set it to a request's `Proxy` field.
     ///
-    /// - Throws: ``Problem`` for a value that cannot be used: going past a proxy unasked would be worse.
+    /// - Throws: ``Problem`` for an unusable value, since bypassing a configured proxy silently would be worse.
     public init(environment: [String: String]) throws(Problem) {
         func proxy(_ names: String...) throws(Problem) -> ProxyServer? {
             for name in names {
@@ -99,15 +99,15 @@ public struct ProxySettings: Sendable, Hashable {
             rest = String(value[mark.upperBound...])
         }
         guard let url = try? DownloadURL("http://\(rest)") else { return nil }
-        // As curl has it: 1080 where no port is named.
+        // The default port is 1080, as with curl.
         let authority = rest.prefix { $0 != "/" }
-        // async-http-client has no credentials for SOCKS; going without them unasked would be worse.
+        // async-http-client does not support SOCKS credentials; connecting without them silently would be worse.
         guard kind == .http || url.credentials == nil else { return nil }
         let namesPort = url.port != 80 || authority.hasSuffix(":80")
         return ProxyServer(kind, host: url.plainHost, port: namesPort ? url.port : 1080, credentials: url.credentials)
     }
 
-    /// The proxy for a URL; nil to go there directly.
+    /// Returns the proxy for a URL; nil to connect directly.
     public func proxy(for url: DownloadURL) -> ProxyServer? {
         guard let proxy = url.scheme == "https" ? https : http else { return nil }
         let host = url.plainHost

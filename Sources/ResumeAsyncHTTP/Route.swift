@@ -2,14 +2,14 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import ResumeHTTP
 
-/// The way to an origin.
+/// The route to an origin.
 enum Route: Hashable {
     case direct
-    /// By SOCKS.
+    /// Through a SOCKS proxy.
     case socks(ProxyServer)
-    /// By a tunnel through a proxy, which is asked for it with CONNECT.
+    /// Through a tunnel that a proxy opens after a CONNECT request.
     case tunnel(ProxyServer)
-    /// To a proxy that is asked for `http` URLs in full: many of them let tunnels through to port 443 only.
+    /// Through a proxy that gets absolute-form requests for `http` URLs; many proxies allow tunnels only to port 443.
     case forward(ProxyServer)
 
     init(to url: DownloadURL, _ settings: ProxySettings) {
@@ -29,7 +29,7 @@ enum Route: Hashable {
         if case .forward = self { true } else { false }
     }
 
-    /// Host and port that a connection is made to, after SOCKS.
+    /// The host and port to connect to, behind SOCKS if that is used.
     func authority(for url: DownloadURL) -> String {
         switch self {
         case .direct, .socks: "\(url.host):\(url.port)"
@@ -37,7 +37,7 @@ enum Route: Hashable {
         }
     }
 
-    /// Whom a connection is made to, for messages.
+    /// The peer of a connection, for messages.
     func peer(for authority: String) -> String {
         switch self {
         case .direct: authority
@@ -46,7 +46,7 @@ enum Route: Hashable {
     }
 }
 
-/// Writes requests in the form that a proxy wants (RFC 9112, 3.2.2).
+/// Writes requests in absolute form, as proxies require (RFC 9112, 3.2.2).
 final class AbsoluteForm: ChannelOutboundHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart

@@ -8,11 +8,11 @@ internal import ResumeDownload
 internal import ResumeFiles
 
 extension TransportError {
-    /// Tells by its kind what async-http-client or NIO failed with.
+    /// Maps an error of async-http-client or NIO to a code and a message.
     init(wrapping error: any Error, to authority: String) {
         switch error {
         case let error as TransportError:
-            // From a channel handler, which does not know the host.
+            // Thrown by a channel handler, which does not know the host.
             self =
                 switch error.code {
                 case .invalidResponse: Self.invalid(error.message, from: authority)
@@ -72,14 +72,14 @@ extension TransportError {
         return TransportError(.notConnected, "could not connect to \(authority)\(cause)")
     }
 
-    /// Whether a certificate was not trusted, for a reason that BoringSSL's error does not tell.
+    /// Whether a certificate was not trusted, for a reason that BoringSSL's error does not contain.
     func isDistrust(of authority: String) -> Bool {
         code == .tls && message == Self.distrust(of: authority)
     }
 
     private static func distrust(of authority: String) -> String { "the certificate of \(authority) is not trusted" }
 
-    /// What BoringSSL tells among places in its source.
+    /// Extracts the reason from an error of BoringSSL, which also lists places in its source.
     private static func tlsText(_ error: String, _ authority: String) -> String {
         if error.contains("CERTIFICATE_VERIFY_FAILED") { return distrust(of: authority) }
         if error.contains("WRONG_VERSION_NUMBER") { return "\(authority) does not use TLS" }

@@ -19,12 +19,12 @@ struct ByteCount: ExpressibleByArgument, Equatable {
         "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
     ]
 
-    /// A size for people, in binary units.
+    /// Returns a human-readable size in binary units.
     static func text(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = 0
-        // As it will be shown: what rounds to 1024.0 is one of the next unit.
+        // Sizes that would be shown as 1024.0 use the next unit.
         while value >= 1023.95, unit < 4 {
             value /= 1024
             unit += 1
@@ -45,12 +45,12 @@ struct TimeSpan: ExpressibleByArgument, Equatable {
             digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int64(digits)
         else { return nil }
         let (seconds, overflow) = number.multipliedReportingOverflow(by: factor)
-        // Later it becomes milliseconds.
+        // Must not overflow when converted to milliseconds.
         guard !overflow, seconds < Int64.max / 1000 else { return nil }
         self.seconds = seconds
     }
 
-    /// A time span for people: the two largest units.
+    /// Returns a human-readable time span in its two largest units.
     static func text(_ seconds: Int64) -> String {
         let seconds = max(seconds, 0)
         switch seconds {
@@ -71,9 +71,9 @@ struct Glob: ExpressibleByArgument {
         pattern = Array(argument)
     }
 
-    /// Whether the whole text fits the pattern.
+    /// Returns whether the whole text matches the pattern.
     ///
-    /// Goes back at most to the last star, so no pattern is slow.
+    /// Backtracks at most to the last star, so no pattern is slow.
     func matches(_ text: String) -> Bool {
         let text = Array(text)
         var (at, inPattern) = (0, 0)
@@ -108,7 +108,7 @@ struct StoreOptions: ParsableArguments {
     var store: String?
 }
 
-/// A command that runs in a context, so that it can be tested in process.
+/// A command that runs in a context, so that tests can run it in their process.
 protocol ContextCommand: ParsableCommand {
     func run(_ context: CommandContext) async throws
 }

@@ -2,17 +2,17 @@ internal import ResumeFiles
 internal import ResumeStore
 internal import Synchronization
 
-/// Everything that a command needs of its surroundings, so that the whole command line runs in a test as well.
+/// The environment of a command, so that the whole command line can also run in a test.
 public struct CommandContext: Sendable {
-    /// Where data goes.
+    /// Writes results to standard output.
     public var output: @Sendable (String) -> Void
-    /// Where talk goes.
+    /// Writes messages to standard error.
     public var errors: @Sendable (String) -> Void
-    /// The environment's variables.
+    /// The environment variables.
     public var environment: [String: String]
-    /// Why not all data could be written, in the system's words; nil where it could.
+    /// The system's description of the last failed write of results; nil if there was none.
     public var outputFailure: @Sendable () -> String?
-    /// How wide the terminal on standard error is; nil where it is none.
+    /// The width of the terminal on standard error; nil if it is not a terminal.
     public var terminalWidth: Int?
 
     /// The arguments of the command line, without the program's name.
@@ -31,38 +31,38 @@ public struct CommandContext: Sendable {
         self.terminalWidth = terminalWidth
     }
 
-    /// The process's own streams and environment.
+    /// Makes a context with the process's own streams and environment.
     public static func process(environment: [String: String]) -> CommandContext {
         let failure = OutputFailure()
         return CommandContext(
             output: { text in
                 let number = Self.write(text, to: STDOUT_FILENO)
-                // A reader that has enough, as `head` has, is no failure.
+                // It is no failure if a reader such as `head` closes the pipe.
                 if number != 0, number != EPIPE { failure.number.store(number, ordering: .relaxed) }
             }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
             environment: environment, terminalWidth: Self.widthOfStandardError(environment),
             outputFailure: { failure.text })
     }
 
-    /// What names no entry, as it may be shown: else "for" and the number of the argument.
+    /// Returns an unknown key as it may be shown, or else "for" and the number of the argument.
     func shown(_ text: String) -> String {
         Redaction.typed(text) ?? "for \(position(of: text))"
     }
 
-    /// The number of an argument that is not the value of an option, as far as that can be told.
+    /// Returns the number of an argument that is not the value of an option, as far as that can be decided.
     func position(of argument: String) -> String {
         let equal = arguments.indices.filter { arguments[$0] == argument }
         let index = equal.first { $0 == 0 || !arguments[$0 - 1].hasPrefix("-") } ?? equal.first
         return index.map { "argument \($0 + 1)" } ?? "the argument"
     }
 
-    /// Prints a line of data.
+    /// Prints a line of results.
     func print(_ line: String) { output(line + "\n") }
 
-    /// Prints a line of talk.
+    /// Prints a message on standard error.
     func say(_ line: String) { errors(line + "\n") }
 
-    /// - Returns: 0, or the number of the error that ended it: no reason to lose a download.
+    /// - Returns: 0, or the error number of a failed write, which must not end a download.
     private static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var text = text
         return text.withUTF8 { bytes in
@@ -84,7 +84,7 @@ public struct CommandContext: Sendable {
         return isKnown ? Int(size.ws_col) : 80
     }
 
-    /// Where the store is: the option, else `RESUMECTL_STORE`, else the user's cache folder.
+    /// Returns the path of the store: the option, `RESUMECTL_STORE`, or a folder in the user's cache folder.
     func storePath(_ option: String?) throws -> String {
         if let path = option ?? environment["RESUMECTL_STORE"].flatMap({ $0.isEmpty ? nil : $0 }) {
             guard !path.isEmpty, !path.contains("://") else {
@@ -108,12 +108,12 @@ public struct CommandContext: Sendable {
         return "\(cache)/resumectl"
     }
 
-    /// Opens the store, and closes it whatever the body does.
+    /// Opens the store and closes it after the body, even if that throws.
     func withStore<Result>(
         _ option: String?, creating: Bool = false, _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result {
         var configuration = DownloadStore.Configuration()
-        // The commands run in a task of ordinary priority (`EntryPoint`).
+        // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
         let store = try await DownloadStore.open(
             at: try storePath(option), creating: creating, configuration: configuration)
@@ -128,7 +128,7 @@ public struct CommandContext: Sendable {
     }
 }
 
-/// What writing to standard output failed with last.
+/// The last error of writing to standard output.
 private final class OutputFailure: Sendable {
     let number = Atomic<Int32>(0)
 

@@ -2,13 +2,13 @@ internal import ResumeDownload
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// The statuses a command ends with: sysexits, as the command line's contract has them.
+/// The exit statuses of commands, according to sysexits.
 public enum ExitStatus: Int32, Sendable {
-    /// Done.
+    /// Success.
     case success = 0
-    /// Refused for good, or nothing matched.
+    /// Refused permanently, or nothing matched.
     case refused = 1
-    /// Usage.
+    /// Invalid usage.
     case usage = 64
     /// The store is damaged.
     case damaged = 65
@@ -18,18 +18,18 @@ public enum ExitStatus: Int32, Sendable {
     case cannotCreate = 73
     /// Input or output error, or no space left.
     case io = 74
-    /// Interrupted or unreachable for now; what came is kept.
+    /// Interrupted or unreachable for now; the partial data is kept.
     case tryAgain = 75
     /// Interrupted by the user.
     case interrupted = 130
 }
 
-/// A command's end that is not success: the status, and what to tell.
+/// The failure of a command: the status and the message.
 struct CommandFailure: Error {
     var status: ExitStatus
-    /// Empty where everything was said already.
+    /// The message; empty if everything has already been reported.
     var message: String
-    /// Whether what came can be gone on with.
+    /// Whether the download can be resumed.
     var isResumable: Bool
 
     init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil) {
@@ -38,7 +38,9 @@ struct CommandFailure: Error {
         self.isResumable = isResumable ?? (status != .refused)
     }
 
-    /// Maps whatever a library throws to a status; the one place that does.
+    /// Maps any error to a status and a message.
+    ///
+    /// No other code does that.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure:

@@ -65,7 +65,7 @@ struct DoctorCommand: ContextCommand {
         let report = try await DownloadStore.rebuild(at: path)
         var findings: [Finding] = []
         if report.wasWhole {
-            // The rows of a database that SQLite finds nothing wrong with may be wrong all the same.
+            // Even if SQLite finds no damage in the database, its rows may be wrong.
             findings = try await context.withStore(storeOptions.store) { try await $0.verify(repairing: true) }
         }
         Self.print(report, findings, json, context)

@@ -14,9 +14,9 @@ internal import Synchronization
 /// Runs the program; called by `main` in C.
 ///
 /// - Parameters:
-///   - count: How many arguments there are, the program's name included.
+///   - count: The number of arguments, including the program's name.
 ///   - arguments: The arguments as the system passed them.
-/// - Returns: The status to end with.
+/// - Returns: The exit status.
 @_cdecl("resumectl_main")
 public func runProgram(
     _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
@@ -34,7 +34,7 @@ public func runProgram(
     }
     let status = Mutex(ExitStatus.io)
     let end = DispatchSemaphore(value: 0)
-    // Not on the main thread, which waits here: nothing else needs it.
+    // Detached, since the main thread waits below; nothing else needs it.
     Task.detached {
         let result = await Signals.cancelling { await ResumeCtl.run(texts, in: context) }
         status.withLock { $0 = result }
@@ -44,9 +44,9 @@ public func runProgram(
     return status.withLock(\.rawValue)
 }
 
-/// Fails where the system shows no processes.
+/// Throws if `/proc` is missing.
 ///
-/// libdispatch on Linux looks for its threads at `/proc` every second, and traps where it does not find them.
+/// libdispatch on Linux reads the state of its threads from `/proc` every second, and traps if it is missing.
 private func requireProc() throws(CommandFailure) {
     #if os(Linux)
     guard unsafe access("/proc/self/stat", R_OK) == 0 else {
@@ -57,9 +57,9 @@ private func requireProc() throws(CommandFailure) {
 
 /// The arguments of the command line.
 enum ProgramArguments {
-    /// The arguments without the program's name.
+    /// Returns the arguments without the program's name.
     ///
-    /// - Throws: ``CommandFailure`` for one that is no UTF-8: a file or URL of another name would be used in its place.
+    /// - Throws: ``CommandFailure`` for arguments that are not valid UTF-8, which would denote a different file or URL.
     static func texts(
         _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     ) throws(CommandFailure) -> [String] {

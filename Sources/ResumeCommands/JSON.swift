@@ -1,4 +1,4 @@
-/// A JSON text in the making: keys sorted, nothing optional left out, no control character unescaped.
+/// A JSON value that is printed with sorted keys, explicit nulls and escaped control characters.
 enum JSON {
     case null
     case bool(Bool)
@@ -35,7 +35,8 @@ enum JSON {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"
             default:
-                // Controls of C0 and C1, and what changes the direction of text, are escaped: a terminal shows JSON too.
+                // C0 and C1 controls and characters that change the text direction are escaped, since JSON may be shown
+                // in a terminal.
                 switch scalar.properties.generalCategory {
                 case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse:
                     for unit in String(scalar).utf16 {

@@ -125,12 +125,12 @@ struct LogCommand: ContextCommand {
 }
 
 extension DownloadStore {
-    /// The entry that a user names by its key or by a URL.
+    /// Returns the entry that a user names by its key or a URL.
     func entry(named name: String, _ context: CommandContext) async throws -> Entry {
         if let entry = try await entry(key: name) { return entry }
         if let url = try? DownloadURL(name) {
             if let entry = try await entry(key: url.redacted) { return entry }
-            // One that was given a key of its own is known by its URL as well.
+            // Entries with a custom key can also be named by their URL.
             if let entry = try await entries().last(where: { $0.url == url.redacted }) { return entry }
         }
         throw StoreError(

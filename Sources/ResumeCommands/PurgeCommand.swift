@@ -7,7 +7,7 @@ internal import ArgumentParser
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// The time of day as the store counts it.
+/// The current time in the unit of the store.
 enum CurrentTime {
     static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }
@@ -76,7 +76,7 @@ struct PurgeCommand: ContextCommand {
             var unknown: [String] = []
             for key in keys {
                 if let entry = try? await store.entry(named: key, context) {
-                    // A URL means all variants of its download.
+                    // A URL stands for all variants of its download.
                     names.insert(entry.key == key ? key : entry.name)
                 } else {
                     unknown.append(key)

@@ -1,21 +1,21 @@
 internal import ResumeHTTP
 
-/// Text that may contain a secret, made fit to be shown.
+/// Prepares text that may contain secrets for being shown.
 enum Redaction {
-    /// A key of the store: without secrets, and with long random strings abbreviated.
+    /// Returns a key of the store without secrets, and with long random strings abbreviated.
     static func key(_ key: String) -> String {
         Printable.escaped(DownloadURL.shownKey(key))
     }
 
-    /// A URL.
+    /// Returns a URL without secrets.
     static func url(_ url: DownloadURL) -> String { Printable.escaped(url.description) }
 
-    /// What a user typed for a key or URL; nil if it may contain a secret, or is no URL and not a plain name.
+    /// Returns a key or URL typed by the user; nil if it may contain a secret, or is neither a URL nor a plain name.
     static func typed(_ text: String) -> String? {
         (try? DownloadURL(text)).map(url) ?? (isPlain(text) ? text : schemeAndHost(of: text))
     }
 
-    /// Scheme and host of a text that is no valid URL; nil unless it is certain that they are no part of a secret.
+    /// Returns the scheme and host of a text that is no valid URL; nil unless they are certainly not part of a secret.
     static func schemeAndHost(of text: String) -> String? {
         guard let separator = text.firstRange(of: "://") else { return nil }
         let scheme = text[..<separator.lowerBound]
@@ -23,7 +23,7 @@ enum Redaction {
             scheme.utf8.allSatisfy({ isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) })
         else { return nil }
         let authority = text[separator.upperBound...].prefix { !"/?#".contains($0) }
-        // A password may contain any character, even a slash: then what precedes it is no host.
+        // A password may contain any character, even a slash; then the text before it is not a host.
         guard !text[authority.endIndex...].contains("@") else { return nil }
         let parts = authority.split(separator: "@", omittingEmptySubsequences: false).last?
             .split(separator: ":", omittingEmptySubsequences: false)
@@ -34,19 +34,19 @@ enum Redaction {
         return "\(scheme)://\(host)/…"
     }
 
-    /// Why a text is no URL that can be fetched, with scheme and host if they are safe to show.
+    /// Describes why a text is no URL that can be fetched, with scheme and host if they are safe to show.
     static func problem(_ problem: DownloadURL.Problem, with text: String) -> String {
         if let shown = schemeAndHost(of: text) { return "\(shown): \(problem)" }
-        // What stands before a colon may be a user or a key as well.
+        // The text before a colon may also be a user name or a key.
         if case .unsupportedScheme = problem { return "\(DownloadURL.Problem.notAURL)" }
         return "\(problem)"
     }
 
-    /// A message of the argument parser, which quotes arguments: those that may be secrets become their numbers.
+    /// Returns a message of the argument parser, with quoted arguments that may be secrets replaced by their numbers.
     static func usage(_ text: String, arguments: [String]) -> String {
         var text = text
         for (number, argument) in zip(1..., arguments) {
-            // The parser quotes an argument, its name, its value, or what follows a letter that it knows.
+            // The parser quotes an argument, its name, its value, or the rest after a known letter.
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             for part in [argument] + parts + [String(argument.dropFirst()), String(argument.dropFirst(2))]
             where !part.isEmpty && !isPlain(part) {
@@ -59,7 +59,7 @@ enum Redaction {
             .map { Printable.escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// Whether a text is a short name or number, as keys and values of options are.
+    /// Whether a text is a short name or number, like keys and values of options.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.count <= 40 && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_.,/+".utf8.contains($0) }
             && !DownloadURL.isSecretValue(text)

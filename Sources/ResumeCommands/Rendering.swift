@@ -6,24 +6,24 @@ internal import Foundation
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// Every form in which something of the store is printed.
+/// All output formats for the contents of a store.
 ///
-/// Text that came from outside is escaped here.
+/// Text from outside is escaped here.
 enum Rendering {
-    /// A time in RFC 3339.
+    /// Returns a time in the format of RFC 3339.
     static func time(_ milliseconds: Int64) -> String {
-        // A planted row may hold any number; the calendar ends at year 9999.
+        // A planted row may contain any number; the calendar ends with the year 9999.
         let seconds = min(max(milliseconds / 1000, -62_135_596_800), 253_402_300_799)
         return Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
     }
 
-    /// How long ago something was, for people.
+    /// Returns a human-readable age.
     static func age(_ milliseconds: Int64) -> String {
         let now = Int64(Date().timeIntervalSince1970)
         return TimeSpan.text(now - min(milliseconds / 1000, now))
     }
 
-    /// One entry as the contract of `list --json` has it.
+    /// Returns an entry in the format of `list --json`.
     static func json(_ entry: Entry) -> JSON {
         let chunks = entry.chunks.map { chunk in
             JSON.object([
@@ -48,7 +48,7 @@ enum Rendering {
         ])
     }
 
-    /// One event.
+    /// Returns an event as JSON.
     static func json(_ event: Event) -> JSON {
         .object([
             "at": .string(time(event.at)), "bytes": .integer(event.bytes), "key": .string(event.key),
@@ -57,7 +57,7 @@ enum Rendering {
         ])
     }
 
-    /// What was removed.
+    /// Returns the removed entries as JSON.
     static func json(_ report: RemovalReport, dryRun: Bool) -> JSON {
         let removed = report.removed.map { removed in
             JSON.object([
@@ -73,7 +73,7 @@ enum Rendering {
         ])
     }
 
-    /// One entry on a line.
+    /// Returns an entry on one line.
     static func line(_ entry: Entry) -> String {
         let held = ByteCount.text(entry.receivedBytes)
         let size = entry.totalBytes.map { "\(held) of \(ByteCount.text($0)) (\(percent(entry)))" } ?? held
@@ -90,7 +90,7 @@ enum Rendering {
         return "\(Int(min(Double(entry.receivedBytes) / Double(total), 1) * 100))%"
     }
 
-    /// One event on a line.
+    /// Returns an event on one line.
     static func line(_ event: Event, withKey: Bool) -> String {
         let key = withKey ? "  \(Redaction.key(event.key))" : ""
         let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""
@@ -98,7 +98,7 @@ enum Rendering {
             "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(Printable.escaped(event.reason.text))"
     }
 
-    /// One entry in full, a fact a line.
+    /// Returns all facts about an entry, one per line.
     static func lines(_ entry: Entry) -> [String] {
         let known = entry.representation
         let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
@@ -129,7 +129,7 @@ enum Rendering {
         return facts.map { "\(pad($0.0 + ":", 17))\(Printable.escaped($0.1))" }
     }
 
-    /// The bytes held as a bar of 50 cells.
+    /// Returns the received ranges as a bar of 50 cells.
     private static func map(_ entry: Entry) -> String? {
         guard let total = entry.totalBytes, total > 0 else { return nil }
         let cells = (0..<50).map { cell in
@@ -140,7 +140,7 @@ enum Rendering {
         return "[\(cells.joined())]"
     }
 
-    /// What a removal did, for people.
+    /// Returns a human-readable report of a removal.
     static func lines(_ report: RemovalReport, dryRun: Bool) -> [String] {
         let verb = dryRun ? "would remove" : "removed"
         var lines = report.removed.map { removed in

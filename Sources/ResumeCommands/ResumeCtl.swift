@@ -6,7 +6,7 @@ internal import ResumeHTTP
 
 /// The command line.
 public struct ResumeCtl: ParsableCommand {
-    /// Name, help and subcommands.
+    /// The name, help and subcommands.
     public static let configuration = CommandConfiguration(
         commandName: "resumectl",
         abstract: "Resumable downloads. Partial data survives crashes, power loss and restarts.",
@@ -23,15 +23,15 @@ public struct ResumeCtl: ParsableCommand {
             CompletionsCommand.self,
         ])
 
-    /// Made by the argument parser.
+    /// Makes an empty command, for the argument parser.
     public init() {}
 
     /// Parses the arguments and runs the command.
     ///
     /// - Parameters:
-    ///   - arguments: Without the program's name.
-    ///   - context: Streams and environment.
-    /// - Returns: The status to end with.
+    ///   - arguments: The arguments without the program's name.
+    ///   - context: The streams and the environment.
+    /// - Returns: The exit status.
     public static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         let status = await runCommand(arguments, in: context)
         guard status == .success, let failure = context.outputFailure() else { return status }
@@ -46,7 +46,7 @@ public struct ResumeCtl: ParsableCommand {
         do {
             command = try parseAsRoot(arguments)
             guard let command = command as? any ContextCommand else {
-                // The parser's own command for help, which throws the text that was asked for.
+                // The parser's own help command, which throws the requested text.
                 var help = command
                 try help.run()
                 return .success
@@ -61,7 +61,7 @@ public struct ResumeCtl: ParsableCommand {
                 return failure.status
             }
         } catch {
-            // Help and version are data; what is wrong with the arguments is talk.
+            // Help and version are results, errors in the arguments are messages.
             let isWanted = exitCode(for: error) == .success
             let text = fullMessage(for: error)
             if isWanted { context.print(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }

@@ -6,19 +6,19 @@ internal import Dispatch
 internal import ResumeFiles
 internal import Synchronization
 
-/// SIGINT and SIGTERM as cancellation: what came is recorded, and the program ends by itself.
+/// Turns SIGINT and SIGTERM into cancellation, so that received bytes are recorded and the program exits normally.
 ///
-/// Only a courtesy: without it at most what came since the last checkpoint is lost, as with SIGKILL.
+/// This is optional: without it, at most the bytes since the last checkpoint are lost, as with SIGKILL.
 public enum Signals {
     private static let numbers = [SIGINT, SIGTERM]
 
-    /// Keeps the signals from ending the process; to be called before it has a second thread.
+    /// Prevents the signals from ending the process; must be called before a second thread starts.
     ///
-    /// They wait for ``cancelling(_:)``, whichever comes first: where they are ignored, one that comes before somebody
-    /// listens is lost.
+    /// Signals stay pending until ``cancelling(_:)`` runs. On Linux they are blocked, not ignored, because ignored
+    /// signals are lost if they arrive before a handler is installed.
     public static func hold() {
         #if canImport(Darwin)
-        // Listening there sees those that are ignored as well.
+        // On Darwin, dispatch sources also receive ignored signals.
         for number in numbers { signal(number, SIG_IGN) }
         #else
         var set = sigset_t()
@@ -28,11 +28,11 @@ public enum Signals {
         #endif
     }
 
-    /// Runs a command and cancels it when a signal comes; call ``hold()`` first.
+    /// Runs a command and cancels it when a signal arrives; call ``hold()`` first.
     ///
     /// A second signal ends the process at once.
     ///
-    /// - Returns: The command's status; 130 after SIGINT and 75 after SIGTERM where that is what ended it.
+    /// - Returns: The command's status; if a signal ended it, 130 for SIGINT and 75 for SIGTERM.
     public static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
         signal(SIGPIPE, SIG_IGN)
         let received = Mutex<Int32?>(nil)

@@ -1,33 +1,33 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// Keeps what arrived before the server ended a connection until the client takes it.
+/// Keeps bytes that arrived before the server closed a connection until the client reads them.
 ///
-/// At the end of a connection, SwiftNIO reads all that is left in the socket, whether or not it was asked for, and closes the
-/// channel at once; the client then drops what nobody has taken by that time, which can be megabytes. So this handler, the
-/// first one of a connection, hands over what is asked for, and the end only after the last byte.
+/// At the end of a connection, SwiftNIO reads everything that is left in the socket, requested or not, and closes the
+/// channel at once. The client then drops the bytes that it has not read yet, which can be megabytes. So this handler,
+/// the first one of a connection, passes bytes on when they are requested, and the end only after the last byte.
 final class ArrivalGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What arrived and was not asked for: what the system holds for a socket, which may be tens of megabytes.
+    /// Bytes that arrived unrequested: as much as the system buffers for a socket, which may be tens of megabytes.
     private var held: CircularBuffer<ByteBuffer> = []
-    /// Whether bytes were asked for since some were handed over; at first somebody may have asked.
+    /// Whether there is an unanswered read request; initially true, since there may have been one before.
     private var isAwaited = true
-    /// Whether bytes were handed over that were asked for, and the turn is not over.
+    /// Whether requested bytes have been passed on and the read has not completed.
     private var isHandingOver = false
-    /// Whether the server has ended the connection.
+    /// Whether the server has closed the connection.
     private var hasEnded = false
     private var isScheduled = false
     private var isClosed = false
 
     /// Adds the gate in front of all other handlers.
     ///
-    /// - Throws: Where the connection is closed already.
+    /// - Throws: If the connection is already closed.
     static func install(on channel: any Channel) throws {
-        // So that the end is told, and does not close the channel.
+        // Reports the end as an event instead of closing the channel.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(ArrivalGate(), position: .first)
@@ -59,7 +59,8 @@ final class ArrivalGate: ChannelDuplexHandler {
         if isAwaited { schedule(context) }
     }
 
-    /// Nobody would receive it any more, and the attempt would end the connection before all is handed over.
+    /// Drops writes after the end: the server would not receive them, and they would close the connection before all
+    /// bytes have been passed on.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if hasEnded { promise?.succeed() } else { context.write(data, promise: promise) }
     }
@@ -75,7 +76,7 @@ final class ArrivalGate: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// Hands over as soon as who asks has ended its turn: it must not be called while it calls.
+    /// Passes bytes on after the current call has returned, since the handlers are not reentrant.
     private func schedule(_ context: ChannelHandlerContext) {
         guard !isScheduled else { return }
         isScheduled = true
@@ -89,11 +90,11 @@ final class ArrivalGate: ChannelDuplexHandler {
         isAwaited = false
         context.fireChannelRead(wrapInboundOut(bytes))
         context.fireChannelReadComplete()
-        // As a channel does after each turn; the client lets it pass where it wants more.
+        // A channel requests more after each read, too; the client lets that pass if it wants more.
         if !isClosed { context.pipeline.syncOperations.read() }
     }
 
-    /// The connection is gone, and with it every other chance.
+    /// Passes on all bytes, since the connection is closed and there is no later opportunity.
     private func handOverAll(_ context: ChannelHandlerContext) {
         while let bytes = held.popFirst() {
             context.fireChannelRead(wrapInboundOut(bytes))
@@ -102,9 +103,9 @@ final class ArrivalGate: ChannelDuplexHandler {
     }
 }
 
-/// Closes a connection whose server has announced the end of TLS, as soon as the client asks for more.
+/// Closes a connection when the client reads after the server has ended TLS.
 ///
-/// SwiftNIO's handler of TLS would leave it half-closed.
+/// SwiftNIO's TLS handler would leave it half-closed.
 private final class SecureEnd: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer

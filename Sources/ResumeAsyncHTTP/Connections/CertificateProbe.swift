@@ -11,10 +11,10 @@ internal import ResumeDownload
 internal import ResumeHTTP
 internal import Synchronization
 
-/// Looks at a certificate that is not trusted, to tell why.
+/// Inspects a certificate that is not trusted to find the reason.
 ///
-/// BoringSSL's error does not say, and async-http-client shows no certificate of a handshake that failed. So a second
-/// connection is made that accepts any certificate, and closed before a request is sent on it.
+/// BoringSSL's error does not contain it, and async-http-client does not expose the certificate of a failed handshake.
+/// So a second connection is made that accepts any certificate, and closed before a request is sent on it.
 struct CertificateProbe {
     let configuration: AsyncHTTPTransport.Configuration
     let group: MultiThreadedEventLoopGroup
@@ -26,7 +26,7 @@ struct CertificateProbe {
         let certificate = Mutex<NIOSSLCertificate?>(nil)
     }
 
-    /// Why the certificate of a server is not trusted; nil if the server cannot be reached again.
+    /// Returns why the certificate of a server is not trusted; nil if the server cannot be reached again.
     func reason(at url: DownloadURL, by route: Route) async -> String? {
         guard let certificate = await certificate(at: url, by: route) else { return nil }
         let roots = configuration.trustedCertificates.map { (try? NIOSSLCertificate.fromPEMFile($0)) ?? [] }
@@ -35,7 +35,7 @@ struct CertificateProbe {
 
     private func certificate(at url: DownloadURL, by route: Route) async -> NIOSSLCertificate? {
         let result = Result()
-        // Also where requests use HTTP/2: the look needs no frames.
+        // HTTP/1 even if requests use HTTP/2, since no request is sent.
         var trusting = configuration
         trusting.usesHTTP2 = false
         var encryption = TLSConfiguration(for: trusting)
@@ -52,7 +52,7 @@ struct CertificateProbe {
         }
         let deadline = NIODeadline.now() + (settings.timeout.connect ?? .seconds(30))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
-        // It fails before it is sent.
+        // Fails before the request is sent.
         _ = try? await client.execute(
             HTTPClientRequest(url: "http://\(route.authority(for: url))/"), deadline: deadline)
         try? await client.shutdown()
@@ -61,10 +61,10 @@ struct CertificateProbe {
 }
 
 extension NIOSSLCertificate {
-    /// The most likely reason why a server's certificate is not trusted.
+    /// Returns the most likely reason why a server's certificate is not trusted.
     ///
     /// - Parameters:
-    ///   - roots: Certificates that are trusted, as far as they are known.
+    ///   - roots: The trusted certificates, as far as they are known.
     ///   - now: The time of the handshake.
     /// - Returns: The end of a sentence, after a colon.
     fileprivate func reasonForDistrust(roots: [NIOSSLCertificate], now: Date) -> String {

@@ -3,17 +3,18 @@ internal import NIOHTTP2
 internal import NIOSSL
 internal import ResumeDownload
 
-/// Ends an HTTP/2 connection on which the peer breaks the rules, or sends much that is no part of a response.
+/// Closes an HTTP/2 connection on which the peer violates the protocol or sends much data outside of responses.
 ///
-/// NIO limits header blocks, CONTINUATION and control frames and reports what exceeds that, but leaves the connection
-/// open, and then keeps all further bytes in memory. Padding, window updates and unknown frames have no limit.
+/// NIO limits header blocks, CONTINUATION and control frames and reports when they are exceeded, but leaves the
+/// connection open and then buffers all further bytes. Padding, window updates and unknown frames are not limited.
 final class FrameGuard: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
 
-    /// How many bytes may come beyond twice those of header blocks and bodies: padding, control and unknown frames.
+    /// How many bytes may be received beyond twice those of header blocks and bodies: padding, control and unknown
+    /// frames.
     private static let limit = 3 << 20
-    /// Each frame has a head of so many bytes.
+    /// The length of a frame's header.
     private static let headLength = 9
 
     private var count = 0
@@ -48,25 +49,25 @@ final class FrameGuard: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case is any NIOHTTP2Error: fail("the server broke a rule of HTTP/2 (\(type(of: error)))")
-        // A frame for a stream that is over.
+        // A frame for a stream that has ended.
         case is NIOHTTP2Errors.StreamError: break
         default: context.fireErrorCaught(error)
         }
     }
 
-    /// Closes the connection at once: a shutdown of TLS would go on receiving.
+    /// Closes the connection at once, since a TLS shutdown would continue to receive.
     private func fail(_ message: String) {
         guard !hasFailed, let context else { return }
         hasFailed = true
         let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLHandler.self)
-        // What came before the error is still a part of the body.
+        // Bytes received before the error still belong to the body.
         context.fireChannelReadComplete()
         context.fireErrorCaught(TransportError(.invalidResponse, message))
         (tls ?? context).close(promise: nil)
     }
 }
 
-/// Counts the bytes of a connection of HTTP/2 before they are parsed.
+/// Counts the bytes of an HTTP/2 connection before they are parsed.
 final class ByteGuard: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

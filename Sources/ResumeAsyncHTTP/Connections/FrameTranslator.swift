@@ -4,10 +4,10 @@ internal import NIOHTTP1
 internal import NIOHTTP2
 internal import ResumeDownload
 
-/// Sends requests without bodies and receives responses over HTTP/2, one at a time, for a client of HTTP/1.
+/// Sends requests without bodies and receives responses over HTTP/2, one at a time, for an HTTP/1 client.
 ///
-/// With one stream on a connection, back-pressure reaches the socket as with HTTP/1: while the reader is busy, no
-/// frames are received. So the windows are opened again as soon as bytes are handed over.
+/// With one stream per connection, back-pressure reaches the socket as with HTTP/1: while the reader is busy, no
+/// frames are received. So window updates can be sent as soon as bytes are passed on.
 final class FrameTranslator: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTPClientResponsePart
@@ -19,7 +19,7 @@ final class FrameTranslator: ChannelDuplexHandler {
     /// The window of a connection before the first WINDOW_UPDATE frame (RFC 9113, 6.9.2).
     private static let initialWindow = 65_535
 
-    /// What is announced to the server: no pushed streams, and header blocks of up to 64 KiB.
+    /// The settings sent to the server: no server push, header blocks of up to 64 KiB, and the window.
     static let settings: HTTP2Settings = [
         HTTP2Setting(parameter: .enablePush, value: 0), HTTP2Setting(parameter: .maxHeaderListSize, value: 64 << 10),
         HTTP2Setting(parameter: .initialWindowSize, value: window),
@@ -30,7 +30,7 @@ final class FrameTranslator: ChannelDuplexHandler {
     /// The stream of the response that is being received.
     private var stream: HTTP2StreamID?
     private var hasHead = false
-    /// Bytes of bodies since the last WINDOW_UPDATE frames.
+    /// The bytes of bodies received since the last WINDOW_UPDATE frames.
     private var received = 0
     private var isGoingAway = false
 
@@ -102,13 +102,13 @@ final class FrameTranslator: ChannelDuplexHandler {
 
     private func finish(_ context: ChannelHandlerContext) {
         stream = nil
-        // After this call the client may have sent its next request.
+        // Read now, since the client may send its next request during the call.
         let closes = isGoingAway
         context.fireChannelRead(wrapInboundOut(.end(nil)))
         if closes { context.close(promise: nil) }
     }
 
-    /// The server takes no further requests, and none beyond a stream.
+    /// Handles a GOAWAY frame: the server accepts no new requests and ignores streams after the last one.
     private func goAway(after last: HTTP2StreamID, _ context: ChannelHandlerContext) {
         isGoingAway = true
         guard let stream, stream <= last else { return context.close(promise: nil) }

@@ -9,7 +9,7 @@ extension HTTPClient.Configuration {
     ///
     /// - Parameters:
     ///   - configuration: The transport's settings.
-    ///   - route: The way to the origins.
+    ///   - route: The route to the origins.
     ///   - isSecure: Whether all connections use TLS.
     ///   - start: Starts TLS and HTTP/2 on connections whose URLs have the scheme `http`; nil if the client does that.
     init(
@@ -17,20 +17,20 @@ extension HTTPClient.Configuration {
         start: SecureStart? = nil
     ) {
         self.init()
-        // The engine has spans of its own; those of the client would have URLs with their signatures.
+        // The engine creates its own spans; those of the client would contain signed URLs.
         tracing.tracer = nil
         redirectConfiguration = .disallow
         decompression = .disabled
         httpVersion = .http1Only
         tlsConfiguration = TLSConfiguration(for: configuration)
         if case .socks(let proxy) = route { self.proxy = .socksServer(host: proxy.host, port: proxy.port) }
-        // The engine watches for stalls by itself, and knows whose fault they are.
+        // The engine detects stalls, and knows whether the network causes them.
         timeout = .init(connect: configuration.connectTime, read: nil)
-        // The engine decides on retries; a refused connection is told at once.
+        // The engine decides on retries, so failures to connect are reported at once.
         connectionPool.retryConnectionEstablishment = false
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(configuration.connectionsPerHost, 1)
         let permits = configuration.permitsAddress
-        // One large read in each turn of the loop, in place of four small ones: the buffer grows only while reads fill it.
+        // One large read per turn of the loop instead of four small ones; the buffer grows only while reads fill it.
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 65536, maximum: 1 << 20)
@@ -53,7 +53,7 @@ extension HTTPClient.Configuration {
         }
     }
 
-    /// Ends a connection to an address that is not permitted before a request is sent on it.
+    /// Closes a connection to an address that is not permitted before a request is sent on it.
     private static func check(_ channel: any Channel, _ permits: (@Sendable (String) -> Bool)?) -> EventLoopFuture<Void>
     {
         guard let permits else { return channel.eventLoop.makeSucceededVoidFuture() }
@@ -65,7 +65,7 @@ extension HTTPClient.Configuration {
 }
 
 extension AsyncHTTPTransport.Configuration {
-    /// The time-out of connections, within what can be counted.
+    /// The connect timeout, limited to valid values.
     var connectTime: TimeAmount {
         let seconds = connectTimeout.isNaN ? 30 : max(min(connectTimeout, 86_400), 0.001)
         return .milliseconds(Int64(seconds * 1000))
@@ -77,9 +77,9 @@ extension TLSConfiguration {
     init(for configuration: AsyncHTTPTransport.Configuration) {
         self = .makeClientConfiguration()
         if let path = configuration.trustedCertificates { trustRoots = .file(path) }
-        // `PeerIdentity` compares the names.
+        // `PeerIdentity` compares the names instead.
         certificateVerification = .noHostnameVerification
-        // HTTP's framing tells the end of a response: some servers, h2o among them, never answer a close_notify.
+        // The end of a response is known from its framing. Some servers, such as h2o, never answer a close_notify.
         shutdownTimeout = .milliseconds(100)
         applicationProtocols = configuration.usesHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
     }

@@ -2,26 +2,26 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import ResumeDownload
 
-/// Ends a connection on which much comes that is no part of an answer.
+/// Closes a connection that receives much data outside of responses.
 ///
-/// NIO's parser bounds names and values of fields, but not the space before a value, which it keeps in memory as long as
-/// it comes, nor reason phrases, empty lines before a head and extensions of chunks, which it passes over for ever. So
-/// the bytes that go into the parser are counted, and the count begins anew with whatever comes out of it.
+/// NIO's parser limits names and values of fields, but not white space before a value, which it buffers, nor reason
+/// phrases, empty lines before a head and chunk extensions, which it skips without a limit. So the bytes that enter the
+/// parser are counted, and the count restarts whenever the parser produces something.
 final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = NIOAny
 
-    /// More than the longest head that the parser takes, which is of 2 MiB.
+    /// More than the longest head that the parser accepts, which is 2 MiB.
     private static let limit = 3 << 20
 
-    /// Bytes since the parser made something of them.
+    /// The bytes received since the parser last produced something.
     fileprivate var count = 0
 
-    /// Puts a guard on both sides of a connection's parser.
+    /// Adds guards on both sides of a connection's parser.
     ///
     /// - Returns: The parser.
-    /// - Throws: Where the connection has none.
+    /// - Throws: If the connection has none.
     static func install(
         in pipeline: ChannelPipeline.SynchronousOperations
     ) throws -> ByteToMessageHandler<HTTPResponseDecoder> {
@@ -45,7 +45,7 @@ final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// What was received before a request is no answer to it.
+    /// Fails if data was received before the request, since it cannot be a response to it.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard count > 0 else { return context.write(data, promise: promise) }
         let error = TransportError(.connectionClosed, "received data before the request")
@@ -55,24 +55,24 @@ final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// Sees what the parser makes, and ends a connection that brings interim answers (1xx) without an end, or a status that
-/// is none: async-http-client takes one below 100 for an interim answer, and ends the program when a body follows.
+/// Inspects the output of the parser, and closes a connection that receives endless interim responses (1xx) or an
+/// invalid status code.
 ///
-/// It makes one part of many small ones that a turn brings of a body: a part of one byte costs the client as much as a large
-/// one.
+/// async-http-client takes a status below 100 for an interim response, and traps when a body follows. Small parts of a
+/// body that arrive in one turn are merged, since each part costs the client the same, however small it is.
 final class AnswerGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
 
-    /// How many interim answers may come before the answer; servers send one or two.
+    /// How many interim responses are accepted before the final one; servers send one or two.
     static let limit = 100
-    /// In bytes; a longer part is never copied.
+    /// The maximum length of merged parts, in bytes; longer parts are never copied.
     private static let longestGathered = 128 << 10
     static let tooMany = "more than \(limit) interim responses (1xx)"
 
     private let parser: ParserGuard?
     private var interim = 0
-    /// What this turn has brought of a body.
+    /// The part of a body received in this turn.
     private var body: ByteBuffer?
 
     init(_ parser: ParserGuard?) {
@@ -100,7 +100,7 @@ final class AnswerGuard: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// The client drops what came in the same turn as an error, unless it is told that the turn is over.
+    /// Completes the read first, since the client drops parts that arrive in the same turn as an error.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         channelReadComplete(context: context)
         context.fireErrorCaught(error)

@@ -4,21 +4,21 @@ internal import NIOSSL
 internal import ResumeDownload
 internal import ResumeHTTP
 
-/// Whom the certificate of a connection names, compared with the host of each request before the request is sent.
+/// The names in the certificate of a connection, compared with the host of each request before the request is sent.
 ///
-/// BoringSSL verifies the chain of certificates. NIO's comparison of the names is left out: it also accepts the address
-/// of the socket in place of the URL's host (behind a proxy that is the proxy's address), common names, and wildcards
+/// BoringSSL verifies the certificate chain. NIO's comparison of names is not used, since it also accepts the address
+/// of the socket in place of the URL's host (behind a proxy, that is the proxy's address), common names, and wildcards
 /// within a label or above a single one.
 final class PeerIdentity {
     private let names: [CertificateName]
-    /// What was accepted last: all requests of a connection go to one host.
+    /// The authority that was accepted last; all requests of a connection go to one host.
     private var accepted: String?
 
     init(_ certificate: NIOSSLCertificate?) {
         names = certificate.map(Self.names) ?? []
     }
 
-    /// Makes the identity of the peer of a TLS connection.
+    /// Reads the identity of the peer of a TLS connection.
     ///
     /// - Throws: If the connection does not use TLS.
     convenience init(in pipeline: ChannelPipeline.SynchronousOperations) throws {
@@ -35,9 +35,9 @@ final class PeerIdentity {
         }
     }
 
-    /// Finds out whether a request may be sent on this connection.
+    /// Checks whether a request may be sent on this connection.
     ///
-    /// - Parameter authority: Host and port of the request.
+    /// - Parameter authority: The host and port of the request.
     /// - Returns: Why it must not be sent; nil if it may be.
     func problem(with authority: String?) -> TransportError? {
         guard authority == nil || authority != accepted else { return nil }
@@ -59,7 +59,7 @@ final class PeerIdentity {
     }
 }
 
-/// Refuses requests of HTTP/1 to another host than the certificate names.
+/// Fails HTTP/1 requests to a host that the certificate does not name.
 final class IdentityGuard: ChannelOutboundHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
@@ -82,7 +82,8 @@ final class IdentityGuard: ChannelOutboundHandler {
 }
 
 extension ChannelHandlerContext {
-    /// Ends the channel with an error, after the call that found it: the client is about to send a request.
+    /// Closes the channel with an error after the current call has returned, since the client is about to send a
+    /// request.
     func refuse(_ problem: TransportError) {
         eventLoop.assumeIsolated().execute {
             self.fireErrorCaught(problem)

@@ -2,19 +2,19 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Asks a proxy for a tunnel (RFC 9110, 9.3.6) on a connection that async-http-client takes for one to the origin.
+/// Requests a tunnel from a proxy (RFC 9110, 9.3.6) on a connection that async-http-client treats as one to the origin.
 ///
-/// Its own tunnels are asked for before a handler can be added, and keep in memory whatever a proxy sends in place of a
-/// field's value.
+/// The client's own tunnels are requested before a handler can be added, and buffer whatever a proxy sends in place of
+/// a field's value.
 struct ProxyTunnel: Sendable {
     let proxy: ProxyServer
-    /// Host and port of the origin.
+    /// The host and port of the origin.
     let authority: String
     let timeout: TimeAmount
 
-    /// Asks for the tunnel.
+    /// Requests the tunnel.
     ///
-    /// - Returns: Succeeds when the connection leads to the origin.
+    /// - Returns: A future that succeeds when the connection leads to the origin.
     func install(on channel: any Channel) -> EventLoopFuture<Void> {
         let established = channel.eventLoop.makePromise(of: Void.self)
         let timer = channel.eventLoop.scheduleTask(in: timeout) {
@@ -25,7 +25,7 @@ struct ProxyTunnel: Sendable {
             HTTPRequestEncoder(), ParserGuard(), parser, TunnelRequest(head, established),
         ]
         do {
-            // In this order: the last one writes as soon as it is added.
+            // In this order, since the last one writes as soon as it is added.
             for (index, handler) in handlers.enumerated() {
                 try channel.pipeline.syncOperations.addHandler(
                     handler, position: index == 0 ? .first : .after(handlers[index - 1]))
@@ -49,7 +49,7 @@ struct ProxyTunnel: Sendable {
     }
 }
 
-/// Sends the request for a tunnel, and waits for the end of the answer's head.
+/// Sends a CONNECT request and waits for the end of the response's head.
 private final class TunnelRequest: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart

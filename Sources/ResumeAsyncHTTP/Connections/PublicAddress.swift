@@ -1,22 +1,24 @@
 internal import ResumeFiles
 
-/// Which addresses belong to the public Internet: a program that fetches URLs of strangers must not let them reach
-/// its own machine and network (server-side request forgery).
+/// Decides which addresses belong to the public Internet.
+///
+/// Programs that fetch URLs from untrusted users must not let them access the program's own machine and network
+/// (server-side request forgery).
 public enum PublicAddress {
-    /// Whether an address in numbers is neither private, nor local, nor reserved.
+    /// Returns whether a numeric address is neither private, local nor reserved.
     ///
     /// Source: the special-purpose address registries of IANA
     /// ([IPv4](https://www.iana.org/assignments/iana-ipv4-special-registry),
     /// [IPv6](https://www.iana.org/assignments/iana-ipv6-special-registry)).
     ///
-    /// - Parameter address: Such as `192.0.2.1` or `2001:db8::1`.
-    /// - Returns: Whether it may be trusted to strangers; false for what is no address.
+    /// - Parameter address: An address such as `192.0.2.1` or `2001:db8::1`.
+    /// - Returns: Whether it is public; false for invalid addresses.
     public static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
         return bytes.count == 4 ? isPublic4(bytes) : isPublic6(bytes)
     }
 
-    /// The bytes of an address in numbers, 4 or 16; nil for what is no address.
+    /// Returns the 4 or 16 bytes of a numeric address; nil if it is invalid.
     static func bytes(of address: String) -> [UInt8]? {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
             var bytes = [UInt8](repeating: 0, count: count)
@@ -25,7 +27,7 @@ public enum PublicAddress {
         return nil
     }
 
-    /// An address in numbers; nil for other counts of bytes than 4 and 16.
+    /// Returns a numeric address; nil unless there are 4 or 16 bytes.
     static func text(of bytes: [UInt8]) -> String? {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         var text = [CChar](repeating: 0, count: 64)
@@ -34,7 +36,7 @@ public enum PublicAddress {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Networks of IPv4 that are not public, by their first bytes and the length of the prefix.
+    /// IPv4 networks that are not public, by their first bytes and the length of the prefix.
     private static let reserved4: [([UInt8], Int)] = [
         ([0], 8), ([10], 8), ([100, 64], 10), ([127], 8), ([169, 254], 16), ([172, 16], 12), ([192, 0, 0], 24),
         ([192, 0, 2], 24), ([192, 88, 99], 24), ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24),
@@ -46,11 +48,11 @@ public enum PublicAddress {
     }
 
     private static func isPublic6(_ bytes: [UInt8]) -> Bool {
-        // IPv4 in other clothes: mapped, and translated by NAT64.
+        // IPv4 addresses in IPv6 form: mapped, or translated by NAT64.
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
         let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
         if bytes.starts(with: mapped) || bytes.starts(with: translated) { return isPublic4(Array(bytes.suffix(4))) }
-        // 6to4 has the IPv4 address behind its prefix.
+        // In 6to4, the IPv4 address follows the prefix.
         if bytes.starts(with: [0x20, 0x02]) { return isPublic4(Array(bytes[2..<6])) }
         let isDocumentation = bytes.starts(with: [0x20, 0x01, 0x0D, 0xB8])
         let isProtocol = matches(bytes, [0x20, 0x01, 0], 23)

@@ -7,10 +7,10 @@ internal import NIOTLS
 internal import ResumeHTTP
 
 /// Starts TLS, through a proxy's tunnel if there is one, and HTTP/2 if the server chooses it, on a connection that
-/// async-http-client takes for plain HTTP/1.
+/// async-http-client treats as plain HTTP/1.
 ///
-/// Its own HTTP/2 shows a connection only after the server's first SETTINGS frame, and keeps in memory whatever comes
-/// before that.
+/// The client's own HTTP/2 exposes a connection only after the server's first SETTINGS frame, and buffers everything
+/// before it.
 struct SecureStart: Sendable {
     let tls: NIOSSLContext
     /// The host of all URLs, for the server name indication.
@@ -18,7 +18,7 @@ struct SecureStart: Sendable {
     let tunnel: ProxyTunnel?
     let timeout: TimeAmount
 
-    /// Makes the start of connections to the origin of a URL.
+    /// Makes one for connections to the origin of a URL.
     init(to url: DownloadURL, by route: Route, tls: NIOSSLContext, timeout: TimeAmount) {
         (self.tls, host, self.timeout) = (tls, url.host, timeout)
         tunnel =
@@ -29,12 +29,12 @@ struct SecureStart: Sendable {
             }
     }
 
-    /// Asks for the tunnel and performs the handshake.
+    /// Requests the tunnel and performs the handshake.
     ///
     /// - Parameters:
-    ///   - channel: A connection with async-http-client's handlers of HTTP/1.
+    ///   - channel: A connection with async-http-client's HTTP/1 handlers.
     ///   - http1: Adds handlers if the server chooses HTTP/1.
-    /// - Returns: Succeeds when a request can be sent.
+    /// - Returns: A future that succeeds when a request can be sent.
     func install(
         on channel: any Channel, http1: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) -> EventLoopFuture<Void> {
@@ -48,7 +48,7 @@ struct SecureStart: Sendable {
     private func secure(
         _ channel: any Channel, _ http1: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) -> EventLoopFuture<Void> {
-        // The proxy may have closed it since it answered.
+        // The proxy may have closed the connection after its response.
         guard channel.isActive else {
             return channel.eventLoop.makeFailedFuture(HTTPClientError.remoteConnectionClosed)
         }
@@ -74,7 +74,7 @@ struct SecureStart: Sendable {
         }.flatMap { channel.pipeline.syncOperations.removeHandler(gate) }.nonisolated().always { _ in timer.cancel() }
     }
 
-    /// Replaces the handlers of HTTP/1 between the gate and the client's own.
+    /// Replaces the HTTP/1 handlers between the gate and the client's own.
     private static func useHTTP2(
         in pipeline: ChannelPipeline.SynchronousOperations, after gate: HandshakeGate, on loop: any EventLoop
     ) -> EventLoopFuture<Void> {
@@ -89,7 +89,7 @@ struct SecureStart: Sendable {
                         ByteGuard(frames), parser, frames, FrameTranslator(), AnswerGuard(nil),
                         IdentityGuard(try PeerIdentity(in: pipeline)),
                     ]
-                    // In this order: each may write as soon as it is added.
+                    // In this order, since each may write as soon as it is added.
                     var previous: any ChannelHandler = gate
                     for handler in handlers {
                         try pipeline.addHandler(handler, position: .after(previous))
@@ -102,7 +102,7 @@ struct SecureStart: Sendable {
     }
 }
 
-/// Waits for the end of a handshake, and holds back bytes until the handlers for them are there.
+/// Waits for the end of a handshake, and holds back bytes until their handlers have been added.
 final class HandshakeGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -147,7 +147,7 @@ final class HandshakeGate: ChannelDuplexHandler, RemovableChannelHandler {
     func removeHandler(context: ChannelHandlerContext, removalToken: ChannelHandlerContext.RemovalToken) {
         for bytes in held { context.fireChannelRead(wrapInboundOut(bytes)) }
         context.fireChannelReadComplete()
-        // In place of the reads that were held back.
+        // Replaces the reads that were held back.
         context.read()
         context.leavePipeline(removalToken: removalToken)
     }

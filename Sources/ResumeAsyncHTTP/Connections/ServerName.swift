@@ -1,4 +1,4 @@
-/// The host of a URL as its server's certificate has to name it (RFC 9525, 6.1: the reference identifier).
+/// The host of a URL as a server's certificate must name it (RFC 9525, 6.1: the reference identifier).
 enum ServerName: Hashable, Sendable {
     /// A DNS name, as the labels between its dots, in lower case.
     case dns([[UInt8]])
@@ -7,7 +7,7 @@ enum ServerName: Hashable, Sendable {
     /// Neither a DNS name nor an address: no certificate can name it.
     case none
 
-    /// Makes a name of the host of a URL.
+    /// Makes a name from the host of a URL.
     ///
     /// - Parameter host: A name, an IPv4 address, or an IPv6 address in brackets.
     init(host: String) {
@@ -17,14 +17,14 @@ enum ServerName: Hashable, Sendable {
             return
         }
         var name = ArraySlice(host.utf8)
-        // The dot of the root.
+        // The dot of the root domain.
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         self = Self.labels(of: name).map(Self.dns) ?? .none
     }
 
-    /// The labels of a DNS name in lower case; nil if it is none.
+    /// Returns the labels of a DNS name in lower case; nil if it is not a DNS name.
     ///
-    /// A name that ends in a number is an address in one of the forms that only some programs accept.
+    /// A name that ends in a number is an address in a form that only some programs accept.
     fileprivate static func labels(of name: some Collection<UInt8>) -> [[UInt8]]? {
         guard name.count <= 253 else { return nil }
         let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { label in
@@ -37,7 +37,7 @@ enum ServerName: Hashable, Sendable {
         return areValid && !endsInNumber ? labels : nil
     }
 
-    /// Letters, digits, hyphens, and the underscores that hosts in fact have.
+    /// Permits letters, digits, hyphens, and underscores, which are used in practice.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
@@ -53,10 +53,10 @@ enum CertificateName: Hashable, Sendable {
     /// The bytes of an iPAddress.
     case address([UInt8])
 
-    /// Whether a certificate with this name is valid for a server, by RFC 9525, 6.3 and 6.5.
+    /// Returns whether a certificate with this name is valid for a server, according to RFC 9525, 6.3 and 6.5.
     ///
-    /// An address is compared with addresses only. A wildcard is the whole left-most label, stands for one label, and
-    /// has at least two further labels behind it.
+    /// Addresses match only addresses. A wildcard must be the whole left-most label, stands for one label, and must be
+    /// followed by at least two labels.
     func covers(_ server: ServerName) -> Bool {
         switch (self, server) {
         case (.address(let bytes), .address(let address)): return bytes == address
@@ -70,7 +70,7 @@ enum CertificateName: Hashable, Sendable {
         }
     }
 
-    /// The name for messages; other characters than those of names are replaced.
+    /// The name for messages, with unprintable and non-ASCII characters replaced.
     var text: String {
         switch self {
         case .dns(let bytes):

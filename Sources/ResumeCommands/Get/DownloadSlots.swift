@@ -1,27 +1,27 @@
 internal import Synchronization
 
-/// Who may download: so many at a time.
+/// The slots for running downloads, of which there is a fixed number.
 ///
-/// A small file whose bytes have all come gives its slot to the next download while it is brought to disk, together with
-/// others. With a slow disk, the slots would be held by nothing but those.
+/// When all bytes of a small file have been received, its slot goes to the next download while the file is committed to
+/// disk together with others. Otherwise, with a slow disk, all slots would be taken by such files.
 final class DownloadSlots: Sendable {
     private struct State {
-        /// The lengths of files that have given their slots away.
+        /// The lengths of files that have released their slots, by number of the download.
         var delivered: [Int: Int64] = [:]
         var bytes: Int64 = 0
         var failures: [ExitStatus] = []
     }
 
-    /// How many files, and how many bytes, may wait to be brought to disk: this is what the death of the process costs.
+    /// How many files and bytes may wait for their commit; this much is lost if the process dies.
     static let most = (files: 256, bytes: 64 << 20 as Int64)
 
-    /// An element for each slot that is free, once.
+    /// One element for each free slot.
     let free: AsyncStream<Void>
     private let give: AsyncStream<Void>.Continuation
     private let mostDelivered: Int
     private let state = Mutex(State())
 
-    /// What ended otherwise than with a file.
+    /// The statuses of failed downloads.
     var failures: [ExitStatus] { state.withLock { $0.failures } }
 
     init(count: Int, mostDelivered: Int) {
@@ -30,11 +30,11 @@ final class DownloadSlots: Sendable {
         for _ in 0..<count { give.yield() }
     }
 
-    /// Takes note that all bytes of a download have come, and that it is delivered next.
+    /// Records that all bytes of a download have been received and that it will be delivered next.
     ///
     /// - Parameters:
-    ///   - length: How many.
-    ///   - number: Which download.
+    ///   - length: The number of bytes.
+    ///   - number: The number of the download.
     func received(_ length: Int64, _ number: Int) {
         let gives = state.withLock { state in
             guard state.delivered[number] == nil, state.delivered.count < mostDelivered,
@@ -47,11 +47,11 @@ final class DownloadSlots: Sendable {
         if gives { give.yield() }
     }
 
-    /// Takes note that a download has ended.
+    /// Records that a download has ended.
     ///
     /// - Parameters:
-    ///   - number: Which one.
-    ///   - failure: With what; nil where it has become a file.
+    ///   - number: The number of the download.
+    ///   - failure: The status of the failure; nil if the file was delivered.
     func ended(_ number: Int, with failure: ExitStatus?) {
         let hasSlot = state.withLock { state in
             if let failure { state.failures.append(failure) }

@@ -3,16 +3,17 @@ internal import ResumeHTTP
 internal import ResumeStore
 
 extension GetCommand {
-    /// Runs the downloads, at most ``maxConcurrent`` at a time, and beside them small files that are only to be delivered.
+    /// Runs the downloads, at most ``maxConcurrent`` at a time, not counting small files that only have to be
+    /// delivered.
     ///
-    /// One that fails does not stop the others.
+    /// A failed download does not stop the others.
     ///
     /// - Parameters:
     ///   - items: The downloads.
-    ///   - downloader: What runs them.
-    ///   - mostDelivered: How many small files may be on their way out of the store.
-    ///   - reporter: Told what happens.
-    /// - Throws: ``CommandFailure`` with the worst of the failures, which were told.
+    ///   - downloader: Runs the individual downloads.
+    ///   - mostDelivered: How many small files may be waiting for their delivery.
+    ///   - reporter: Reports events and failures.
+    /// - Throws: ``CommandFailure`` with the worst of the failures, which have already been reported.
     func download(
         _ items: [Item], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
         _ reporter: GetReporter
@@ -21,7 +22,7 @@ extension GetCommand {
         await withDiscardingTaskGroup { group in
             var free = slots.free.makeAsyncIterator()
             for (number, item) in items.enumerated() {
-                // Without one, the command was interrupted.
+                // No more slots: the command was interrupted.
                 guard await free.next() != nil, !Task.isCancelled else {
                     slots.ended(number, with: .interrupted)
                     continue
@@ -35,7 +36,7 @@ extension GetCommand {
         }
         let failures = slots.failures
         reporter.finish(failed: failures.count)
-        // A user's interruption first, then what running it again cannot fix.
+        // Interruption by the user comes first, then failures that running the command again cannot fix.
         let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
         guard let worst = order.first(where: failures.contains) ?? failures.first else { return }
         throw CommandFailure(worst)
@@ -61,13 +62,13 @@ extension GetCommand {
         }
     }
 
-    /// What an interruption by the user leaves, and what the next run can do with it.
+    /// Returns the failure for an interruption by the user, which says how the next run can continue.
     private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
         let plan: Plan?
         do {
             plan = try await downloader.plan(for: request)
         } catch {
-            // The interruption is what there is to tell; what is wrong with the store the next command says.
+            // Only the interruption is reported here; the next command will report problems of the store.
             return CommandFailure(CancellationError())
         }
         switch plan {

@@ -13,14 +13,14 @@ extension GetCommand {
         let reporter = GetReporter(command: self, context: context)
         let all = try items(context)
         let items = all.filter { item in
-            // What a server calls it is not known yet.
+            // A name given by the server is not known yet.
             guard skipExisting, !remoteHeaderName, Self.hasFile(item.path) else { return true }
             reporter.skipped(request(for: item))
             return false
         }
         reporter.begin(items.count, of: all.count)
         guard !items.isEmpty else { return }
-        // Each destination is looked at before the first connection is made.
+        // All destinations are checked before the first connection is made.
         for item in items {
             let request = request(for: item)
             do {
@@ -60,27 +60,27 @@ extension GetCommand {
         try await transport.shutdown()
     }
 
-    /// Whether there is a file, or a link to one; what else may have the name is found to be in the way.
+    /// Whether there is a file or a link to one; other kinds of items are reported when the destination is checked.
     private static func hasFile(_ path: String) -> Bool {
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
-    /// Connections share threads beyond this many: to wake more of them takes longer than what a small file needs of one.
+    /// The maximum number of threads; waking more of them would take longer than the work of a small file on each.
     private static let mostThreads = max(4, ProcessInfo.processInfo.activeProcessorCount)
 
-    /// One download of a list; the request is made when it begins, since it takes much more memory.
+    /// One download of a list, whose request is made when it starts, since a request uses much more memory.
     struct Item: Sendable {
         let url: DownloadURL
-        /// The destination.
+        /// The path to which it is delivered.
         let path: String
     }
 
-    /// All downloads, with their destinations.
+    /// Returns all downloads with their destinations.
     private func items(_ context: CommandContext) throws -> [Item] {
         var items: [Item] = []
-        /// Indices of items.
+        /// Indices of items by name.
         var taken: [String: Int] = [:]
         let listed = try inputFile.map(InputFile.lines) ?? []
         for (text, line) in urls.map({ ($0, nil) }) + listed.map({ ($0.text, $0.number) }) {
@@ -93,10 +93,10 @@ extension GetCommand {
                 throw CommandFailure(.usage, "\(place): \(Redaction.problem(error, with: text))")
             }
             let path = try output ?? defaultPath(for: url)
-            // Who lets servers name the files has URLs that end alike.
+            // If servers name the files, URLs with the same last component do not conflict.
             let name = remoteHeaderName ? url.absoluteString : path
             if let other = taken[name].map({ items[$0].url }) {
-                // The same line twice is one download.
+                // Repeated URLs are one download.
                 if other == url { continue }
                 let (one, two) = (Redaction.url(other), Redaction.url(url))
                 let both =

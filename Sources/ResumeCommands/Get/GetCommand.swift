@@ -167,7 +167,7 @@ struct GetCommand: ContextCommand {
 
     func validate() throws {
         if urls.isEmpty && inputFile == nil { throw ValidationError("at least one URL or --input-file is required") }
-        // A message about a file would show the URL with its password.
+        // An error message about the path would reveal a password in the URL.
         let paths = ["--output": output, "--directory": directory, "--input-file": inputFile, "--cacert": cacert]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
@@ -229,7 +229,7 @@ struct GetCommand: ContextCommand {
         if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be greater than 0") }
     }
 
-    /// The expected digest; nil where there is none or it is malformed.
+    /// The expected digest; nil if there is none or it is malformed.
     var digest: HTTPDigest? {
         if let sha256 { return HTTPDigest(.sha256, hexadecimal: sha256) }
         return sha512.flatMap { HTTPDigest(.sha512, hexadecimal: $0) }
@@ -249,7 +249,7 @@ struct GetCommand: ContextCommand {
         return condition
     }
 
-    /// Reads `Name: value`.
+    /// Parses `Name: value`.
     static func field(_ header: String) -> HTTPField? {
         guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
             return nil
@@ -260,7 +260,7 @@ struct GetCommand: ContextCommand {
         return HTTPField(name: name, value: String(value))
     }
 
-    /// One download as it was asked for.
+    /// Makes the request for a download.
     func request(for item: Item) -> DownloadRequest {
         var request = DownloadRequest(item.url, to: item.path)
         request.key = key
@@ -273,7 +273,7 @@ struct GetCommand: ContextCommand {
         request.acceptEncoding = acceptEncoding ?? "identity"
         for field in headers.compactMap(Self.field) {
             request.fields.append(field)
-            // What a user adds by hand may be a secret; only what every client sends is not.
+            // Fields added by the user may be secrets, except those that every client sends.
             if ![.accept, .acceptLanguage, .userAgent, .referer].contains(field.name) {
                 request.secretFields.insert(field.name)
             }
@@ -284,7 +284,7 @@ struct GetCommand: ContextCommand {
         request.rateLimit = limitRate?.bytes
         request.maximumLength = maxSize?.bytes
         request.restarts = restart
-        // Only a signal cancels the command.
+        // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)
         return request
     }

@@ -4,7 +4,7 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
-/// Tells of running downloads: events as JSON on standard output, or words and a bar on standard error.
+/// Reports running downloads: as JSON on standard output, or as messages and a progress bar on standard error.
 final class GetReporter: Sendable {
     private struct State {
         var bar = ProgressBar()
@@ -27,7 +27,7 @@ final class GetReporter: Sendable {
         self.context = context
     }
 
-    /// So many downloads follow, of those that were asked for.
+    /// Sets the number of downloads that follow, out of the requested ones.
     func begin(_ count: Int, of total: Int) {
         state.withLock { state in
             state.bar.count = count
@@ -35,11 +35,11 @@ final class GetReporter: Sendable {
         }
     }
 
-    /// A download that is not made, since its file is there.
+    /// Reports a download that is skipped because its file exists.
     ///
     /// - Parameters:
     ///   - request: The download.
-    ///   - error: What says so, where a server gave the file its name.
+    ///   - error: The error that revealed it, if the server named the file.
     func skipped(_ request: DownloadRequest, because error: StoreError? = nil) {
         let taken = (error?.cause as? SystemError)?.path
         if json {
@@ -76,7 +76,7 @@ final class GetReporter: Sendable {
             isError: true)
     }
 
-    /// Ends the bar's line; says how many failed, which may stand far above.
+    /// Ends the line of the bar and repeats how many downloads failed, since their messages may have scrolled away.
     func finish(failed: Int) {
         let total = state.withLock { state in
             if state.isBarShown { context.errors("\n") }
@@ -89,7 +89,7 @@ final class GetReporter: Sendable {
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         state.withLock { state in
-            // The line replaces the bar; the next event draws it again below.
+            // The line replaces the bar; the next event draws the bar again below it.
             if state.isBarShown { context.errors("\r\u{1B}[K") }
             state.isBarShown = false
             context.say(line)
@@ -97,7 +97,7 @@ final class GetReporter: Sendable {
     }
 
     private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {
-        // What a server calls it shows at the end; by the destination's own name files of many URLs would be one.
+        // The server's name is known only at the end, and the destination's own name would be the same for many URLs.
         let name = request.usesServerFilename ? Redaction.url(request.url) : Printable.escaped(request.destination)
         switch event {
         case .waiting:
@@ -126,7 +126,7 @@ final class GetReporter: Sendable {
         }
     }
 
-    /// The event of a download that was given up.
+    /// Returns the event of a failed download.
     static func json(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) -> JSON {
         let failed = error as? DownloadError
         let store = error as? StoreError

@@ -1,7 +1,7 @@
 internal import ResumeFiles
 internal import ResumeHTTP
 
-/// A list that is named on the command line, or standard input.
+/// A list of URLs in a file named on the command line, or on standard input.
 enum InputFile {
     /// A line that is neither empty nor a comment.
     struct Line {
@@ -9,14 +9,14 @@ enum InputFile {
         var number: Int
     }
 
-    /// The longest line, in bytes; more is no list.
+    /// The maximum length of a line in bytes; a file with longer ones is not a list.
     private static let longestLine = 1 << 20
 
-    /// Reads all lines; of pipes too, such as a shell's `<(…)`.
+    /// Reads all lines; the file may be a pipe, such as a shell's `<(…)`.
     ///
     /// - Parameter path: The file; `-` for standard input.
-    /// - Returns: The lines without the white space around them.
-    /// - Throws: ``CommandFailure`` where it cannot be read, or is not a text.
+    /// - Returns: The lines without surrounding white space.
+    /// - Throws: ``CommandFailure`` if it cannot be read or is not a text file.
     static func lines(of path: String) throws -> [Line] {
         let shown = Printable.escaped(path)
         guard let file = unsafe fopen(path == "-" ? "/dev/stdin" : path, "r") else {
@@ -31,7 +31,7 @@ enum InputFile {
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw CommandFailure(.usage, "\(shown), line \(number): not in UTF-8")
             }
-            // Editors elsewhere begin a text with a mark.
+            // Some editors start a text with a byte order mark.
             let hasMark = number == 1 && text.unicodeScalars.first == "\u{FEFF}"
             let line = trimmed(hasMark ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...])
             if !line.isEmpty, line.utf8.first != UInt8(ascii: "#") { lines.append(Line(text: line, number: number)) }

@@ -1,29 +1,29 @@
 internal import ResumeFiles
 
-/// How many files, sockets included, the process may have open at once.
+/// The number of files, including sockets, that the process may have open at once.
 public enum OpenFileLimit {
-    /// What one download needs: with fewer, opening the store or a thread's event loop fails.
+    /// The minimum for one download; with fewer, opening the store or an event loop fails.
     static let least = 64
-    /// How many of them must be free: the parent process may have left files open.
+    /// How many of them must be free, since the parent process may have left files open.
     static let leastFree = 48
     #if canImport(Darwin)
-    /// Darwin refuses more than this (`OPEN_MAX`), although it says that there is no limit.
+    /// Darwin refuses more than this (`OPEN_MAX`), although it reports no limit.
     private static let most: rlim_t = 10_240
     #else
     private static let most = rlim_t.max
     #endif
 
-    /// Raises the limit to what the system allows this process; children that use `select` are not started here.
+    /// Raises the limit to the maximum allowed for this process, which starts no children that use `select`.
     public static func raise() {
         guard var limit = current, limit.rlim_cur < min(limit.rlim_max, most) else { return }
         limit.rlim_cur = min(limit.rlim_max, most)
-        // Where this fails the limit stays.
+        // If this fails, the limit stays as it is.
         _ = unsafe setrlimit(resource, &limit)
     }
 
-    /// Fails where there are too few for a download.
+    /// Checks that there are enough for a download.
     ///
-    /// - Throws: ``CommandFailure``
+    /// - Throws: ``CommandFailure`` if there are not.
     static func requireEnough() throws {
         guard allowed >= least else {
             throw CommandFailure(
@@ -38,9 +38,9 @@ public enum OpenFileLimit {
         }
     }
 
-    /// How many threads the files that may still be opened are enough for, beside what downloads need.
+    /// Returns how many threads are possible with the files that may still be opened besides those of downloads.
     ///
-    /// - Throws: ``CommandFailure`` where they are not enough for one.
+    /// - Throws: ``CommandFailure`` if not even one is possible.
     static func threads(atMost wanted: Int, for need: OpenFileNeed) throws -> Int {
         let free = available(atMost: need.files(threads: wanted))
         guard let threads = need.threads(atMost: wanted, free: free) else {
@@ -53,15 +53,15 @@ public enum OpenFileLimit {
         return threads
     }
 
-    /// How many more files may be opened beside those that are needed.
+    /// Returns how many more files may be opened besides those that are needed.
     static func spare(beside needed: Int, atMost most: Int) -> Int {
         max(available(atMost: needed + most) - needed, 0)
     }
 
-    /// How many files may be open.
+    /// The limit on open files.
     private static var allowed: Int { current.map { Int(clamping: $0.rlim_cur) } ?? .max }
 
-    /// How many more files may be opened; more than `most` are not counted.
+    /// Returns how many more files may be opened, counting up to `most`.
     private static func available(atMost most: Int) -> Int {
         var free = 0
         var descriptor: Int32 = 0
@@ -85,31 +85,31 @@ public enum OpenFileLimit {
     #endif
 }
 
-/// How many files downloads have open at a time.
+/// The number of files that downloads have open at a time.
 struct OpenFileNeed {
-    /// How many downloads run at a time.
+    /// The number of concurrent downloads.
     var downloads: Int
-    /// How many connections each of them has at most.
+    /// The maximum number of connections of each download.
     var connections: Int
 
-    /// The store's files, and what libraries open when they are used first.
+    /// The store's files, and those that libraries open at their first use.
     private static let store = 24
-    /// The blob, files of locks, the destination's folder and a file in it.
+    /// The partial file, lock files, the destination's folder and a file in it.
     private static let download = 6
-    /// The descriptors of an event loop: without them SwiftNIO ends the process.
+    /// The descriptors of an event loop; without them, SwiftNIO terminates the process.
     private static let thread = 3
 
-    /// How many files are open with a number of threads.
+    /// Returns how many files are open with a number of threads.
     func files(threads: Int) -> Int {
         Self.store + downloads * (Self.download + connections) + threads * Self.thread
     }
 
-    /// How many threads there can be.
+    /// Returns how many threads are possible.
     ///
     /// - Parameters:
-    ///   - wanted: The most that are of use.
+    ///   - wanted: The maximum number that is useful.
     ///   - free: How many files may be opened.
-    /// - Returns: At least one; nil where there are too few files for that.
+    /// - Returns: At least one; nil if there are too few files for that.
     func threads(atMost wanted: Int, free: Int) -> Int? {
         let threads = min(wanted, (free - files(threads: 0)) / Self.thread)
         return threads >= 1 ? threads : nil

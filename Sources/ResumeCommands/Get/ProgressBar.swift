@@ -1,10 +1,10 @@
 package import ResumeDownload
 
-/// The line at the bottom of a terminal: how much is there, how fast it comes, how long it will take.
+/// The progress line at the bottom of a terminal: received bytes, rate and remaining time.
 ///
-/// A value that takes events and gives lines; writing them is somebody else's.
+/// A value that takes events and returns lines; the caller writes them.
 package struct ProgressBar {
-    /// How many downloads there are in all.
+    /// The total number of downloads.
     package var count = 1
 
     private struct Item {
@@ -15,19 +15,19 @@ package struct ProgressBar {
 
     /// The downloads that are running.
     private var items: [String: Item] = [:]
-    /// The sums of those that have finished, of which there may be a million.
+    /// The sums of finished downloads, of which there may be a million.
     private var finished = Item()
     private var finishedCount = 0
-    /// Moments and bytes fetched until then, for the rate of the last seconds.
+    /// Points in time with the bytes fetched until then, for the rate of the last seconds.
     private var samples: [(at: ContinuousClock.Instant, fetched: Int64)] = []
     private var lastDrawn: ContinuousClock.Instant?
 
-    /// Makes the line of one download.
+    /// Makes a progress line for one download.
     package init() {}
 
-    /// Takes an event.
+    /// Handles an event.
     ///
-    /// - Returns: The line to draw; nil where it need not be drawn again yet.
+    /// - Returns: The line to draw; nil if it need not be drawn again yet.
     package mutating func take(
         _ event: DownloadEvent, of name: String, width: Int, now: ContinuousClock.Instant = .now
     ) -> String? {
@@ -68,7 +68,7 @@ package struct ProgressBar {
         let isKnown = finishedCount + items.count == count && items.values.allSatisfy { $0.total != nil }
         let total = isKnown ? items.values.reduce(finished.received) { $0 + ($1.total ?? 0) } : nil
         samples.append((now, received - reused))
-        // The last two stay, so that there is always a rate.
+        // At least two samples are kept, so that there is always a rate.
         let old = samples.dropLast(2).prefix { now - $0.at > .seconds(5) }.count
         samples.removeFirst(old)
         var parts: [String] = []
@@ -94,7 +94,7 @@ package struct ProgressBar {
         return "\(head) [\(bar)] \(words)"
     }
 
-    /// Bytes a second over the last seconds.
+    /// The bytes per second over the last seconds.
     private var rate: Int64? {
         guard let first = samples.first, let last = samples.last else { return nil }
         let elapsed = last.at - first.at

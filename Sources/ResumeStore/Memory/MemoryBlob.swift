@@ -1,41 +1,41 @@
 internal import Synchronization
 
-/// The bytes of one partial in memory, from 0 on without a gap.
+/// The received bytes of one download in memory, from offset 0 without gaps.
 ///
-/// A class with a lock, since whoever waits for the entry takes them over without a copy.
+/// A class with a lock, so that they can be passed to the next user of the entry without a copy.
 final class MemoryBlob: Sendable {
     private struct State {
         var bytes: [UInt8] = []
-        /// How many bytes there is room for.
+        /// The reserved capacity in bytes.
         var room = 0
     }
 
     private let state = Mutex(State())
 
-    /// What is made room for at once, at most: a length that a server announces allocates no more than this.
+    /// The maximum initial capacity, so that a length announced by a server cannot allocate more.
     private static let firstRoom = 64 << 10
 
-    /// How many bytes there is room for.
+    /// The reserved capacity in bytes.
     var room: Int { state.withLock { $0.room } }
 
-    /// The first bytes.
+    /// Returns the first bytes.
     func bytes(count: Int) -> [UInt8] {
         state.withLock { state in
             state.bytes.count == count ? state.bytes : Array(state.bytes.prefix(count))
         }
     }
 
-    /// Some of the bytes, as far as they are there.
+    /// Returns the bytes of a range, as far as they exist.
     func bytes(in range: Range<Int>) -> [UInt8] {
         state.withLock { Array($0.bytes[range.clamped(to: $0.bytes.indices)]) }
     }
 
-    /// Gives back what was made room for and not used.
+    /// Frees unused capacity.
     ///
-    /// - Returns: How many bytes there is room for now.
+    /// - Returns: The remaining capacity in bytes.
     func trim() -> Int {
         state.withLock { state in
-            // Not worth a copy for a little.
+            // Not worth a copy for small amounts.
             if state.room - state.bytes.count > state.bytes.count / 8 {
                 var exact: [UInt8] = []
                 exact.reserveCapacity(state.bytes.count)
@@ -46,16 +46,17 @@ final class MemoryBlob: Sendable {
         }
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
-    /// Room grows to twice what it was each time, so that it follows what has come, not what was announced.
+    /// The capacity doubles when needed, so that it follows the received bytes and not the announced length.
     ///
     /// - Parameters:
     ///   - part: The bytes.
-    ///   - offset: Where they belong: the end, or before it, and then they take the place of what is there.
-    ///   - limit: The longest that it may become.
-    ///   - reserve: Asked for more room: how much is needed and how much would be better; tells how much there is.
-    /// - Throws: What `reserve` throws; ``StoreError`` with `tooLarge` beyond the limit.
+    ///   - offset: Their offset: the end, or before it, where they replace the bytes from there on.
+    ///   - limit: The maximum length.
+    ///   - reserve: Called to reserve capacity, with the required and the desired one; returns the granted one.
+    /// - Throws: What `reserve` throws; ``StoreError``: `tooLarge` beyond the limit, `misuse` for an offset after the
+    ///   end.
     func append(_ part: RawSpan, at offset: Int64, limit: Int, reserve: (ClosedRange<Int>) throws -> Int) throws {
         try state.withLock { state in
             guard let start = Int(exactly: offset), (0...state.bytes.count).contains(start) else {
@@ -75,7 +76,7 @@ final class MemoryBlob: Sendable {
         }
     }
 
-    /// Reads up to the buffer's size from an offset; less only at the end.
+    /// Reads up to the buffer's size from an offset; fewer bytes only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         state.withLock { state in
             guard let start = Int(exactly: offset), (0...state.bytes.count).contains(start) else { return 0 }
@@ -86,12 +87,12 @@ final class MemoryBlob: Sendable {
     }
 }
 
-/// Where a body goes in memory, as far as there is room.
+/// The storage of a body in memory.
 struct MemoryBody: BodyStorage {
     let blob: MemoryBlob
     let store: MemoryStore
     let key: String
-    /// The longest that the blob may become.
+    /// The maximum length of the blob.
     let limit: Int
 
     func write(_ bytes: RawSpan, at offset: Int64) throws {

@@ -1,34 +1,34 @@
 internal import ResumeHTTP
 
-/// One download as a memory store holds it.
+/// The state of one download in a memory store.
 struct MemoryPartial: Sendable {
-    /// What it was last asked for by.
+    /// The URL of the last request.
     var url: DownloadURL
-    /// What names it, but for the selection and the variant.
+    /// The key without selection and variant.
     var name: String
-    /// Which of the representations of its download it is.
+    /// The number of this representation among those of the same download.
     var variant = 1
-    /// For whom the bytes were fetched, as a store of this kind compares it, and as a store on disk will.
+    /// The requester that the bytes were fetched for, as compared by memory stores; `identity` is for a store on disk.
     var requester = Requester(code: nil, varied: nil)
     var identity: RequestIdentity?
-    /// What of the representation is wanted; nil for all of it.
+    /// The selected ranges; nil for the whole representation.
     var selection: RangeSelection?
-    /// What the bytes belong to; nil before the first response.
+    /// The representation that the bytes belong to; nil before the first response.
     var representation: Representation?
-    /// The bytes; nil before the first response that was used.
+    /// The received bytes; nil before the first response that was used.
     var blob: MemoryBlob?
-    /// How many of them count.
+    /// How many of the bytes are valid.
     var length: Int64 = 0
 
-    /// What names it in the store.
+    /// The key in the store.
     var key: String { Variant.key(DownloadStore.key(name, selection), variant) }
 
-    /// What the next request depends on, for a caller who may have it, or not yet.
+    /// Returns the data that the next request depends on, for a caller with the given access.
     func held(_ access: HeldPartial.Access) -> HeldPartial {
         HeldPartial(representation: representation, length: length, selection: selection, access: access)
     }
 
-    /// Whether every byte is there.
+    /// Whether all bytes have been received.
     var hasAllBytes: Bool { blob != nil && held(.granted).hasAllBytes }
 
     /// Whether there is nothing to keep.

@@ -1,31 +1,31 @@
 internal import ResumeHTTP
 
-/// What a memory store holds, who has it and what goes when there is no room: bookkeeping without a byte or a lock.
+/// The bookkeeping of a memory store: its entries, their leases, and the order of eviction, without bytes and locks.
 ///
-/// Plain collections, not a database in memory: there is one process, nothing survives it, and each question is a look
-/// into a dictionary.
+/// It uses plain collections instead of an in-memory database: there is one process, nothing has to survive it, and
+/// each query is a dictionary lookup.
 struct MemoryShelf {
     private struct Item {
         var partial: MemoryPartial
-        /// How many bytes it has room for.
+        /// The reserved capacity in bytes.
         var size = 0
         var isInUse = true
-        /// When it was last given back; a number, not a time.
+        /// When it was last released, as a sequence number.
         var lastUse: UInt64 = 0
     }
 
     private let limits: MemoryStore.Configuration
     private var items: [String: Item] = [:]
-    /// Idle entries in the order of their last use, with others that were taken into use since: those are passed over.
+    /// Idle entries in the order of their last use; entries that have been taken since are skipped.
     private var order: [(use: UInt64, key: String)] = []
     private var oldest = 0
     private var uses: UInt64 = 0
-    /// How many bytes all entries have room for.
+    /// The total capacity of all entries in bytes.
     private(set) var size = 0
 
     init(_ limits: MemoryStore.Configuration) { self.limits = limits }
 
-    /// All entries in the order of their keys.
+    /// All entries, sorted by key.
     var contents: [MemoryStore.Entry] {
         items.map { key, item in
             MemoryStore.Entry(
@@ -33,7 +33,7 @@ struct MemoryShelf {
         }.sorted { $0.key < $1.key }
     }
 
-    /// What is held of a download, last used first; what is in use comes before that.
+    /// Returns the variants of a download: those in use first, then by last use, most recent first.
     func variants(of name: String) -> [Variant] {
         (1...Variant.most).compactMap { items[Variant.key(name, $0)] }.filter {
             Variant.key(name, $0.partial.variant) == $0.partial.key
@@ -44,11 +44,12 @@ struct MemoryShelf {
         }
     }
 
-    /// Takes into use an entry for another representation of a download, in place of the one that was used longest ago
-    /// where there are as many as there may be.
+    /// Takes an entry for another representation of a download.
     ///
-    /// - Parameter fresh: What is made, but for its number.
-    /// - Returns: What was made; nil where all are in use.
+    /// If the maximum number of variants exists, it replaces the least recently used idle one.
+    ///
+    /// - Parameter fresh: The new entry, without its number.
+    /// - Returns: The new entry; nil if all variants are in use.
     mutating func takeVariant(_ fresh: MemoryPartial) -> MemoryPartial? {
         var fresh = fresh
         fresh.variant = 1
@@ -62,24 +63,24 @@ struct MemoryShelf {
         return fresh
     }
 
-    /// What becomes of a wish for an entry.
+    /// The result of trying to take an entry.
     enum Taking {
         case taken(MemoryPartial)
         case inUse
         case absent
     }
 
-    /// Takes an entry into use.
+    /// Takes an entry, so that it is in use.
     ///
     /// - Parameters:
-    ///   - key: What names it.
-    ///   - fresh: What is made where there is none; nil for nothing.
-    /// - Returns: What it holds, where it is to be had.
+    ///   - key: The key of the entry.
+    ///   - fresh: The entry to add if there is none; nil to add none.
+    /// - Returns: The entry, if it is available.
     mutating func take(_ key: String, orElse fresh: MemoryPartial?) -> Taking {
         if let item = items[key] {
             guard !item.isInUse else { return .inUse }
             items[key]?.isInUse = true
-            // Whoever has it may drop its bytes: then they must be nobody else's.
+            // The user of the entry may modify the bytes, so it must hold the only reference.
             items[key]?.partial.blob = nil
             return .taken(item.partial)
         }
@@ -88,7 +89,7 @@ struct MemoryShelf {
         return .taken(fresh)
     }
 
-    /// Takes note of what an entry in use holds.
+    /// Updates an entry in use.
     mutating func update(_ key: String, _ partial: MemoryPartial, size: Int) {
         guard let old = items[key]?.size else { return }
         items[key]?.partial = partial
@@ -96,7 +97,7 @@ struct MemoryShelf {
         self.size += size - old
     }
 
-    /// Gives back an entry; one that holds nothing goes.
+    /// Releases an entry; an empty one is removed.
     mutating func putBack(_ key: String) {
         guard let item = items[key] else { return }
         guard !item.partial.isEmpty else { return remove(key) }
@@ -105,16 +106,17 @@ struct MemoryShelf {
         items[key]?.lastUse = uses
         order.append((uses, key))
         if order.count > 2 * items.count + 64 { compact() }
-        // One that alone is too much goes at once; so does what others in use leave no room for.
+        // This removes an entry that alone exceeds the limit, or for which entries in use leave no space.
         while isOver, evictOldest() {}
     }
 
-    /// Makes room for an entry in use to grow, at the cost of idle ones.
+    /// Reserves capacity for an entry in use by evicting idle ones.
     ///
     /// - Parameters:
-    ///   - key: What names it.
-    ///   - range: How many bytes it needs room for, and how many would be better.
-    /// - Returns: How many it has room for now; nil where all that is idle would not be enough, and then nothing goes.
+    ///   - key: The key of the entry.
+    ///   - range: The required and the desired capacity in bytes.
+    /// - Returns: The granted capacity; nil if evicting all idle entries would not suffice, in which case none is
+    ///   evicted.
     mutating func reserve(_ key: String, _ range: ClosedRange<Int>) -> Int? {
         guard let item = items[key] else { return nil }
         let used = items.values.reduce(-item.size) { $0 + ($1.isInUse ? $1.size : 0) }
@@ -131,14 +133,14 @@ struct MemoryShelf {
         size -= items.removeValue(forKey: key)?.size ?? 0
     }
 
-    /// Removes all entries that nobody uses.
+    /// Removes all idle entries.
     mutating func removeIdle() {
         while evictOldest() {}
     }
 
     private var isOver: Bool { size > limits.maximumSize || items.count > limits.maximumEntries }
 
-    /// Removes the idle entry that was used least recently.
+    /// Removes the least recently used idle entry.
     ///
     /// - Returns: Whether there was one.
     private mutating func evictOldest() -> Bool {

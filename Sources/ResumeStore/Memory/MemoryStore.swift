@@ -2,27 +2,27 @@ public import HTTPTypes
 public import ResumeHTTP
 internal import Synchronization
 
-/// A store of partial downloads in memory, for small media where nothing is to be written to disk: bounded, the least
-/// recently used go first, never what is in use.
+/// A store of partial downloads in memory, for small media that should not be written to disk.
 ///
-/// It is used like a ``DownloadStore``, and decides the same; what it holds ends with the process, unless it is moved
-/// to disk (``promote(_:to:waits:)``). All tasks of a process may share one.
+/// Its size is limited: the least recently used entries are removed first, but never those in use. It is used like a
+/// ``DownloadStore`` and makes the same decisions. Its contents end with the process unless they are moved to disk with
+/// ``promote(_:to:waits:)``. All tasks of a process may share one.
 ///
 /// ```swift
 /// let store = MemoryStore()
 /// let image = try await store.fetch(url) { fields in try await get(fields) }
 /// ```
 public final class MemoryStore: PartialStore {
-    /// The bounds.
+    /// The limits.
     public struct Configuration: Sendable {
-        /// How many bytes there is room for in all entries together, those in use included.
+        /// The maximum total size of all entries in bytes, including those in use.
         public var maximumSize: Int
-        /// How many entries there may be; only those in use may be more.
+        /// The maximum number of entries, which only entries in use may exceed.
         public var maximumEntries: Int
-        /// How many bytes one entry may have: more belongs on disk.
+        /// The maximum size of one entry in bytes; larger files belong on disk.
         public var maximumEntrySize: Int
 
-        /// Makes bounds; the defaults are 32 MiB, 100 entries and 8 MiB for one of them.
+        /// Makes limits; the defaults are 32 MiB in total, 100 entries, and 8 MiB per entry.
         public init(maximumSize: Int = 32 << 20, maximumEntries: Int = 100, maximumEntrySize: Int = 8 << 20) {
             self.maximumSize = max(maximumSize, 0)
             self.maximumEntries = max(maximumEntries, 0)
@@ -30,15 +30,15 @@ public final class MemoryStore: PartialStore {
         }
     }
 
-    /// One download as the store holds it.
+    /// One download in the store.
     public struct Entry: Sendable, Hashable {
-        /// What names it.
+        /// The key.
         public var key: String
-        /// The URL it was last asked for by, without user info and signature.
+        /// The URL of the last request, without user info and signature.
         public var url: String
-        /// How many bytes are held; while it is in use, as many as were when that began.
+        /// The number of received bytes; while it is in use, the number when that began.
         public var bytes: Int64
-        /// Whether somebody works on it.
+        /// Whether a task is using it.
         public var isInUse: Bool
     }
 
@@ -53,10 +53,10 @@ public final class MemoryStore: PartialStore {
         var lastWaiter: UInt64 = 0
     }
 
-    /// The bounds.
+    /// The limits.
     public let configuration: Configuration
     private let state: Mutex<State>
-    /// The key of the hashes that tell whose bytes are held.
+    /// The key of the hashes that identify requesters.
     let identityKey: [UInt8]
 
     /// Makes an empty store.
@@ -66,33 +66,33 @@ public final class MemoryStore: PartialStore {
         identityKey = RequestIdentity.newKey()
     }
 
-    /// All entries in the order of their keys.
+    /// All entries, sorted by key.
     public var entries: [Entry] { state.withLock { $0.shelf.contents } }
 
-    /// How many bytes there is room for in all entries together.
+    /// The total capacity reserved for all entries in bytes.
     public var size: Int { state.withLock { $0.shelf.size } }
 
-    /// How many tasks wait for an entry.
+    /// Returns how many tasks wait for an entry.
     package func waiterCount(key: String) -> Int { state.withLock { $0.waiters[key]?.count ?? 0 } }
 
-    /// Removes all entries that nobody uses, as for a warning that memory is short.
+    /// Removes all idle entries, for example after a memory warning.
     public func removeAll() {
         state.withLock { $0.shelf.removeIdle() }
     }
 
-    /// Opens one download for work: takes its lease, so that no other task has it.
+    /// Opens a download and takes its lease, so that no other task can use it.
     ///
     /// - Parameters:
-    ///   - url: What will be asked for.
-    ///   - headerFields: The caller's own fields of the request, with credentials. Whoever sends the same ones to the same
-    ///     URL is given what is complete without a request; all others, and callers who do not tell (nil), ask the server
-    ///     first.
-    ///   - key: What names the download; nil for the URL without user info and signature.
-    ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
-    ///   - policy: On which terms it is continued.
-    ///   - waits: Whether to wait for another task that works on it already, or to fail.
-    /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
-    /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
+    ///   - url: The URL that will be requested.
+    ///   - headerFields: The caller's own header fields, including credentials. Callers that send the same fields to
+    ///     the same URL get a complete download without a request; all others, and callers that pass nil, ask the
+    ///     server first.
+    ///   - key: The key of the download; nil for the URL without user info and signature.
+    ///   - selection: The ranges to download; nil for the whole representation. Each selection is a separate download.
+    ///   - policy: The conditions for resuming.
+    ///   - waits: Whether to wait if another task is using the download, or to fail.
+    /// - Returns: The transfer. Close or release it to let the next task use the entry.
+    /// - Throws: ``StoreError``, with `inUse` if it is in use and `waits` is false; `CancellationError`.
     public func begin(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), waits: Bool = true
@@ -103,33 +103,33 @@ public final class MemoryStore: PartialStore {
         let (identity, whole) = (caller.identity, fresh.key)
         fresh.variant = state.withLock { $0.shelf.variants(of: whole) }.best(for: identity, key: identityKey) ?? 1
         var partial = try await take(fresh.key, orElse: fresh, waits: waits) ?? fresh
-        // A key of the caller's own that reads like that of other ranges or variants.
+        // A custom key may equal the key of other ranges or variants.
         if partial.key != fresh.key || partial.selection != selection { partial = fresh }
         let access = caller.access(to: partial.requester, isEmpty: partial.isEmpty, identityKey)
         caller.policy = policy.moving(from: partial.url.redacted, to: url)
         if access != .foreign { partial.url = url }
         let transfer = MemoryTransfer(store: self, partial: partial, caller: caller, access: access)
-        // Who is cancelled when it was his turn lets the next one have it.
+        // A caller that was cancelled while it got the lease releases it for the next one.
         try Task.checkCancellation()
-        // Coded bytes are no answer for who asks for the file itself, however complete they are.
+        // Encoded bytes are useless to a caller that wants the decoded file, even if they are complete.
         if partial.representation?.contentCoding != nil, !policy.storesCoded {
             try await transfer.discard(reason: .codedHeld)
         }
         return transfer
     }
 
-    /// Takes into use an entry for another representation of a download.
+    /// Takes an entry for another representation of a download.
     ///
-    /// - Throws: ``StoreError`` with `inUse` where all that there may be are in use.
+    /// - Throws: ``StoreError`` with `inUse` if all possible variants are in use.
     func takeVariant(of partial: MemoryPartial, at url: DownloadURL) throws -> MemoryPartial {
         let fresh = MemoryPartial(url: url, name: partial.name, selection: partial.selection)
         guard let taken = state.withLock({ $0.shelf.takeVariant(fresh) }) else { throw StoreError.inUse(partial.key) }
         return taken
     }
 
-    /// Opens the entry of a key as it is.
+    /// Opens an existing entry unchanged.
     ///
-    /// - Returns: The transfer; nil where there is no such entry.
+    /// - Returns: The transfer; nil if there is no such entry.
     /// - Throws: As for ``begin(_:headerFields:key:selection:policy:waits:)``.
     func reopen(_ key: String, waits: Bool) async throws -> MemoryTransfer? {
         guard let partial = try await take(key, orElse: nil, waits: waits) else { return nil }
@@ -138,11 +138,11 @@ public final class MemoryStore: PartialStore {
     }
 }
 
-/// What transfers tell the store.
+/// The interface for transfers.
 extension MemoryStore {
     /// Takes the lease of an entry.
     ///
-    /// - Returns: What it holds; nil where there is none, and none was to be made.
+    /// - Returns: The entry; nil if there is none and none was to be added.
     private func take(_ key: String, orElse fresh: MemoryPartial?, waits: Bool) async throws -> MemoryPartial? {
         let number = state.withLock { state in
             state.lastWaiter += 1
@@ -155,7 +155,7 @@ extension MemoryStore {
                     case .taken(let partial): return .success(partial)
                     case .absent: return .success(nil)
                     case .inUse where !waits: return .failure(StoreError.inUse(key))
-                    // The handler has run by now, and found nobody.
+                    // The cancellation handler has already run and found no waiter.
                     case .inUse where Task.isCancelled: return .failure(CancellationError())
                     case .inUse:
                         state.waiters[key, default: []].append(Waiter(number: number, continuation: continuation))
@@ -173,13 +173,13 @@ extension MemoryStore {
         }
     }
 
-    /// Makes room for an entry in use.
+    /// Reserves capacity for an entry in use.
     ///
     /// - Parameters:
-    ///   - range: How many bytes it needs room for, and how many would be better.
-    ///   - key: What names it.
-    /// - Returns: How many it has room for now.
-    /// - Throws: ``StoreError`` with `noSpace` where everything else is in use as well.
+    ///   - range: The required and the desired capacity in bytes.
+    ///   - key: The key of the entry.
+    /// - Returns: The granted capacity in bytes.
+    /// - Throws: ``StoreError`` with `noSpace` if all other entries are in use as well.
     func reserve(_ range: ClosedRange<Int>, for key: String) throws -> Int {
         if let granted = state.withLock({ $0.shelf.reserve(key, range) }) { return granted }
         throw StoreError(
@@ -187,18 +187,18 @@ extension MemoryStore {
             advice: "Try again when other downloads have finished, or use a store on disk.")
     }
 
-    /// Gives up the room of an entry in use, of which nothing is held any more.
+    /// Frees the capacity of an entry in use that was emptied.
     func giveUp(_ key: String) {
         state.withLock { _ = $0.shelf.reserve(key, 0...0) }
     }
 
-    /// Gives back an entry with what it holds now: to whoever waits for it, else to the store.
+    /// Releases an entry: passes it to the next waiting task, or returns it to the store.
     ///
     /// - Parameters:
-    ///   - key: What names it.
-    ///   - partial: What it holds.
-    ///   - size: How many bytes it has room for.
-    ///   - goes: Whether it is of no use but to somebody who waits.
+    ///   - key: The key of the entry.
+    ///   - partial: Its contents.
+    ///   - size: Its capacity in bytes.
+    ///   - goes: Whether to remove it if no task waits for it.
     func giveBack(_ key: String, _ partial: MemoryPartial, size: Int, goes: Bool) {
         let next = state.withLock { state -> Waiter? in
             if let next = state.waiters[key]?.first {

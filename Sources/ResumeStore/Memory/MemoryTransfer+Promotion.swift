@@ -1,17 +1,18 @@
 internal import ResumeHTTP
 
 extension MemoryTransfer {
-    /// Moves what is held into a store on disk, and ends this transfer: for what turns out to be too much for memory, or
-    /// is to survive the process.
+    /// Moves the received bytes to a store on disk and ends this transfer.
     ///
-    /// The bytes are synced before a row names them, and take the place of what the store on disk had in one
-    /// transaction: whoever dies meanwhile leaves there what was there before, or all of it.
+    /// Use it for downloads that turn out to be too large for memory, or that must survive the process. The bytes are
+    /// synced before a row refers to them, and they replace the data in the store on disk in one transaction. If the
+    /// process dies, the store on disk has either its previous data or all of the new data.
     ///
     /// - Parameter disk: The store.
-    /// - Returns: The download in that store, under its lease, to be gone on with.
-    /// - Throws: ``StoreError``: `misuse` where the bytes were fetched for another request and the server has not confirmed
-    ///   them to this one, `inUse` where somebody works on it there, `holdsMore` where more of it is held there,
-    ///   `noEntry` where nothing is held here, and what else a store on disk throws. What is held here stays.
+    /// - Returns: The download in that store, with its lease, ready to be continued.
+    /// - Throws: ``StoreError``: `misuse` if the bytes were fetched for another request and the server has not
+    ///   confirmed them for this one, `inUse` if the download is in use there, `holdsMore` if more has been received
+    ///   there, `noEntry` if nothing has been received here, and other errors of a store on disk. Then the data here is
+    ///   kept.
     public func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
         guard access != .foreign else {
@@ -22,7 +23,7 @@ extension MemoryTransfer {
         guard let representation = entry.representation, let blob = entry.blob, !entry.isEmpty || held > 0 else {
             throw StoreError.nothingHeld(key)
         }
-        // Nobody writes to it meanwhile.
+        // Prevents further writes.
         writer.end()
         isClosed = true
         let bytes = blob.bytes(count: Int(held))
@@ -46,15 +47,15 @@ extension MemoryTransfer {
 }
 
 extension MemoryStore {
-    /// Moves a partial into a store on disk, so that it survives the process.
+    /// Moves a partial download to a store on disk, so that it survives the process.
     ///
     /// - Parameters:
-    ///   - key: What names it: ``Entry/key``, or the URL without user info and signature.
+    ///   - key: The key: ``Entry/key``, or the URL without user info and signature.
     ///   - disk: The store.
-    ///   - waits: Whether to wait for another task that works on it, or to fail.
+    ///   - waits: Whether to wait if another task is using the download, or to fail.
     /// - Returns: How many bytes were moved.
-    /// - Throws: As for ``MemoryTransfer/promote(to:)``; `inUse` also where it is not waited for. What is held in memory
-    ///   stays there then.
+    /// - Throws: The errors of ``MemoryTransfer/promote(to:)``; also `inUse` if it is in use and `waits` is false. Then
+    ///   the data in memory is kept.
     @discardableResult
     public func promote(_ key: String, to disk: DownloadStore, waits: Bool = true) async throws -> Int64 {
         guard let held = try await reopen(key, waits: waits) else {

@@ -1,19 +1,20 @@
 public import HTTPTypes
 public import ResumeHTTP
 
-/// One download under its lease in a ``MemoryStore``: what to ask, what to do with the answer, bytes in, data out.
+/// A download in a ``MemoryStore`` with its lease: decides on requests, evaluates responses, and stores and returns
+/// bytes.
 ///
-/// It is used like a ``Transfer``. Whichever way it ends, also when it is just let go, what came is kept.
+/// It is used like a ``Transfer``. However it ends, even if it is just released, the received bytes are kept.
 public actor MemoryTransfer: PartialTransfer {
-    /// What names the download in the store, whichever of its variants this is.
+    /// The key of the download in the store, without the variant.
     public nonisolated let key: String
     private nonisolated let store: MemoryStore
     nonisolated let writer: BodyWriter
     private(set) var entry: MemoryPartial
     var isClosed = false
-    /// Who asks.
+    /// The caller and its request.
     let caller: Caller
-    /// Whether the caller may have what is held.
+    /// Whether the caller may read the received bytes.
     private(set) var access: HeldPartial.Access
 
     init(store: MemoryStore, partial: MemoryPartial, caller: Caller, access: HeldPartial.Access) {
@@ -29,7 +30,7 @@ public actor MemoryTransfer: PartialTransfer {
         if !isClosed { Self.giveBack(entry, held: held, to: store) }
     }
 
-    /// What is held so far.
+    /// The partial data received so far.
     public var partial: HeldPartial {
         var entry = entry
         entry.length = held
@@ -45,28 +46,29 @@ public actor MemoryTransfer: PartialTransfer {
     /// Whether the body goes on, but nothing more of it is wanted.
     public nonisolated var hasAllWanted: Bool { writer.course(\.hasAllWanted) ?? false }
 
-    /// Decides what to ask for next.
+    /// Decides what to request next.
     ///
-    /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
-    /// - Returns: What to ask for, with the fields to send.
+    /// - Parameter avoidsRange: Why the whole is to be requested in any case; nil to request the rest if possible.
+    /// - Returns: The plan, with the fields to send.
     public func plan(avoidsRange: Reason? = nil) -> Plan {
         Plan(for: partial, policy: caller.policy, avoidsRange: avoidsRange)
     }
 
-    /// Takes the head of a response, after redirects, and prepares the store for its body.
+    /// Evaluates the head of a response, after redirects, and prepares the store for its body.
     ///
     /// - Parameters:
-    ///   - response: Status and fields.
-    ///   - plan: What was asked for.
-    /// - Returns: What to do. Where it says so (`usesBody`) the body is to be written, else to be discarded.
-    /// - Throws: ``StoreError`` with `tooLarge` where more is announced than an entry may have: what was held stays.
+    ///   - response: The status and header fields.
+    ///   - plan: What was requested.
+    /// - Returns: What to do. If `usesBody` is true, write the body; otherwise discard it.
+    /// - Throws: ``StoreError`` with `tooLarge` if the announced length exceeds that of an entry. Then the data is
+    ///   kept.
     public func receive(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
         try requireOpen()
         writer.end()
         let verdict = Verdict(for: response, to: plan, held: partial, policy: caller.policy)
         switch verdict {
         case .append(let continuation):
-            // Until they were compared, bytes that are added to another caller's are nobody's.
+            // Bytes appended to those of another caller belong to nobody until they have been compared.
             if access == .foreign { (entry.identity, entry.requester) = (nil, .nobody) }
             try beginBody(continuation)
         case .startOver(let representation, let reason):
@@ -81,11 +83,11 @@ public actor MemoryTransfer: PartialTransfer {
         return verdict
     }
 
-    /// Takes the next part of a body: compares what is held already, keeps the rest.
+    /// Writes the next part of a body: compares bytes received earlier and stores the others.
     ///
     /// - Parameter bytes: The part.
-    /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`; `tooLarge` where an entry may not have so many,
-    ///   `noSpace` where all memory is in use.
+    /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`; `tooLarge` if an entry may not have that many
+    ///   bytes, `noSpace` if all memory is in use.
     public func write(_ bytes: [UInt8]) throws {
         try requireOpen()
         _ = try unsafe writer.append(bytes.span.bytes)
@@ -94,7 +96,7 @@ public actor MemoryTransfer: PartialTransfer {
     /// Ends a body.
     ///
     /// - Parameter ending: How it ended.
-    /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
+    /// - Returns: Whether all bytes of the complete length have been received.
     /// - Throws: ``StoreError``
     public func endBody(_ ending: Transfer.BodyEnding) throws -> Bool {
         try requireOpen()
@@ -104,11 +106,11 @@ public actor MemoryTransfer: PartialTransfer {
         return isComplete
     }
 
-    /// Reads bytes that are held.
+    /// Reads received bytes.
     ///
-    /// - Parameter range: Offsets in what will be handed over.
+    /// - Parameter range: Offsets in the data that will be delivered.
     /// - Returns: All bytes of the range.
-    /// - Throws: ``StoreError`` with `notHeld` where some of the range is not.
+    /// - Throws: ``StoreError`` with `notHeld` if some of the range has not been received.
     public func read(_ range: Range<Int64>) throws -> [UInt8] {
         try requireOpen()
         if range.isEmpty { return [] }
@@ -118,22 +120,22 @@ public actor MemoryTransfer: PartialTransfer {
         return blob.bytes(in: Int(range.lowerBound)..<Int(range.upperBound))
     }
 
-    /// Drops all that is held, since it is wrong.
+    /// Discards all received bytes because they are wrong.
     ///
-    /// - Parameter reason: What was found. A store in memory keeps no log of it.
+    /// - Parameter reason: The reason, which a store in memory does not log.
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) throws {
         try requireOpen()
-        // Wrong for this caller: whoever it was fetched for may find it right.
+        // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
         if access == .foreign { return try takeOwnVariant() }
         drop()
     }
 
-    /// Gives up what was held last, since it was found to be wrong; what came before stays.
+    /// Discards the last received bytes because they are wrong, and keeps those before.
     ///
     /// - Parameters:
-    ///   - length: How many bytes stay.
-    ///   - reason: What was found. A store in memory keeps no log of it.
+    ///   - length: How many bytes to keep.
+    ///   - reason: The reason, which a store in memory does not log.
     /// - Throws: ``StoreError``
     public func rewind(to length: Int64, reason: Reason) throws {
         try requireOpen()
@@ -143,13 +145,13 @@ public actor MemoryTransfer: PartialTransfer {
         truncate(to: min(length, held))
     }
 
-    /// Hands a complete download over as bytes, and takes it out of the store.
+    /// Returns the bytes of a complete download and removes it from the store.
     ///
-    /// While somebody else waits for the same download, it stays for him.
+    /// If another task waits for the same download, it gets the entry.
     ///
-    /// - Parameter limit: How many bytes there may be at most.
-    /// - Returns: All of them.
-    /// - Throws: ``StoreError``: `tooLarge`, `misuse` where bytes are missing; then the download stays.
+    /// - Parameter limit: The maximum number of bytes.
+    /// - Returns: All bytes.
+    /// - Throws: ``StoreError``: `tooLarge`, `misuse` if bytes are missing. Then the download is kept.
     public func takeData(upTo limit: Int) throws -> [UInt8] {
         try requireOpen()
         guard isComplete, let blob = entry.blob else { throw StoreError.incomplete }
@@ -159,7 +161,7 @@ public actor MemoryTransfer: PartialTransfer {
         return bytes
     }
 
-    /// Lets go of the entry; what is held is kept, and an entry of which nothing is goes.
+    /// Releases the entry; its received bytes are kept, and an empty entry is removed.
     public func close() {
         if !isClosed { release(goes: false) }
     }
@@ -180,7 +182,7 @@ public actor MemoryTransfer: PartialTransfer {
     ) {
         var entry = entry
         entry.length = held
-        // What is given away with the last reference needs no room of its own.
+        // An entry that is removed with its last reference needs no trimming.
         let size = goes ? entry.blob?.room : entry.blob?.trim()
         store.giveBack(entry.key, entry, size: size ?? 0, goes: goes)
     }
@@ -202,7 +204,7 @@ extension MemoryTransfer {
         try beginBody(continuation)
     }
 
-    /// Leaves the entry to whoever it was fetched for, and goes on with an empty one for the same download.
+    /// Releases the entry for other callers and continues with an empty one for the same download.
     private func takeOwnVariant() throws {
         let own = try store.takeVariant(of: entry, at: caller.url)
         Self.giveBack(entry, held: held, to: store)
@@ -211,7 +213,7 @@ extension MemoryTransfer {
         access = .granted
     }
 
-    /// Takes note that the server has confirmed to this caller what is held.
+    /// Records that the server has confirmed the received bytes for this caller.
     private func grantAccess() {
         guard access == .foreign else { return access = .granted }
         access = .granted
@@ -233,7 +235,7 @@ extension MemoryTransfer {
         try writer.begin(continuation, of: storage)
     }
 
-    /// How many bytes are wanted of a representation, as far as that is known.
+    /// Returns how many bytes of a representation are wanted, as far as known.
     private func length(of representation: Representation) -> Int64? {
         HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
     }
