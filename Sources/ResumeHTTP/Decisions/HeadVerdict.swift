@@ -1,23 +1,23 @@
 public import HTTPTypes
 
-/// What the answer to a HEAD says about the range request that is to follow.
+/// What the response to a HEAD request says about the range request after it.
 ///
-/// It never makes a download complete: only bytes do.
+/// It never makes a download complete; only received bytes do.
 public enum HeadVerdict: Sendable, Hashable {
-    /// The server has the representation that is held: ask for the rest.
+    /// The server has the same representation as the stored bytes: request the rest.
     case unchanged
-    /// It has another one: ask for the whole.
+    /// The server has another representation: request the whole file.
     case changed(Reason)
-    /// HEAD is not answered, or tells nothing: ask for the rest with `If-Range`.
+    /// HEAD is not supported, or the response has no validator: request the rest with `If-Range`.
     case unknown(Reason)
-    /// Ask again later.
+    /// Repeat the request later.
     case retry(reason: Reason, afterSeconds: Int64?)
 
-    /// Judges the answer to a HEAD.
+    /// Judges the response to a HEAD request.
     ///
     /// - Parameters:
     ///   - response: The response's head; redirects have been followed already.
-    ///   - validator: What the bytes are held under.
+    ///   - validator: The validator of the stored bytes.
     public init(for response: HTTPResponse, validator: Validator) {
         let fields = response.headerFields
         switch response.status.code {
@@ -33,7 +33,7 @@ public enum HeadVerdict: Sendable, Hashable {
         case let code where Verdict.isForNow(code):
             self = .retry(reason: Verdict.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
         default:
-            // A URL that is signed for GET answers 403 to HEAD, others 405 or 501.
+            // A URL that is signed for GET responds with 403 to HEAD, others with 405 or 501.
             self = .unknown(.headUnanswered)
         }
     }

@@ -1,30 +1,31 @@
 public import HTTPTypes
 
-/// What a download holds so far, as far as the next request depends on it.
+/// The stored state of a download that the next request depends on.
 public struct HeldPartial: Sendable, Hashable {
-    /// What the bytes belong to; nil before the first response.
+    /// The representation of the bytes; nil before the first response.
     public var representation: Representation?
-    /// How many bytes are held from the first wanted one on, without a gap.
+    /// The number of contiguous bytes from the first requested one on.
     public var length: Int64
-    /// What is held after the first gap; nil where nothing is.
+    /// The first range after the first gap; nil if there is none.
     public var nextHeld: Range<Int64>?
-    /// What is wanted of the representation; nil for all of it.
+    /// The requested ranges of the representation; nil for all of it.
     public var selection: RangeSelection?
-    /// Whether the caller may have the bytes.
+    /// Whether the caller may use the bytes.
     public var access: Access
 
-    /// Whether a caller may have what is held.
+    /// Whether a caller may use the stored bytes.
     public enum Access: Sendable, Hashable {
-        /// The bytes were fetched with the very request of this caller, or the server has confirmed since that it sends
-        /// them to this caller: complete data needs no request.
+        /// The bytes were fetched with the same request as the caller's, or the server has since confirmed that it
+        /// sends them to this caller; complete data needs no request.
         case granted
-        /// The bytes were fetched with the very request of this caller, who wants the server asked all the same.
+        /// The bytes were fetched with the same request as the caller's, but the caller wants the server to confirm
+        /// them.
         case unconfirmed
-        /// The bytes were fetched with another request: what was in its fields or in its URL is not known to be the same.
+        /// The bytes were fetched with a request that may have had other header fields or another URL.
         case foreign
     }
 
-    /// Makes a value from what a store holds.
+    /// Creates a value from the state of a store.
     public init(
         representation: Representation?, length: Int64, nextHeld: Range<Int64>? = nil, selection: RangeSelection? = nil,
         access: Access = .granted
@@ -36,62 +37,61 @@ public struct HeldPartial: Sendable, Hashable {
         self.selection = selection
     }
 
-    /// Whether nothing is held.
+    /// Whether no bytes are stored.
     public var isEmpty: Bool { length <= 0 && nextHeld == nil }
 
-    /// How many bytes are wanted; nil where that is not known yet.
+    /// The number of requested bytes; nil if it is not known yet.
     public var totalLength: Int64? {
         guard let representation else { return nil }
         guard let selection else { return representation.completeLength }
         return selection.length(completeLength: representation.completeLength)
     }
 
-    /// Whether every wanted byte is held.
-    ///
-    /// Only coverage means that.
+    /// Whether every requested byte is stored, which depends on the stored ranges only.
     public var hasAllBytes: Bool { totalLength == length }
 
-    /// Whether every wanted byte is held, and the caller may have them without a request.
+    /// Whether every requested byte is stored, and the caller may use them without a request.
     public var isComplete: Bool { hasAllBytes && access == .granted }
 }
 
-/// The next request for a download, decided before anything is sent.
+/// The next request of a download, decided before anything is sent.
 public enum Plan: Sendable, Hashable {
-    /// Ask for the whole, since nothing is held or nothing can prove the rest; `reason` where bytes are held.
+    /// Request the whole file; `reason` says why stored bytes are not resumed, if there are any.
     case whole(reason: Reason?)
-    /// Ask for the first of the caller's ranges, for the same reasons.
+    /// Request the first of the caller's ranges; `reason` as above.
     case first(RangeSelection.Element, reason: Reason?)
-    /// Ask for the rest, or for the rest of one of the caller's ranges.
+    /// Request the rest of the file, or of one of the caller's ranges.
     case range(RangeRequest)
-    /// Nothing to ask for: all bytes are held.
+    /// Request nothing: all bytes are stored.
     case complete
 
     /// A request for the bytes from `start` on.
     public struct RangeRequest: Sendable, Hashable {
-        /// The first byte asked for: a few KiB before the first missing one, to be compared with what is held.
+        /// The first requested byte: a few KiB before the first missing one, to be compared with the stored bytes.
         public var start: Int64
         /// The first byte that is missing.
         public var offset: Int64
-        /// The end of what is missing, excluded; nil for the end of the representation.
+        /// The end of the missing bytes, excluded; nil for the end of the representation.
         public var end: Int64?
-        /// How many bytes after that are asked for as well, to be compared with what is held there.
+        /// The number of stored bytes after ``end`` that are requested as well, to be compared.
         public var tail: Int64 = 0
-        /// How the server is asked to compare.
+        /// How the server compares the validator.
         public var condition: ResumePolicy.Condition
-        /// What the server is asked to compare, and what its answer must carry; nil only where the caller allows that.
+        /// The validator that the server compares and the response must have; nil only if the policy allows that.
         public var validator: Validator?
-        /// The first byte of the caller's range; 0 where the whole is wanted.
+        /// The first byte of the caller's range; 0 if the whole file is requested.
         var first: Int64 = 0
-        /// How far the representation's offsets lie behind those of the file.
+        /// The offset in the representation minus the offset in the file.
         var shift: Int64 = 0
     }
 
-    /// Decides what to ask for.
+    /// Decides what to request.
     ///
     /// - Parameters:
-    ///   - held: What the store holds.
-    ///   - policy: On which terms it is continued.
-    ///   - avoidsRange: Asks for all of it whatever is held, after an answer that made a continuation pointless.
+    ///   - held: The state of the store.
+    ///   - policy: The conditions for resuming.
+    ///   - avoidsRange: If not nil, requests the whole file whatever is stored, because resuming failed for this
+    ///     reason.
     public init(for held: HeldPartial, policy: ResumePolicy = ResumePolicy(), avoidsRange: Reason? = nil) {
         if held.isComplete {
             self = .complete
@@ -103,7 +103,7 @@ public enum Plan: Sendable, Hashable {
         }
         let validator = representation.validator
         if validator == nil, held.access == .foreign || held.hasAllBytes {
-            // Bytes that nothing names are nobody else's.
+            // Without a validator, other requests must not use the bytes.
             self = .anew(held, .notShared)
         } else if validator == nil, !policy.allowsUnvalidated {
             self = .anew(held, representation.weakness)
@@ -118,7 +118,8 @@ public enum Plan: Sendable, Hashable {
         } else if held.length <= policy.overlap(for: validator), held.nextHeld == nil || validator == nil {
             self = .anew(held, .tooLittleHeld)
         } else {
-            // A gap at the very beginning has nothing before it to compare: there the validator is all the evidence.
+            // A gap at the very beginning has no bytes before it to compare, so there only the validator proves that it
+            // fits.
             let overlap = max(policy.overlap(for: validator), 0)
             self = .range(
                 RangeRequest(
@@ -127,21 +128,21 @@ public enum Plan: Sendable, Hashable {
         }
     }
 
-    /// Everything from its first byte on.
+    /// Requests everything from its first byte on.
     private static func anew(_ held: HeldPartial, _ reason: Reason?) -> Plan {
         // A selection is never empty.
         held.selection?.elements.first.map { .first($0, reason: reason) } ?? .whole(reason: reason)
     }
 
-    /// The last bytes of what is all there, to be compared: an answer with the same validator shows that the server has
-    /// these bytes for this caller too.
+    /// Requests the last bytes of a complete file for comparison: a response with the same validator shows that the
+    /// server sends the bytes to this caller too.
     private static func confirming(length: Int64, validator: Validator?, policy: ResumePolicy) -> Plan {
         let start = max(length - max(policy.overlap, 1), 0)
         return .range(
             RangeRequest(start: start, offset: length, end: length, condition: policy.condition, validator: validator))
     }
 
-    /// The rest of the range in which the first missing byte lies.
+    /// Requests the rest of the range that has the first missing byte.
     private static func continuing(
         _ selection: RangeSelection, of representation: Representation, held: HeldPartial, policy: ResumePolicy
     ) -> Plan {
@@ -149,7 +150,7 @@ public enum Plan: Sendable, Hashable {
         guard let part = parts.last(where: { $0.position <= held.length }) else {
             return .anew(held, representation.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
         }
-        // More than is wanted, as in a damaged row: sums with it would overflow.
+        // More bytes than requested, as in a damaged row; calculations with them could overflow.
         guard held.length - part.position < part.count || held.hasAllBytes else {
             return .anew(held, .moreHeldThanWanted)
         }
@@ -157,7 +158,7 @@ public enum Plan: Sendable, Hashable {
         let offset = held.length + shift
         let wanted = max(policy.overlap(for: representation.validator), held.hasAllBytes ? 1 : 0)
         let overlap = min(wanted, offset - part.first)
-        // Without a validator nothing but the overlap shows that the file is the same.
+        // Without a validator, only the overlap shows that the file is the same.
         guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
             return .anew(held, .tooLittleHeld)
         }
@@ -169,21 +170,17 @@ public enum Plan: Sendable, Hashable {
                 validator: representation.validator, first: part.first, shift: shift))
     }
 
-    /// The same with `If-Range` in place of a HEAD before it.
-    ///
-    /// For a ``HeadVerdict`` that tells nothing.
+    /// The plan with `If-Range` instead of a preceding HEAD request, for use after ``HeadVerdict/unknown(_:)``.
     public var conditional: Plan {
         guard case .range(var range) = self, range.condition == .head else { return self }
         range.condition = .ifRange
         return .range(range)
     }
 
-    /// The fields that the request must carry.
+    /// The header fields of the request; they replace the caller's fields with the same names.
     ///
-    /// They replace the caller's own of the same names.
-    ///
-    /// Identity is asked for, since offsets into a compressed stream mean nothing for the file; whoever wants coded bytes
-    /// (``ResumePolicy/storesCoded``) sets `Accept-Encoding` after these.
+    /// They request `identity`, since offsets into a compressed stream do not apply to the file. To receive coded bytes
+    /// (``ResumePolicy/storesCoded``), set `Accept-Encoding` after these fields.
     public var fields: HTTPFields {
         var fields = HTTPFields()
         fields[.acceptEncoding] = "identity"
@@ -197,17 +194,17 @@ public enum Plan: Sendable, Hashable {
         return fields
     }
 
-    /// The fields that a caller may not set: the plan decides on them.
+    /// The fields that a caller may not set, because the plan sets them.
     public static let ownedFieldNames: [HTTPField.Name] = [
         .range, .ifRange, .acceptEncoding, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
     ]
 }
 
 extension Plan.RangeRequest {
-    /// The end of what is asked for, excluded.
+    /// The end of the requested bytes, excluded.
     var askedEnd: Int64? { end.map { $0.addingReportingOverflow(tail).overflow ? $0 : $0 + tail } }
 
-    /// The field that makes the server compare; nil where it is not asked to.
+    /// The field that makes the server compare the validator; nil if there is none.
     fileprivate var conditionField: HTTPField? {
         guard let validator else { return nil }
         switch (condition, validator) {

@@ -1,4 +1,4 @@
-/// The bytes of a representation that a caller wants: one range or several, delivered one after the other.
+/// The ranges of a representation that a caller requests, delivered one after the other.
 ///
 /// Source: [RFC 9110, 14.1.2](https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2).
 public struct RangeSelection: Sendable, Hashable {
@@ -8,12 +8,12 @@ public struct RangeSelection: Sendable, Hashable {
         case bytes(first: Int64, last: Int64)
         /// `a-`: to the end.
         case from(Int64)
-        /// `-n`: the last so many.
+        /// `-n`: the last n bytes.
         case suffix(Int64)
     }
 
-    /// Where the bytes of a range lie: in the representation from `first` to `end`, excluded, and in the file from
-    /// `position` on.
+    /// The location of a range: from `first` to `end` (excluded) in the representation, and from `position` on in the
+    /// file.
     struct Part: Equatable {
         var first: Int64
         var end: Int64
@@ -22,17 +22,17 @@ public struct RangeSelection: Sendable, Hashable {
         var count: Int64 { end - first }
     }
 
-    /// The most ranges of one download.
+    /// The maximum number of ranges of one download.
     public static let limit = 1000
-    /// No position is accepted beyond this, so that sums of them cannot overflow.
+    /// The largest accepted position, so that sums of positions cannot overflow.
     private static let largest: Int64 = 1 << 52
 
     /// The ranges, in the order in which they are delivered; never empty.
     public let elements: [Element]
 
-    /// Why a text names no ranges.
+    /// The error for text that is not a list of ranges.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What would be right.
+        /// The expected format.
         public var description: String {
             "not valid ranges; use up to \(RangeSelection.limit) such as bytes=0-99, 200- or -500, separated by commas"
         }
@@ -76,11 +76,11 @@ public struct RangeSelection: Sendable, Hashable {
         }
     }
 
-    /// Where the ranges lie.
+    /// Returns the locations of the ranges.
     ///
-    /// - Parameter completeLength: The length of the representation; nil where it is not known, which is enough for
+    /// - Parameter completeLength: The length of the representation; nil if it is unknown, which is sufficient for
     ///   ranges that have an end.
-    /// - Returns: nil where that depends on the length, or where a range lies beyond it.
+    /// - Returns: nil if they depend on the unknown length, or if a range lies beyond the end.
     func parts(completeLength: Int64?) -> [Part]? {
         if let completeLength, completeLength > Self.largest { return nil }
         var parts: [Part] = []
@@ -93,14 +93,14 @@ public struct RangeSelection: Sendable, Hashable {
         return parts
     }
 
-    /// How many bytes the ranges have together; nil where that is not known yet, or a range lies beyond the end.
+    /// Returns the total length of the ranges; nil if it is not known yet, or if a range lies beyond the end.
     public func length(completeLength: Int64?) -> Int64? {
         parts(completeLength: completeLength).flatMap { $0.last.map { $0.position + $0.count } }
     }
 }
 
 extension RangeSelection.Element {
-    /// First byte and end, excluded.
+    /// Returns the first byte and the end, excluded.
     fileprivate func bounds(completeLength: Int64?) -> (Int64, Int64)? {
         switch self {
         case .bytes(let first, let last): (first, min(last + 1, completeLength ?? .max))
@@ -109,7 +109,7 @@ extension RangeSelection.Element {
         }
     }
 
-    /// As it stands in a `Range` field.
+    /// The range as in a `Range` field.
     var text: String {
         switch self {
         case .bytes(let first, let last): "\(first)-\(last)"
@@ -120,6 +120,6 @@ extension RangeSelection.Element {
 }
 
 extension RangeSelection: CustomStringConvertible {
-    /// The value of a `Range` field; what ``init(parsing:)`` takes.
+    /// The value of a `Range` field, which ``init(parsing:)`` accepts.
     public var description: String { "bytes=" + elements.map(\.text).joined(separator: ",") }
 }

@@ -1,8 +1,8 @@
-/// Why something was decided: why a download was resumed, started over, retried or given up.
+/// Why a download was resumed, started over, retried or given up.
 ///
-/// The code is for programs and stays the same from release to release; the text is for people.
+/// The code is for programs and does not change between releases; the text is for people.
 public struct Reason: Sendable, Hashable {
-    /// The stable name of a reason, as stored and as printed in JSON.
+    /// The stable name of a reason, as stored and as in JSON output.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The name, in lower case with hyphens.
         public var rawValue: String
@@ -15,10 +15,10 @@ public struct Reason: Sendable, Hashable {
 
     /// The stable name.
     public var code: Code
-    /// The explanation, one sentence or two.
+    /// The explanation, one or two sentences.
     public var text: String
 
-    /// Makes a reason.
+    /// Creates a reason.
     public init(code: Code, text: String) {
         self.code = code
         self.text = text
@@ -30,7 +30,7 @@ public struct Reason: Sendable, Hashable {
 }
 
 extension Reason {
-    /// The text without a full stop, for a sentence that continues after it.
+    /// The text without a final full stop, to be continued in a sentence.
     package var clause: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
 }
 
@@ -39,7 +39,7 @@ extension Reason: CustomStringConvertible {
     public var description: String { text }
 }
 
-// Why a partial cannot be continued by a range request.
+// Why partial data cannot be continued by a range request.
 extension Reason {
     static let noValidator = Reason(
         "no-validator",
@@ -62,7 +62,7 @@ extension Reason {
         "range-fails-repeatedly", "every range request failed on the server, so the whole file is requested")
 }
 
-// Why a response was taken as a continuation, or not.
+// Why a response was or was not used to continue a download.
 extension Reason {
     static func resumed(at offset: Int64) -> Reason {
         Reason("resumed", "the file on the server is unchanged; resumed at byte \(offset)")
@@ -70,7 +70,7 @@ extension Reason {
 
     package static let resumedUnvalidatedCode = Code(rawValue: "resumed-unvalidated")
 
-    /// Only bytes that are the same vouch for it.
+    /// Only the comparison of bytes proves that the file is the same.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
         Reason(
             resumedUnvalidatedCode.rawValue,
@@ -130,7 +130,7 @@ extension Reason {
     static let moreHeldThanWanted = Reason(
         "more-held-than-wanted", "more bytes are stored than the requested ranges contain")
 
-    /// Coded bytes are held, and the caller asks for the file itself.
+    /// Encoded bytes are stored, but the caller requests the unencoded file.
     package static let codedHeld = Reason(
         "coded-held",
         "the stored bytes are encoded as the server sent them, but this time the unencoded file is requested")
@@ -155,7 +155,7 @@ extension Reason {
         "the server sent the same ETag with another Last-Modified date, so the ETag does not identify the file's bytes")
     static let noProgress = Reason("range-without-progress", "the server sent only bytes that were already stored")
 
-    /// The overlap, or the prefix of a whole answer, was not the same bytes as what is held.
+    /// The overlap, or the beginning of a complete response, differs from the stored bytes.
     public static func heldBytesDiffer(at offset: Int64) -> Reason {
         Reason(
             "held-bytes-differ",
@@ -199,14 +199,14 @@ extension Reason {
         "head-unanswered", "the response to HEAD has no validator; the range is requested with If-Range instead")
     static let rangeRejected = Reason("range-rejected", "the server rejects range requests for this file")
 
-    /// A fresh download began although nothing had been held.
+    /// A download began without stored bytes.
     public static let firstRequest = Reason("first-request", "no partial data was stored")
 
-    /// The caller asked for a new start.
+    /// The caller requested to start over.
     public static let restartRequested = Reason("restart-requested", "a restart was requested")
 }
 
-// Why an answer is refused, for now or for good.
+// Why a response is not used, temporarily or permanently.
 extension Reason {
     static func status(_ code: Int, _ phrase: String) -> Reason {
         Reason(
@@ -222,7 +222,7 @@ extension Reason {
 }
 
 extension EntityTag: CustomStringConvertible {
-    /// The tag as it came; bytes outside ASCII may be control characters, and are escaped.
+    /// The tag as received; bytes outside ASCII are escaped if they are control characters.
     public var description: String { Printable.escaped(rawValue) }
 }
 

@@ -1,34 +1,33 @@
-/// Decides what follows each request of a download: another one, a wait, or the end.
+/// Decides what follows each request of a download: another request, a wait, or the end.
 ///
-/// A pure value: what is random is handed in.
+/// It has no side effects; random numbers are parameters.
 package struct RequestCourse: Sendable {
     /// How a request ended, with bytes still missing.
     package enum Outcome: Sendable {
-        /// Its body was used as far as it came, and added so many bytes; `failed` where that was not to its end, or where
-        /// there was no answer.
+        /// Its body added `received` bytes; `failed` if it ended early, or if there was no response.
         case body(received: Int64, failed: Bool)
-        /// What was held is wrong, and is dropped.
+        /// The stored bytes are wrong and were discarded.
         case discarded
-        /// The answer was of no use; ask for the whole.
+        /// The response was not usable; request the whole file.
         case askForWhole(Reason)
-        /// Ask again later; `failedRange` where the server failed at a range, which it may not be able to serve.
+        /// Repeat the request later; `failedRange` if the server failed at a range, which it may be unable to serve.
         case retry(afterSeconds: Int64?, failedRange: Bool)
     }
 
-    /// What to do.
+    /// The next step.
     package enum Action: Sendable, Hashable {
         case askAgain
         case wait(seconds: Double)
-        /// No more tries.
+        /// Stop: all retries are used up.
         case giveUp
-        /// It began anew too often: the server's file or its answers change.
+        /// Stop: the download restarted too often, since the file or the responses of the server change.
         case unstable
     }
 
-    /// What is left of tries and starts.
+    /// The remaining retries and restarts.
     package var budget: RetryBudget
     private var failedRanges = 0
-    /// Why the next request is for the whole whatever is held; nil where it is not.
+    /// Why the next request is for the whole file whatever is stored; nil if it is not.
     package private(set) var avoidsRange: Reason?
 
     /// Begins with a full budget.
@@ -36,22 +35,22 @@ package struct RequestCourse: Sendable {
         budget = RetryBudget(limits)
     }
 
-    /// Takes note of an answer whose body is used.
+    /// Records that the body of a response is used.
     ///
-    /// - Parameter anew: Whether it takes the place of what is held.
-    /// - Returns: Whether that is allowed; false where it happens too often.
+    /// - Parameter anew: Whether the body replaces the stored bytes.
+    /// - Returns: Whether that is allowed; false if it happened too often.
     package mutating func began(anew: Bool) -> Bool {
-        // The request for the whole that led here has been counted.
+        // The restart has been counted when the whole file was requested.
         defer { avoidsRange = nil }
         return !anew || avoidsRange != nil || budget.restarted()
     }
 
-    /// Takes note of how a request ended.
+    /// Records how a request ended.
     ///
     /// - Parameters:
-    ///   - outcome: How.
+    ///   - outcome: How the request ended.
     ///   - jitter: A random number from 0 to 1.
-    /// - Returns: What to do now.
+    /// - Returns: The next step.
     package mutating func next(after outcome: Outcome, jitter: Double) -> Action {
         switch outcome {
         case .body(let received, let failed):
@@ -59,7 +58,7 @@ package struct RequestCourse: Sendable {
                 failedRanges = 0
                 budget.progressed()
             }
-            // What is left is behind what was asked for.
+            // The remaining bytes were not part of the request.
             if received > 0, !failed { return .askAgain }
             return waitOrGiveUp(received: received, jitter: jitter)
         case .discarded:
@@ -67,7 +66,7 @@ package struct RequestCourse: Sendable {
         case .askForWhole(let reason):
             return start(avoidingRange: reason)
         case .retry(let seconds, let failedRange):
-            // A server that is overloaded says so to every request; one that cannot serve ranges says 500 to those.
+            // An overloaded server fails at every request; one that cannot serve ranges responds with 500 to those.
             if failedRange { failedRanges += 1 }
             if failedRanges >= 2, avoidsRange == nil, start(avoidingRange: .rangeFailsRepeatedly) == .unstable {
                 return .unstable

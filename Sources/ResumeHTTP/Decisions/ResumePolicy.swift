@@ -1,44 +1,46 @@
-/// On which terms a download is continued: what is asked, and what proves that bytes belong together.
+/// The conditions for resuming a download: how to request the rest, and what proves that it belongs to the stored
+/// bytes.
 public struct ResumePolicy: Sendable, Hashable {
-    /// How the server is made to compare the validator that is held with its own.
+    /// How the server compares the stored validator with its own.
     ///
-    /// Whichever it is, an answer is used only if it carries the validator itself.
+    /// In all cases, a response is used only if it has the same validator.
     public enum Condition: String, Sendable, Hashable, CaseIterable {
-        /// `If-Range`: the rest if it is unchanged, else the whole, in one request.
+        /// `If-Range`: the server sends the rest if the file is unchanged, otherwise the whole file, in one request.
         case ifRange = "if-range"
-        /// `If-Match`: the rest if it is unchanged, else 412. For object stores, and for those who know no `If-Range`.
+        /// `If-Match`: the server sends the rest if the file is unchanged, otherwise 412. For object stores, and
+        /// servers that do not support `If-Range`.
         case ifMatch = "if-match"
-        /// A HEAD request first, whose answer is compared here; then a range without a condition.
+        /// A HEAD request, whose validator is compared by the client, then a range request without a condition.
         case head
     }
 
-    /// How many bytes before the first missing one are asked for again and compared, where nothing else is said.
+    /// The default number of bytes before the first missing one that are requested again and compared.
     ///
-    /// nginx and Caddy give different bytes the same strong entity tag when a file is replaced within a
-    /// second; aiohttp and moto answer 206 whatever `If-Range` says.
+    /// nginx and Caddy use the same strong entity tag for different bytes if a file is replaced within a second;
+    /// aiohttp and moto respond with 206 regardless of `If-Range`.
     public static let defaultOverlap: Int64 = 4096
 
-    /// How many bytes must be fetched again and be the same where there is neither validator nor digest.
+    /// The number of bytes that must be received again and be the same if there is neither a validator nor a digest.
     public static let unvalidatedOverlap: Int64 = 65_536
 
-    /// How the server compares.
+    /// How the server compares the validator.
     public var condition: Condition
-    /// Bytes to fetch again and compare; 0 turns it off.
+    /// The number of bytes to request again and compare; 0 disables the comparison.
     public var overlap: Int64
-    /// Goes on without a validator, where ``hasDigest`` or an overlap of ``unvalidatedOverlap`` can prove the bytes.
+    /// Resumes without a validator if ``hasDigest`` or an overlap of ``unvalidatedOverlap`` bytes can prove the bytes.
     public var allowsUnvalidated: Bool
-    /// Whether the caller knows the digest of the whole, and compares it at the end.
+    /// Whether the caller knows the digest of the whole file, and compares it at the end.
     public var hasDigest: Bool
-    /// Takes what is coded (compressed), and stores it as it was sent; else such an answer is refused.
+    /// Accepts encoded (compressed) responses and stores them as sent; otherwise they are refused.
     ///
-    /// Nothing is ever decoded. The codings asked for are set on the request, in place of the plan's `identity`.
+    /// Nothing is ever decoded. Set the accepted codings on the request, in place of the plan's `identity`.
     public var storesCoded: Bool
-    /// Asks the server also where every byte is held and was fetched with the very same request.
+    /// Sends a request even if every byte is stored and was fetched with the same request.
     ///
-    /// For callers with conditions that only an answer can meet, such as where redirects lead.
+    /// For callers with conditions that only a response can meet, such as the destination of redirects.
     public var confirmsComplete = false
 
-    /// Makes a policy; the defaults suit most servers.
+    /// Creates a policy; the defaults suit most servers.
     public init(
         condition: Condition = .ifRange, overlap: Int64 = ResumePolicy.defaultOverlap, allowsUnvalidated: Bool = false,
         hasDigest: Bool = false, storesCoded: Bool = false
@@ -50,7 +52,7 @@ public struct ResumePolicy: Sendable, Hashable {
         self.storesCoded = storesCoded
     }
 
-    /// The bytes to compare before what is missing, as much as these terms need.
+    /// Returns the number of bytes to compare before the missing ones, with the minimum that this policy requires.
     func overlap(for validator: Validator?) -> Int64 {
         let least = validator == nil && !hasDigest ? Self.unvalidatedOverlap : 0
         return max(overlap, least)

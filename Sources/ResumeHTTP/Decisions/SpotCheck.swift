@@ -1,45 +1,45 @@
 package import HTTPTypes
 
-/// A range of what is held that is requested again and compared, where neither a validator nor a digest shows that the
-/// file is the same.
+/// A range of the stored bytes that is requested again and compared, if there is neither a validator nor a digest.
 ///
-/// The overlap before the first missing byte is not enough: a file may differ at its ends alone.
+/// The overlap before the first missing byte is not sufficient, since files may have the same bytes there and differ
+/// elsewhere.
 package struct SpotCheck: Sendable, Hashable {
-    /// The range in the file that will be delivered.
+    /// The range in the delivered file.
     package let range: Range<Int64>
-    /// The request for it.
+    /// The request for the range.
     package let request: Plan.RangeRequest
 
-    /// Compares what the server sent of the range with what is held of it.
+    /// Compares received bytes of the range with the stored ones.
     ///
-    /// - Returns: What to do where they differ; nil where they do not.
+    /// - Returns: The reason to start over if they differ; nil if they do not.
     package func difference(between held: [UInt8], and sent: [UInt8]) -> Reason? {
         zip(held, sent).enumerated().first { $1.0 != $1.1 }
             .map { .spotCheckDiffers(at: range.lowerBound &+ Int64($0.offset)) }
     }
 
-    /// How many bytes are compared at each place.
+    /// The number of bytes that are compared at each place.
     static let length = ResumePolicy.unvalidatedOverlap
-    /// At how many random places, beside the first block.
+    /// The number of random places, in addition to the first block.
     static let randomPlaces = 3
 
     /// Decides what to compare before a plan is carried out.
     ///
     /// - Parameters:
     ///   - plan: The next request.
-    ///   - held: What the store holds, the same value that `plan` was made for.
-    ///   - policy: On which terms it is continued.
-    ///   - seed: What the places depend on; anything random.
-    /// - Returns: The ranges in order, apart from one another; none where something else proves the bytes.
+    ///   - held: The state of the store, the same value that `plan` was made for.
+    ///   - policy: The conditions for resuming.
+    ///   - seed: The seed for the random places.
+    /// - Returns: The ranges, sorted and not adjacent; empty if a validator or digest proves the bytes.
     package static func all(for plan: Plan, held: HeldPartial, policy: ResumePolicy, seed: UInt64) -> [SpotCheck] {
         guard case .range(let next) = plan, next.validator == nil, !policy.hasDigest else { return [] }
-        // What comes after that is compared with the answer to the plan itself.
+        // The bytes after that are compared with the response to the plan's request.
         let (first, end) = (next.first &- next.shift, next.start &- next.shift)
         let held = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
         return places(in: held, seed: seed).compactMap { range in
             let (start, isOver) = range.lowerBound.addingReportingOverflow(next.shift)
             let (end, isBeyond) = range.upperBound.addingReportingOverflow(next.shift)
-            // As in a damaged row; what cannot be asked for is not believed, see the plan's own answer.
+            // As in a damaged row; the response to the plan's request decides about such bytes.
             guard !isOver, !isBeyond, start >= 0, end > start else { return nil }
             return SpotCheck(
                 range: range,
@@ -49,7 +49,7 @@ package struct SpotCheck: Sendable, Hashable {
         }
     }
 
-    /// The first block of what is held, and some at random places; all of it where that is not more.
+    /// Returns the first block of the stored bytes and some random ones; all stored bytes if they are not more.
     static func places(in held: [Range<Int64>], seed: UInt64) -> [Range<Int64>] {
         let held = held.filter { !$0.isEmpty }
         let total = held.reduce(Int64(0)) { sum, range in
@@ -71,7 +71,7 @@ package struct SpotCheck: Sendable, Hashable {
         return places
     }
 
-    /// The block that begins so many held bytes behind the first one, as far as it is held without a gap.
+    /// Returns the block at an offset into the stored bytes, up to the next gap.
     private static func block(at offset: Int64, in held: [Range<Int64>]) -> Range<Int64>? {
         var offset = offset
         for range in held {
@@ -98,24 +98,24 @@ package struct SpotCheck: Sendable, Hashable {
     }
 }
 
-/// What to do with the answer to a ``SpotCheck``, decided from its head alone.
+/// What to do with the response to a ``SpotCheck``, decided from its head alone.
 package enum SpotVerdict: Sendable, Hashable {
-    /// Compare the body with what is held.
+    /// Compare the body with the stored bytes.
     case compare
-    /// Discard the body and request the whole: the server does not send what was asked for, or has another file.
+    /// Discard the body and request the whole file: the server did not send the requested range, or has another file.
     case askForWhole(Reason)
-    /// Discard the body, and ask again later.
+    /// Discard the body and repeat the request later.
     case retry(Reason, afterSeconds: Int64?)
-    /// Discard the body: the server wants credentials, or a URL that is still valid.
+    /// Discard the body: the server requires credentials, or a URL that has not expired.
     case refuse(Reason)
 
     /// Judges a response.
     ///
     /// - Parameters:
     ///   - response: The response's head; redirects have been followed already.
-    ///   - check: What was asked for.
-    ///   - stored: What the held bytes belong to.
-    ///   - policy: On which terms it is continued.
+    ///   - check: The requested range.
+    ///   - stored: The representation of the stored bytes.
+    ///   - policy: The conditions for resuming.
     package init(
         for response: HTTPResponse, to check: SpotCheck, stored: Representation, policy: ResumePolicy
     ) {

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
 extension Verdict {
-    /// 206: a part, to be used only with evidence on both sides.
+    /// Judges a 206 response, which is used only if it is proved to belong to the stored bytes.
     ///
-    /// Source: [RFC 9110, 15.3.7](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.3.7): a client must
-    /// look at `Content-Range`, and may combine parts only if they share a strong validator.
+    /// Source: [RFC 9110, 15.3.7](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.3.7): a client must inspect
+    /// `Content-Range`, and may combine parts only if they have the same strong validator.
     static func partial(
         _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
     ) -> Verdict {
@@ -20,15 +20,15 @@ extension Verdict {
         if let known = stored.completeLength, last >= known {
             return .askForWhole(reason: .contentRangeInvalid)
         }
-        // Also where it begins at the first missing byte, but what was asked for before that is to be compared.
+        // Even if it begins at the first missing byte: the requested bytes before it must be compared.
         if first > range.start { return .askForWhole(reason: .gap(expected: range.start, got: first)) }
-        // Everything up to the end of what is held may be there only to be compared, where that is the end; a part that
-        // ends before would leave bytes uncompared and yet make them complete.
+        // A part that contains no missing bytes is for comparison only. It must extend to the end of the stored bytes,
+        // otherwise they would become complete with some bytes uncompared.
         let isAtEnd = completeLength == range.offset || range.end == range.offset
         guard last >= range.offset || isAtEnd && last == range.offset - 1 else {
             return .askForWhole(reason: .noProgress)
         }
-        // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length may be learned.
+        // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length is added if it was unknown.
         var representation = stored
         representation.completeLength = stored.completeLength ?? completeLength
         let offset = range.offset - range.shift
@@ -38,7 +38,7 @@ extension Verdict {
                 reason: range.validator == nil ? .resumedUnvalidated(at: offset) : .resumed(at: offset)))
     }
 
-    /// What a part can be of no use for, whatever it belongs to.
+    /// Returns why a part cannot be used, whatever it belongs to; nil if it can.
     static func obstacle(in fields: HTTPFields, _ policy: ResumePolicy) -> Reason? {
         let types = fields[values: .contentType].map { $0.lowercased() }
         if types.contains(where: { $0.contains("multipart/byteranges") }) { return .multipartAnswer }
@@ -46,7 +46,7 @@ extension Verdict {
         return isCoded(fields, policy) ? .contentCoded : nil
     }
 
-    /// Why a part belongs to another representation than the one that is held; nil where it belongs to that.
+    /// Returns why a part belongs to another representation than the stored bytes; nil if it belongs to the same one.
     private static func difference(
         of fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
     ) -> Reason? {
@@ -55,7 +55,7 @@ extension Verdict {
             let validator = validator(in: fields, like: expected)
             guard validator == expected else { return .representationChanged(expected, validator) }
         } else if let old = stored.entityTag ?? answer.entityTag, answer.entityTag != stored.entityTag {
-            // Weak as they are, tags that differ still say that something changed.
+            // Weak tags that differ still show that something changed.
             return .weakTagChanged(old)
         } else if answer.lastModified != stored.lastModified {
             return .dateChanged
@@ -63,9 +63,9 @@ extension Verdict {
         return stored.contradiction(in: answer)
     }
 
-    /// What a 206 or 416 offers to be compared with the validator that was asked for.
+    /// Returns the validator of a response to be compared with the expected one.
     ///
-    /// A date counts here as it stands: it was strong when it was stored, and the same text means the same state.
+    /// A date is used as it is: it was strong when it was stored, and the same text means the same version.
     static func validator(in fields: HTTPFields, like expected: Validator) -> Validator? {
         switch expected {
         case .entityTag:
@@ -77,31 +77,31 @@ extension Verdict {
         }
     }
 
-    /// Whether the body is compressed or otherwise coded, by what its fields say, and must not be.
+    /// Whether the fields say that the body is compressed or otherwise coded, and the policy does not accept it.
     static func isCoded(_ fields: HTTPFields, _ policy: ResumePolicy) -> Bool {
         let transferCodings = fields[values: .transferEncoding].flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-        // The transport takes chunks off and nothing else: other transfer codings would be stored as the file.
+        // The transport removes the chunked coding only; other transfer codings would be stored as part of the file.
         if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
         return !policy.storesCoded && Representation.contentCoding(fields) != nil
     }
 }
 
 extension Verdict.Continuation {
-    /// A body that continues a range, as far as it is wanted.
+    /// Creates a continuation from a body, limited to the requested range.
     ///
     /// - Parameters:
-    ///   - first: Where its first byte lies in the representation.
-    ///   - bodyEnd: Where it ends there, excluded; nil where that is not known.
-    ///   - range: What is wanted.
-    ///   - representation: What is known from now on.
+    ///   - first: The offset of its first byte in the representation.
+    ///   - bodyEnd: The offset of its end, excluded; nil if it is unknown.
+    ///   - range: The requested range.
+    ///   - representation: The updated metadata of the representation.
     ///   - reason: Why the body may be used.
     init(
         from first: Int64, to bodyEnd: Int64?, range: Plan.RangeRequest, representation: Representation, reason: Reason
     ) {
         let start = max(first, range.first)
         let end = [range.end, bodyEnd].compactMap { $0 }.min()
-        // Also where the body ends sooner: what is held behind it follows on it only once it was compared.
+        // Also if the body ends early: stored bytes after the gap are joined to it only after they were compared.
         let comparedEnd = end == range.end ? range.askedEnd : end
         self.init(
             bodyStart: start - range.shift, offset: range.offset - range.shift, bodyEnd: end.map { $0 - range.shift },

@@ -1,9 +1,9 @@
 internal import HTTPTypes
 
-/// Answers where a caller wants ranges of its own. Each range is asked for by itself: answers to several at once differ
-/// too much from server to server.
+/// Verdicts for downloads of ranges. Each range is requested separately, since responses to requests for several ranges
+/// differ too much between servers.
 extension Verdict {
-    /// 206 to the request for the first range.
+    /// Judges a 206 response to the request for the first range.
     static func firstPart(
         _ response: HTTPResponse, of selection: RangeSelection, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
@@ -13,12 +13,12 @@ extension Verdict {
             return .refuse(reason: .contentRangeInvalid)
         }
         var fresh = Representation(startedBy: response)
-        // The length of a part is not that of the whole.
+        // Content-Length of a part is not the length of the file.
         fresh.completeLength = completeLength
         return start(fresh, of: selection, from: first, to: last + 1, held: held, policy)
     }
 
-    /// 200: the whole file from byte 0, though a range was asked for.
+    /// Judges a 200 response, which is the whole file from byte 0 although a range was requested.
     static func wholeForRange(
         _ fresh: Representation, of selection: RangeSelection, plan: Plan, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
@@ -30,7 +30,7 @@ extension Verdict {
         }
         guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset || $0 == range.end }) ?? true
         else {
-            // Cheaper to ask for the range again than to take it out of the whole.
+            // Requesting the range again is cheaper than extracting it from the whole file.
             return .askForWhole(reason: change(from: stored, to: fresh))
         }
         return .append(

@@ -1,47 +1,49 @@
 public import HTTPTypes
 
-/// What to do with a response, decided from its head alone before a byte of its body is used.
+/// What to do with a response, decided from its head alone before any of its body is used.
 public enum Verdict: Sendable, Hashable {
-    /// Use the body as a continuation of what is held.
+    /// Use the body to continue the stored bytes.
     case append(Continuation)
-    /// Use the body from its first byte on, for a new blob; the old one is of no use any more.
+    /// Store the body in a new blob; the old blob is no longer used.
     case startOver(Representation, reason: Reason)
-    /// Use a part of the body for a new blob: it has the first of the caller's ranges.
+    /// Store a part of the body, the first of the caller's ranges, in a new blob.
     case startRange(Continuation)
-    /// Everything is held already and the server agrees. The body is to be discarded.
+    /// Discard the body: all bytes are stored and the server has the same file.
     case complete(Representation, reason: Reason)
-    /// Discard the body, keep what is held, and ask again for the whole.
+    /// Discard the body, keep the stored bytes, and request the whole file.
     case askForWhole(reason: Reason)
-    /// Discard the body, keep what is held, and ask the same again later.
+    /// Discard the body, keep the stored bytes, and repeat the request later.
     case retry(reason: Reason, afterSeconds: Int64?)
-    /// Discard the body and give up, keeping what is held.
+    /// Discard the body, keep the stored bytes, and stop.
     case refuse(reason: Reason)
 
-    /// How a body continues what is held.
+    /// How a body continues the stored bytes.
     public struct Continuation: Sendable, Hashable {
-        /// Where in the file the body's first byte lies, or the first one after ``skipped``.
+        /// The offset in the file of the first byte of the body, after ``skipped`` bytes.
         public var bodyStart: Int64
-        /// The first byte that is missing: what comes before is compared with what is held, not written.
+        /// The offset of the first missing byte; bytes before it are compared with the stored ones, not written.
         public var offset: Int64
-        /// Where the body ends, excluded; nil where the answer does not say.
+        /// The offset of the end of the body, excluded; nil if it is unknown.
         ///
-        /// Surplus bytes are refused, unless ``goesOn``.
+        /// Additional bytes are an error, unless ``goesOn``.
         public var bodyEnd: Int64?
-        /// How far the body is to be compared with what is held after ``bodyEnd``, which may be further than it comes; no
-        /// further than that end, or nil, where nothing is.
+        /// The end of the stored bytes that must be compared after ``bodyEnd``, which may be more than the body
+        /// contains.
+        ///
+        /// There are none if it is nil or not greater than ``bodyEnd``.
         public var comparedEnd: Int64?
-        /// How many bytes at the beginning of the body are not wanted.
+        /// The number of bytes at the beginning of the body that are not requested.
         public var skipped: Int64 = 0
-        /// Whether the body goes on after what is wanted of it.
+        /// Whether the body continues after the requested bytes.
         public var goesOn = false
-        /// Where in the file the body's first byte lies, wanted or not.
+        /// The offset in the file of the first byte of the body, including bytes that are skipped.
         package var firstPosition: Int64 { bodyStart - skipped }
-        /// What is known of the representation from now on.
+        /// The updated metadata of the representation.
         public var representation: Representation
         /// Why the body may be used.
         public var reason: Reason
 
-        /// A body that is the whole, for a new blob.
+        /// Creates a continuation for a body that is the whole file, for a new blob.
         package init(whole representation: Representation, reason: Reason) {
             self.init(
                 bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
@@ -80,13 +82,13 @@ public enum Verdict: Sendable, Hashable {
 
     /// Judges a response.
     ///
-    /// A pure function of what was stored, what was asked and what came back.
+    /// The result depends only on the stored state, the request and the response.
     ///
     /// - Parameters:
     ///   - response: The response's head; redirects have been followed already.
-    ///   - plan: What was asked for.
-    ///   - held: What the store holds, the same value that `plan` was made for.
-    ///   - policy: On which terms it is continued, the same as for the plan.
+    ///   - plan: The request.
+    ///   - held: The state of the store, the same value that `plan` was made for.
+    ///   - policy: The conditions for resuming, the same as for the plan.
     public init(
         for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy()
     ) {
@@ -119,7 +121,7 @@ public enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// Whether a status says no for now only.
+    /// Whether a status is a temporary failure.
     static func isForNow(_ code: Int) -> Bool {
         switch code {
         case 408, 425, 429, 500, 502, 503, 504, 507, 509, 520...599: true
@@ -133,7 +135,7 @@ public enum Verdict: Sendable, Hashable {
         return reason
     }
 
-    /// 200: the whole file from byte 0, whatever was asked for.
+    /// Judges a 200 or 203 response, which is the whole file from byte 0 whatever was requested.
     private static func whole(
         _ response: HTTPResponse, plan: Plan, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
@@ -149,8 +151,8 @@ public enum Verdict: Sendable, Hashable {
         if looksLikePortal(fresh, instead: stored) {
             return .retry(reason: .portal, afterSeconds: nil)
         }
-        // An answer without a length, chunked or ended by its connection, has that of the same representation: only so
-        // is a cut told from its end.
+        // A response without a length (chunked, or ended by the connection) has the stored length if it is the same
+        // representation; otherwise truncation could not be detected.
         if let length = fresh.completeLength ?? stored.completeLength, length >= held.length,
             isSame(fresh, as: stored)
         {
@@ -169,7 +171,7 @@ public enum Verdict: Sendable, Hashable {
         {
             return .startOver(fresh, reason: .lengthChanged(from: old, to: new))
         }
-        // What made the whole be asked for says more than the comparison does.
+        // The reason for requesting the whole file is more helpful than the result of the comparison.
         if case .whole(let reason?) = plan, fresh.validator == stored.validator || stored.validator == nil {
             return .startOver(fresh, reason: reason)
         }
@@ -177,10 +179,10 @@ public enum Verdict: Sendable, Hashable {
         return .startOver(fresh, reason: change(from: stored, to: fresh))
     }
 
-    /// Why a whole answer has other bytes than those that are held.
+    /// Returns why a complete response does not have the same bytes as the stored ones.
     static func change(from stored: Representation, to fresh: Representation) -> Reason {
         let contradiction = fresh.validator == stored.validator ? stored.contradiction(in: fresh) : nil
-        // A date that is too fresh to validate anything says all the same that the file is another one.
+        // A date that is too recent to be a validator still shows that the file changed.
         if contradiction == nil, fresh.validator == nil, let old = stored.lastModified, let new = fresh.lastModified,
             !HTTPDate.isSame(old, new)
         {
@@ -189,7 +191,7 @@ public enum Verdict: Sendable, Hashable {
         return contradiction ?? .representationChanged(stored.validator, fresh.validator)
     }
 
-    /// Whether a whole answer has the bytes that are held, as far as its fields can tell.
+    /// Whether a complete response has the same bytes as the stored ones, as far as its fields can tell.
     static func isSame(_ fresh: Representation, as stored: Representation) -> Bool {
         guard let validator = stored.validator, case .entityTag = validator, fresh.validator == validator,
             stored.contradiction(in: fresh) == nil
@@ -198,15 +200,15 @@ public enum Verdict: Sendable, Hashable {
         return old == new
     }
 
-    /// 416: nothing there to send.
+    /// Judges a 416 response: the requested range does not exist.
     private static func unsatisfiable(_ response: HTTPResponse, plan: Plan, held: HeldPartial) -> Verdict {
         if case .first = plan { return .refuse(reason: .beyondEnd) }
         guard case .range(let range) = plan, let stored = held.representation else {
             return .refuse(reason: reason(response))
         }
-        // Complete only where the length is what is held and the answer itself carries the validator. A server
-        // that leaves it out is asked for the whole: with the overlap this is met only when a file shrank.
-        // What was fetched for another request is compared, which this answer does not allow.
+        // Complete only if the stored bytes have the reported length and the response has the validator. If it does
+        // not, the whole file is requested; because of the overlap, that happens only if a file became shorter. Bytes
+        // fetched with another request must be compared, which this response does not allow.
         if held.selection == nil, held.access != .foreign, let validator = range.validator,
             case .unsatisfied(let length) = ContentRange(in: response.headerFields), length == range.offset,
             stored.completeLength.map({ $0 == length }) ?? true,
@@ -219,7 +221,7 @@ public enum Verdict: Sendable, Hashable {
         return .askForWhole(reason: .rangeNotSatisfiable)
     }
 
-    /// A page of HTML without the stored validator where a file of another type is expected.
+    /// Whether a response is HTML without a validator, while a file of another type with a validator is stored.
     static func looksLikePortal(_ fresh: Representation, instead stored: Representation) -> Bool {
         fresh.mediaType == "text/html" && stored.mediaType != nil && stored.mediaType != "text/html"
             && fresh.entityTag == nil && fresh.lastModified == nil && stored.validator != nil

@@ -1,18 +1,19 @@
 public import HTTPTypes
 
-/// What a `Content-Range` field says.
+/// A parsed `Content-Range` field.
 ///
 /// Source: [RFC 9110, 14.4](https://www.rfc-editor.org/rfc/rfc9110.html#section-14.4).
 public enum ContentRange: Sendable, Hashable {
     /// The bytes `first` to `last`, both included, of a representation of `completeLength` bytes (nil: `*`).
     case bytes(first: Int64, last: Int64, completeLength: Int64?)
-    /// `bytes */N`: the range asked for lies outside a representation of so many bytes.
+    /// `bytes */N`: the requested range lies outside a representation of N bytes.
     case unsatisfied(completeLength: Int64)
 
     /// Parses a field value.
     ///
-    /// - Returns: nil for another unit, malformed text, numbers beyond 63 bits, a last byte before the first
-    ///   or a complete length that does not reach the last byte: such a body is not to be combined.
+    /// - Returns: nil for another unit, malformed text, numbers that need more than 63 bits, a last byte before the
+    ///   first, or a complete length that does not include the last byte. Such a body must not be combined with stored
+    ///   bytes.
     public init?(_ value: String) {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
@@ -34,14 +35,14 @@ public enum ContentRange: Sendable, Hashable {
 
     /// Reads the field of a message.
     ///
-    /// - Returns: nil where it is absent, occurs twice with different values, or is malformed.
+    /// - Returns: nil if it is absent, occurs twice with different values, or is malformed.
     public init?(in fields: HTTPFields) {
         guard let text = SingletonField(.contentRange, in: fields).text else { return nil }
         self.init(text)
     }
 }
 
-/// Numbers of HTTP: digits only, no sign, no white space, at most 63 bits.
+/// Parses numbers as HTTP defines them: digits only, no sign, no white space, at most 63 bits.
 enum Decimal64 {
     static func parse(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -49,18 +50,18 @@ enum Decimal64 {
     }
 }
 
-/// How long a server asks to be left alone.
+/// The delay that a server requests in `Retry-After`.
 ///
 /// Source: [RFC 9110, 10.2.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3).
 public enum RetryAfter {
-    /// The longest wait that is granted, in seconds: a server's number must not park a client for a year.
+    /// The longest delay that is honored, in seconds, so that a server cannot block a client for a year.
     public static let longest: Int64 = 600
 
-    /// Seconds to wait, from 0 to ``longest``.
+    /// Returns the seconds to wait, from 0 to ``longest``.
     ///
-    /// A date is read against the response's own `Date`, so that a wrong local clock does not matter.
+    /// A date is compared with the response's own `Date`, so that a wrong local clock does not matter.
     ///
-    /// - Returns: nil where the field is absent or malformed, or is a date in a response without `Date`.
+    /// - Returns: nil if the field is absent or malformed, or is a date in a response without `Date`.
     public static func seconds(in fields: HTTPFields) -> Int64? {
         guard let text = SingletonField(.retryAfter, in: fields).text else { return nil }
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -1,24 +1,23 @@
 internal import HTTPTypes
 
-/// An entity tag: a name that an origin gives to one state of a representation.
+/// An entity tag, with which an origin server identifies one version of a representation.
 ///
 /// Source: [RFC 9110, 8.8.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-8.8.3).
 public struct EntityTag: Sendable, Hashable {
-    /// The longest tag that is kept, in bytes.
-    ///
-    /// A longer one is no validator.
+    /// The maximum length of a tag, in bytes; longer ones are not used as validators.
     public static let maximumLength = 8192
 
-    /// Whether the tag begins with `W/`: then two bodies under it may differ, and it proves nothing about bytes.
+    /// Whether the tag is weak (begins with `W/`): bodies with the same weak tag may differ.
     public let isWeak: Bool
 
-    /// The field value as it came, quotes and `W/` included; one scalar a byte (ISO 8859-1), so that a tag
-    /// with bytes outside ASCII goes back to the server unchanged.
+    /// The field value as received, including quotes and `W/`.
+    ///
+    /// Each scalar is one byte (ISO 8859-1), so that a tag with bytes outside ASCII is sent back unchanged.
     public let rawValue: String
 
-    /// Parses the bytes of a field value, white space around it removed already.
+    /// Parses the bytes of a field value without surrounding white space.
     ///
-    /// - Returns: nil where it is not an entity tag by the grammar, or longer than ``maximumLength``.
+    /// - Returns: nil if it does not match the grammar of entity tags, or is longer than ``maximumLength``.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maximumLength else { return nil }
         var opaque = ArraySlice(bytes)
@@ -26,18 +25,18 @@ public struct EntityTag: Sendable, Hashable {
         if isWeak { opaque = opaque.dropFirst(2) }
         let quote = UInt8(ascii: "\"")
         guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return nil }
-        // etagc: any visible byte but the quote, and obs-text.
+        // etagc: any visible byte except the quote, and obs-text.
         let isTag = opaque.dropFirst().dropLast().allSatisfy { byte in
             byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
         }
-        // A transport that hands over strings has put U+FFFD where bytes were lost: they cannot be sent back.
+        // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
         guard isTag, !Self.containsReplacementCharacter(opaque) else { return nil }
         rawValue = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
     /// Parses a stored ``rawValue``.
     ///
-    /// - Returns: nil where it is no entity tag, as in a damaged or planted row.
+    /// - Returns: nil if it is not an entity tag, for example because the row was damaged or manipulated.
     public init?(rawValue: String) {
         var bytes: [UInt8] = []
         for scalar in rawValue.unicodeScalars {
@@ -52,7 +51,7 @@ public struct EntityTag: Sendable, Hashable {
         rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     }
 
-    /// Strong comparison: equal, and neither of the two is weak (RFC 9110, 8.8.3.2).
+    /// Compares strongly: true if both tags are equal and neither is weak (RFC 9110, 8.8.3.2).
     public func isStronglyEqual(to other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && rawValue == other.rawValue
     }
@@ -68,11 +67,11 @@ public struct EntityTag: Sendable, Hashable {
     }
 }
 
-/// What a message says in a field that may occur once only.
+/// The value of a field that may occur only once in a message.
 enum SingletonField: Equatable {
     case absent
     case value([UInt8])
-    /// Several field lines that differ: neither is to be believed (RFC 9110, 5.3).
+    /// Several field lines with different values; none of them is used (RFC 9110, 5.3).
     case conflicting
 
     init(_ name: HTTPField.Name?, in fields: HTTPFields) {
@@ -86,7 +85,7 @@ enum SingletonField: Equatable {
         self = lines.allSatisfy { $0 == first } ? .value(first) : .conflicting
     }
 
-    /// The value as text, nil where it is absent, conflicting or not UTF-8.
+    /// The value as text; nil if it is absent, conflicting or not UTF-8.
     var text: String? {
         guard case .value(let bytes) = self else { return nil }
         return String(validating: bytes, as: UTF8.self)

@@ -1,28 +1,28 @@
-/// A date of HTTP in any of its three forms, as seconds since 1970-01-01T00:00:00Z.
+/// An HTTP date in any of its three formats, as seconds since 1970-01-01T00:00:00Z.
 ///
 /// Source: [RFC 9110, 5.6.7](https://www.rfc-editor.org/rfc/rfc9110.html#section-5.6.7).
 public struct HTTPDate: Sendable, Hashable, Comparable {
     /// Seconds since the epoch, without leap seconds.
     public let secondsSinceEpoch: Int64
 
-    /// Whether two texts are the same date, in whatever form; what is no date is compared as text.
+    /// Compares two texts as dates, in whatever format; texts that are not dates are compared as text.
     static func isSame(_ first: String, _ second: String) -> Bool {
         guard first != second else { return true }
         guard let first = HTTPDate(first), let second = HTTPDate(second) else { return false }
         return first == second
     }
 
-    /// Makes a date from seconds since the epoch.
+    /// Creates a date from seconds since the epoch.
     public init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = secondsSinceEpoch
     }
 
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
-    /// The name of the day must be one, and is not compared with the date. A year of two digits lies in 1970 to 2069, whatever
-    /// the clock says: no decision here depends on the local time.
+    /// The name of the day must be valid, but is not compared with the date. Two-digit years are from 1970 to 2069
+    /// whatever the local clock says, since no decision here depends on it.
     ///
-    /// - Returns: nil for anything else.
+    /// - Returns: nil for any other text.
     public init?(_ text: String) {
         guard text.utf8.count <= 40, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
         let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -35,7 +35,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
             guard date.count == 3, date[0].utf8.count == 2, date[2].utf8.count == 2 else { return nil }
             self.init(day: date[0], month: date[1], year: date[2], time: words[2])
         case 5...6 where Self.days.contains { $0.prefix(3) == words[0] }:
-            // asctime pads a day of one digit with a space.
+            // asctime pads a one-digit day with a space.
             let isPadded = words.count == 6 && words[2].isEmpty
             guard words.count == 5 || isPadded else { return nil }
             let rest = isPadded ? words[3...] : words[2...]
@@ -51,7 +51,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
     private init?(day: String, month: String, year: String, time: String) {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        // Two digits each: `006:27:0` is as long as a time, and is none.
+        // Two digits each: `006:27:0` has the length of a time, but is not one.
         let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { part in
             part.utf8.count == 2 ? Self.digits(String(part)) : nil
         }
@@ -69,7 +69,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         secondsSinceEpoch = days * 86_400 + hour * 3_600 + minute * 60 + second
     }
 
-    /// One to four digits and nothing else.
+    /// Parses one to four digits; returns nil for any other text.
     private static func digits(_ text: String) -> Int64? {
         guard (1...4).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -77,7 +77,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         return Int64(text)
     }
 
-    /// Days of the proleptic Gregorian calendar, counted in eras of 400 years that begin in March.
+    /// Counts days in the proleptic Gregorian calendar, in eras of 400 years that begin in March.
     private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -87,7 +87,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Earlier dates come first.
+    /// Orders dates from earlier to later.
     public static func < (left: HTTPDate, right: HTTPDate) -> Bool {
         left.secondsSinceEpoch < right.secondsSinceEpoch
     }

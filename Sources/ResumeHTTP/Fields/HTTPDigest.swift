@@ -6,18 +6,18 @@ internal import Foundation
 public import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// A digest of some bytes, and by which algorithm.
+/// A digest, and the algorithm that computed it.
 ///
 /// Source: [RFC 9530](https://www.rfc-editor.org/rfc/rfc9530.html).
 public struct HTTPDigest: Sendable, Hashable {
-    /// The algorithms that prove anything; the others of the registry (MD5, checksums) are passed over.
+    /// The supported algorithms; the insecure ones of the registry (MD5, checksums) are ignored.
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {
         /// SHA-256, 32 bytes.
         case sha256 = "sha-256"
         /// SHA-512, 64 bytes.
         case sha512 = "sha-512"
 
-        /// How many bytes a digest has.
+        /// The length of a digest in bytes.
         public var byteCount: Int {
             switch self {
             case .sha256: 32
@@ -31,34 +31,34 @@ public struct HTTPDigest: Sendable, Hashable {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// Makes a digest of its bytes.
+    /// Creates a digest from its bytes.
     ///
-    /// - Returns: nil where there are more or fewer than the algorithm makes.
+    /// - Returns: nil if their number is not the algorithm's ``Algorithm/byteCount``.
     public init?(_ algorithm: Algorithm, bytes: some Sequence<UInt8>) {
         self.algorithm = algorithm
         self.bytes = Array(bytes)
         guard self.bytes.count == algorithm.byteCount else { return nil }
     }
 
-    /// The digest as a field such as `Repr-Digest` has it.
+    /// The digest as a value of fields such as `Repr-Digest`.
     package var fieldValue: String { "\(algorithm.rawValue)=:\(Data(bytes).base64EncodedString()):" }
 
-    /// Why a text is no digest.
+    /// The error for a text that is not a digest.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// How many hexadecimal digits there must be.
+        /// The required number of hexadecimal digits.
         public var digits: Int
 
         package init(digits: Int) {
             self.digits = digits
         }
 
-        /// What would be right.
+        /// The expected format.
         public var description: String { "not a digest; \(digits) hexadecimal digits are required" }
     }
 
-    /// Reads hexadecimal digits, as `sha256sum` prints them.
+    /// Parses hexadecimal digits, as printed by `sha256sum`.
     ///
-    /// - Throws: ``Problem`` where they are not as many as the algorithm makes, or no digits.
+    /// - Throws: ``Problem`` if their number is wrong for the algorithm, or if there are other characters.
     public init(_ algorithm: Algorithm, parsing text: String) throws(Problem) {
         guard let digest = HTTPDigest(algorithm, hexadecimal: text) else {
             throw Problem(digits: 2 * algorithm.byteCount)
@@ -66,9 +66,9 @@ public struct HTTPDigest: Sendable, Hashable {
         self = digest
     }
 
-    /// Reads hexadecimal digits.
+    /// Parses hexadecimal digits.
     ///
-    /// - Returns: nil where they are not as many as the algorithm makes, or no digits.
+    /// - Returns: nil if their number is wrong for the algorithm, or if there are other characters.
     package init?(_ algorithm: Algorithm, hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, digits.count == 2 * algorithm.byteCount else { return nil }
@@ -76,7 +76,7 @@ public struct HTTPDigest: Sendable, Hashable {
         self.init(algorithm, bytes: pairs.map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) })
     }
 
-    /// The bytes as hexadecimal digits, in lower case.
+    /// The bytes as lower-case hexadecimal digits.
     public var hexadecimal: String {
         let digits = Array("0123456789abcdef")
         return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
@@ -84,31 +84,31 @@ public struct HTTPDigest: Sendable, Hashable {
 }
 
 extension HTTPDigest {
-    /// Reads a `Repr-Digest` or `Content-Digest` field: the strongest digest that is known here.
+    /// Parses a `Repr-Digest` or `Content-Digest` field and uses the strongest supported digest in it.
     ///
-    /// - Returns: nil where it is malformed or names no algorithm that is known here.
+    /// - Returns: nil if it is absent, malformed, or has no supported algorithm.
     public init?(field text: String?) {
         let known = Self.known(in: text)
         guard let digest = known[.sha512] ?? known[.sha256] else { return nil }
         self = digest
     }
 
-    /// Reads the `Content-Digest` of a message: that of the bytes of its body.
+    /// Reads the `Content-Digest` field of a message, which is the digest of the bytes of its body.
     public init?(contentDigestIn fields: HTTPFields) {
         self.init(field: SingletonField(.contentDigest, in: fields).text)
     }
 
-    /// Whether two fields give different digests by the same algorithm.
+    /// Whether two fields have different digests of the same algorithm.
     static func contradict(_ old: String?, _ new: String?) -> Bool {
         let (old, new) = (known(in: old), known(in: new))
         return old.contains { algorithm, digest in new[algorithm].map { $0 != digest } ?? false }
     }
 
-    /// A longer field is none.
+    /// The maximum length of a digest field, in bytes; longer ones are ignored.
     static let longestField = 1024
 
     private static func known(in text: String?) -> [Algorithm: HTTPDigest] {
-        // Two digests take less than 200 bytes; the parser's time grows with the square of the members.
+        // Two digests take less than 200 bytes; the parser takes quadratic time in the number of members.
         guard let text, text.utf8.count <= longestField else { return [:] }
         var parser = StructuredFieldValueParser(Array(text.utf8))
         guard let members = try? parser.parseDictionaryFieldValue() else { return [:] }
@@ -124,9 +124,9 @@ extension HTTPDigest {
 }
 
 extension HTTPField.Name {
-    // Optional only because names made from text are.
+    // Optional only because names created from text are.
     static let contentDigest = HTTPField.Name("Content-Digest")
-    /// Asks for a `Repr-Digest` (RFC 9530, 4).
+    /// Requests a `Repr-Digest` (RFC 9530, 4).
     package static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")
 }
 

@@ -1,12 +1,12 @@
 public import HTTPTypes
 
-/// What is known of the representation that a partial's bytes belong to, as its first response told it.
+/// The metadata of the representation that partial data belongs to, as sent in the first response.
 public struct Representation: Sendable, Hashable {
-    /// The entity tag, weak or strong; nil where the response had none that can be used.
+    /// The entity tag, weak or strong; nil if the response had no usable one.
     public var entityTag: EntityTag?
     /// `Last-Modified`, byte for byte as received.
     public var lastModified: String?
-    /// `Date` of the response that `lastModified` came with: it decides whether that one is strong.
+    /// `Date` of the response that had `lastModified`; it determines whether that is a strong validator.
     public var date: String?
     /// The length of the whole representation in bytes; nil until it is known.
     public var completeLength: Int64?
@@ -14,18 +14,20 @@ public struct Representation: Sendable, Hashable {
     public var contentType: String?
     /// `Repr-Digest` (RFC 9530) as received.
     public var reprDigest: String?
-    /// The content codings in lower case, in their order; nil for identity.
+    /// The content codings in lower case, in the order in which they were applied; nil for identity.
     public var contentCoding: String?
-    /// Whether the origin may be asked for ranges: false after `Accept-Ranges: none`.
+    /// Whether the server may be asked for ranges: false after `Accept-Ranges: none`.
     public var acceptsRanges: Bool
-    /// What the server calls the file (`Content-Disposition`, RFC 6266): a name in one folder and nothing more, not hidden;
-    /// nil where it does not say, or says nothing that is one.
+    /// The filename that the server suggests (`Content-Disposition`, RFC 6266): a single path component that is not
+    /// hidden; nil if the server suggests none, or an unsuitable one.
     public var suggestedFilename: String?
-    /// The request fields that the answer depends on (`Vary`, RFC 9110, 12.5.5): their names in lower case and in order,
-    /// separated by commas; `*` where more than the request decides, nil where none is named.
+    /// The request fields that the response depends on (`Vary`, RFC 9110, 12.5.5), separated by commas.
+    ///
+    /// Their names are in lower case and sorted. `*` if the response depends on more than the request, nil if there are
+    /// no names.
     public var vary: String?
 
-    /// Makes a representation from stored columns.
+    /// Creates a representation from stored columns.
     public init(
         entityTag: EntityTag? = nil, lastModified: String? = nil, date: String? = nil, completeLength: Int64? = nil,
         contentType: String? = nil, reprDigest: String? = nil, contentCoding: String? = nil, acceptsRanges: Bool = true,
@@ -43,14 +45,14 @@ public struct Representation: Sendable, Hashable {
         self.suggestedFilename = suggestedFilename.flatMap { SuggestedFilename($0)?.name }
     }
 
-    /// Reads a representation off the fields of a whole (200) response.
+    /// Reads a representation from the fields of a complete (200) response.
     public init(fields: HTTPFields) {
         let text: (HTTPField.Name?) -> String? = { SingletonField($0, in: fields).text }
         if case .value(let bytes) = SingletonField(.eTag, in: fields) { entityTag = EntityTag(bytes) }
-        // Beside an entity tag that cannot be kept a date must not be used either (RFC 9110, 13.1.5).
+        // If the entity tag is not usable, the date must not be used either (RFC 9110, 13.1.5).
         lastModified = entityTag == nil && fields.contains(.eTag) ? nil : text(.lastModified)
         date = text(.date)
-        // Content-Length beside Transfer-Encoding is no length (RFC 9112, 6.3).
+        // With Transfer-Encoding, Content-Length is not the length (RFC 9112, 6.3).
         completeLength = fields[.transferEncoding] == nil ? text(.contentLength).flatMap { Decimal64.parse($0) } : nil
         contentType = text(.contentType)
         reprDigest = text(.reprDigest).flatMap { $0.utf8.count <= HTTPDigest.longestField ? $0 : nil }
@@ -60,11 +62,11 @@ public struct Representation: Sendable, Hashable {
         vary = Self.vary(fields)
     }
 
-    /// Reads a representation off the response that a download begins with, as far as it may be continued.
+    /// Reads a representation from the first response of a download; it has a validator only if it may be resumed.
     init(startedBy response: HTTPResponse) {
         self.init(fields: response.headerFields)
-        // A transforming proxy (203) does not vouch for its bytes (RFC 9110, 15.3.4), and what varies by more
-        // than the request cannot be continued: no validator, so that it is never resumed.
+        // A transforming proxy (203) does not guarantee the bytes of the origin (RFC 9110, 15.3.4), and a response that
+        // depends on more than the request cannot be resumed. Without a validator neither is resumed.
         if response.status.code == 203 || vary == "*" {
             entityTag = nil
             lastModified = nil
@@ -72,7 +74,7 @@ public struct Representation: Sendable, Hashable {
     }
 
     private static func vary(_ fields: HTTPFields) -> String? {
-        // So many that nobody means them: that is as good as all.
+        // An unreasonably long list is treated as "*".
         guard fields[values: .vary].reduce(0, { $0 + $1.utf8.count }) <= 4 * longestVary else { return "*" }
         let names = Set(
             fields[values: .vary].flatMap { $0.split(separator: ",") }
@@ -83,12 +85,12 @@ public struct Representation: Sendable, Hashable {
         return list.isEmpty ? nil : list
     }
 
-    /// In bytes.
+    /// The maximum length of ``vary``, in bytes.
     private static let longestVary = 4096
 
-    /// ``contentCoding`` as the fields tell it.
+    /// Reads ``contentCoding`` from fields.
     static func contentCoding(_ fields: HTTPFields) -> String? {
-        // No chain of codings is that long; one that is refused stands for it.
+        // No real chain of codings is this long; "unknown" stands for one that is refused.
         guard fields[values: .contentEncoding].reduce(0, { $0 + $1.utf8.count }) <= 4096 else { return "unknown" }
         let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -96,10 +98,10 @@ public struct Representation: Sendable, Hashable {
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
-    /// What can prove that bytes fetched later belong to the same representation.
+    /// The strong validator that proves that bytes fetched later belong to the same representation.
     ///
-    /// A strong entity tag; else `Last-Modified` where there is no entity tag at all, and only if it lies at
-    /// least a second before the stored `Date` (RFC 9110, 8.8.2.2); else nil.
+    /// A strong entity tag, or `Last-Modified` if there is no entity tag at all and the date is at least a second
+    /// before the stored `Date` (RFC 9110, 8.8.2.2); otherwise nil.
     public var validator: Validator? {
         if let entityTag { return entityTag.isWeak ? nil : .entityTag(entityTag) }
         guard let lastModified, let modified = HTTPDate(lastModified), let sent = date.flatMap({ HTTPDate($0) }),
@@ -108,7 +110,7 @@ public struct Representation: Sendable, Hashable {
         return .lastModified(lastModified)
     }
 
-    /// Why there is no ``validator``, for a person; nil where there is one.
+    /// Why there is no ``validator``; nil if there is one.
     public var weakness: Reason? {
         guard validator == nil else { return nil }
         if entityTag != nil { return .weakEntityTag }
@@ -117,11 +119,11 @@ public struct Representation: Sendable, Hashable {
         return areDates ? .dateTooFresh : .dateUnusable
     }
 
-    /// Why an answer belongs to another representation although it carries the same validator; nil where nothing says so.
+    /// Returns why an answer with the same validator belongs to another representation; nil if nothing indicates that.
     ///
-    /// Some servers keep an entity tag when the file changes. What only one of the two has is no contradiction: a 206
-    /// may leave fields out (RFC 9110, 15.3.7). But for the coding: some servers send ranges of the uncoded file under the
-    /// tag of the coded one.
+    /// Some servers keep an entity tag when the file changes. A field that only one of the two has is not a
+    /// contradiction, since a 206 may omit fields (RFC 9110, 15.3.7). The content coding is an exception: some servers
+    /// send ranges of the uncoded file with the tag of the coded one.
     func contradiction(in answer: Representation) -> Reason? {
         guard answer.contentCoding == contentCoding else {
             return .codingChanged(from: contentCoding, to: answer.contentCoding)
@@ -134,13 +136,13 @@ public struct Representation: Sendable, Hashable {
         return nil
     }
 
-    /// The media type without its parameters, in lower case.
+    /// The media type without parameters, in lower case.
     var mediaType: String? {
         contentType?.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
     }
 }
 
-/// A strong validator: two responses that share it have the same bytes (RFC 9110, 8.8.1).
+/// A strong validator: responses with the same one have the same bytes (RFC 9110, 8.8.1).
 public enum Validator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
@@ -157,6 +159,6 @@ public enum Validator: Sendable, Hashable {
 }
 
 extension HTTPField.Name {
-    /// `Repr-Digest` (RFC 9530, 3); optional only because a name made from text is.
+    /// `Repr-Digest` (RFC 9530, 3); optional only because names created from text are.
     static let reprDigest = HTTPField.Name("Repr-Digest")
 }

@@ -1,15 +1,15 @@
 internal import CResumeChecksum
 
-/// The digest of bytes that arrive in pieces; a copy continues independently.
+/// An incremental digest; a copy continues independently.
 ///
-/// The code is this package's own because a store without the engine resolves no cryptography package, and the only one
-/// for Linux compiles all of BoringSSL for two functions.
+/// The package has its own implementation so that a store without the engine depends on no cryptography package. The
+/// only one for Linux compiles all of BoringSSL for two functions.
 package struct RunningHash: Sendable {
     /// The algorithm.
     package let algorithm: HTTPDigest.Algorithm
     private var state: resume_sha2
 
-    /// Begins a digest.
+    /// Begins a digest of no bytes.
     package init(_ algorithm: HTTPDigest.Algorithm) {
         self.algorithm = algorithm
         state =
@@ -19,10 +19,10 @@ package struct RunningHash: Sendable {
             }
     }
 
-    /// Whether the processor's own instructions compute the digest.
+    /// Whether the digest is computed with the processor's SHA instructions.
     package var usesInstructions: Bool { state.by_instruction != 0 }
 
-    /// Computes the digest without the processor's own instructions, for tests.
+    /// Computes the digest without the processor's SHA instructions, for tests.
     package mutating func usePortableCode() { state.by_instruction = 0 }
 
     /// Adds bytes.
@@ -41,7 +41,7 @@ package struct RunningHash: Sendable {
 }
 
 extension HTTPDigest {
-    /// The digest of some bytes.
+    /// Computes the digest of bytes.
     package init?(_ algorithm: Algorithm, of bytes: some Sequence<UInt8>) {
         var hash = RunningHash(algorithm)
         unsafe Array(bytes).withUnsafeBytes { unsafe hash.update($0) }

@@ -1,13 +1,13 @@
 internal import HTTPTypes
 
-/// The name that a server gives a file, without anything that could make it more than a name in one folder.
+/// A filename suggested by a server, restricted to a single harmless path component.
 struct SuggestedFilename: Sendable, Hashable {
-    /// The name: neither empty nor hidden, of 255 bytes at most, and nothing in it that a terminal obeys.
+    /// The name: not empty, not hidden, at most 255 bytes, and without control characters.
     let name: String
 
-    /// Reads `Content-Disposition` (RFC 6266); nil where it names nothing that can be a name.
+    /// Reads `Content-Disposition` (RFC 6266); nil if it has no usable name.
     ///
-    /// `filename*` is believed before `filename`.
+    /// `filename*` is preferred to `filename`.
     init?(in fields: HTTPFields) {
         guard let value = SingletonField(.contentDisposition, in: fields).text else { return nil }
         let parameters = Self.parameters(of: value)
@@ -17,12 +17,12 @@ struct SuggestedFilename: Sendable, Hashable {
         self = name
     }
 
-    /// Takes what is harmless of a text; nil where nothing is left.
+    /// Removes the unsafe parts of a name; nil if nothing is left.
     ///
-    /// What stands before the last slash of either kind goes, as do dots in front, which would hide the file, dashes there,
-    /// which programs would take for options, and what cannot be seen at either end.
+    /// Removes everything up to the last slash or backslash, leading dots (which would hide the file), leading dashes
+    /// (which programs would take for options), and invisible characters at either end.
     init?(_ text: String) {
-        // By scalars: a mark that follows on a slash makes one character with it.
+        // Compares scalars, since a combining mark after a slash forms one character with it.
         let scalars = text.unicodeScalars
         let start = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map { scalars.index(after: $0) }
         let isBlank: (Unicode.Scalar) -> Bool = {
@@ -35,7 +35,7 @@ struct SuggestedFilename: Sendable, Hashable {
         self.name = name
     }
 
-    /// The parameters behind the disposition's type, their names in lower case.
+    /// Returns the parameters after the disposition type, with names in lower case.
     private static func parameters(of value: String) -> [(name: String, value: String)] {
         var rest = value.drop { $0 != ";" }
         var parameters: [(name: String, value: String)] = []
@@ -56,7 +56,7 @@ struct SuggestedFilename: Sendable, Hashable {
         return parameters
     }
 
-    /// Reads a quoted string, up to its end or that of the field.
+    /// Reads a quoted string, up to its closing quote or the end of the field.
     private static func quoted(_ rest: inout Substring) -> String {
         rest.removeFirst()
         var text = ""
@@ -66,7 +66,7 @@ struct SuggestedFilename: Sendable, Hashable {
         return text
     }
 
-    /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil where it is not one.
+    /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil if it is malformed.
     private static func decoded(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }

@@ -1,23 +1,23 @@
-/// How fast streams are, and whether each of them helps.
+/// Measures the rates of streams and detects streams that do not help.
 ///
-/// Measured over seconds, since servers that limit a rate send in bursts.
+/// Rates are averaged over seconds, since servers that limit a rate send in bursts.
 struct SegmentPace: Sendable {
-    /// What is to be done about too many connections.
+    /// How to reduce the number of connections.
     enum Finding: Equatable {
-        /// End these, to see what that costs.
+        /// Close these streams, to measure the effect on the total rate.
         case close([Int])
-        /// So many bring as much as more did.
+        /// Use at most this many connections: more are no faster.
         case limit(Int)
     }
 
     private struct Mark {
         var position: Int64
         var time: Double
-        /// Bytes a second; nil until it is known.
+        /// Bytes per second; nil until it is known.
         var rate: Double?
     }
 
-    /// A number of streams that is being measured.
+    /// The measurement of a number of streams.
     private struct Measure {
         var connections: Int
         var bytes: Int64
@@ -26,18 +26,18 @@ struct SegmentPace: Sendable {
 
     private enum Phase {
         case measuring(Measure?)
-        /// Fewer streams than before, who had this rate.
+        /// Fewer streams than before are measured; `rate` is the rate of the previous number.
         case trying(Measure, instead: Int, rate: Double)
         case done
     }
 
-    /// How long a stream is looked at before it counts as slow.
+    /// Seconds after which a stream can count as slow.
     private static let window = 2.0
-    /// A stream that is so many times slower than the others is handed over.
+    /// A stream that is slower than the average of the others by more than this factor is replaced.
     private static let slowness = 8.0
-    /// How long the rate of all is measured.
+    /// Seconds over which the total rate is measured.
     private static let trialWindow = 4.0
-    /// A trial costs a part of a few seconds: only a download that takes so long by now is worth it.
+    /// A trial slows a download down for a few seconds, so the remaining time must be at least this many seconds.
     private static let leastTimeForTrial = 60.0
 
     private var marks: [Int: Mark] = [:]
@@ -45,7 +45,7 @@ struct SegmentPace: Sendable {
     private var isFull = false
     private var heldBytes: Int64 = 0
 
-    /// Takes note of how far streams have come.
+    /// Records the positions of the streams.
     mutating func note(_ running: [SegmentPlan.Stream], heldBytes: Int64, isFull: Bool, now: Double) {
         self.isFull = isFull
         self.heldBytes = heldBytes
@@ -65,32 +65,34 @@ struct SegmentPace: Sendable {
         self.marks = marks
     }
 
-    /// Bytes a second; nil where that is not known, or nothing.
+    /// Returns a stream's rate in bytes per second; nil if it is unknown or zero.
     func rate(of id: Int) -> Double? { marks[id]?.rate.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// The slowest stream, where it is much slower than the others.
+    /// Returns the slowest stream if it is much slower than the others.
     mutating func straggler(among running: [SegmentPlan.Stream]) -> Int? {
         let rates = running.compactMap { stream in marks[stream.id]?.rate.map { (stream.id, $0) } }
         guard let slowest = rates.min(by: { $0.1 < $1.1 }), rates.count > 1 else { return nil }
         let others = rates.reduce(0) { $0 + $1.1 } - slowest.1
         guard slowest.1 * Self.slowness < others / Double(rates.count - 1) else { return nil }
-        // Told once for each window.
+        // Reported once per window.
         marks[slowest.0]?.rate = nil
         return slowest.0
     }
 
-    /// How many streams there may be while it is tried with fewer; nil where it is not.
+    /// The number of streams during a trial with fewer streams; nil if there is no trial.
     var trialLimit: Int? {
         if case .trying(let measure, _, _) = phase { measure.connections } else { nil }
     }
 
-    /// Whether fewer streams bring as much: found out once, by trying, where the download takes long.
+    /// Tries whether fewer streams reach the same rate, if the download takes long enough.
+    ///
+    /// A successful trial is followed by another one; after one that is slower, there are no more.
     ///
     /// - Parameters:
     ///   - running: The streams.
-    ///   - left: How many bytes are missing.
-    ///   - now: The time.
-    /// - Returns: What to do about it; nil for nothing.
+    ///   - left: The number of missing bytes.
+    ///   - now: The current time in seconds.
+    /// - Returns: How to reduce the number of connections; nil if there is nothing to do.
     mutating func trial(of running: [SegmentPlan.Stream], left: Int64, now: Double) -> Finding? {
         switch phase {
         case .done: return nil
@@ -108,7 +110,7 @@ struct SegmentPace: Sendable {
                 phase = .measuring(nil)
                 return nil
             }
-            // A quarter of them, the youngest: enough for the difference to show.
+            // A quarter of the streams, the newest ones: enough to see a difference.
             let excess = max(running.count / 4, 1)
             let fewer = Measure(connections: running.count - excess, bytes: heldBytes, since: now)
             phase = .trying(fewer, instead: running.count, rate: rate)

@@ -1,20 +1,20 @@
-/// Which bytes of a representation are fetched over which connections: decided here, done by the engine.
+/// Decides which bytes of a representation are fetched over which connections; the engine carries it out.
 ///
-/// A value without I/O and without a clock. It is asked whenever something has happened, and from time to time; what it
-/// says is done before it is asked again. The ranges that it names never overlap what is held, asked for, or on its way.
+/// It is a value without I/O and without a clock. The engine asks after every event and from time to time, and carries
+/// out the actions before it asks again. The ranges of actions never overlap stored, requested or arriving bytes.
 package struct SegmentPlan: Sendable {
-    /// One stream that is running.
+    /// A running stream.
     package struct Stream: Sendable, Hashable {
-        /// What names it.
+        /// The identity of the stream.
         package var id: Int
-        /// The first byte that it brought.
+        /// The first byte that it received.
         package var start: Int64
-        /// The next byte that it brings.
+        /// The next byte that it will receive.
         package var position: Int64
-        /// Where it ends, excluded.
+        /// The end of its range, excluded.
         package var end: Int64
 
-        /// Makes a stream.
+        /// Creates a stream; `start` is `position` if it is nil.
         package init(id: Int, start: Int64? = nil, position: Int64, end: Int64) {
             self.id = id
             self.start = start ?? position
@@ -22,22 +22,22 @@ package struct SegmentPlan: Sendable {
             self.end = end
         }
 
-        /// How many bytes it has still to bring.
+        /// The number of bytes that it has not received yet.
         fileprivate var rest: Int64 { max(end - position, 0) }
     }
 
-    /// How things stand.
+    /// The state of the download.
     package struct State: Sendable {
-        /// What is held, in order and apart from one another.
+        /// The stored ranges, sorted and not adjacent.
         package var held: [Range<Int64>]
-        /// The streams.
+        /// The running streams.
         package var running: [Stream]
-        /// What was asked for, and not answered yet.
+        /// The requested ranges without a response so far.
         package var asked: [Range<Int64>]
-        /// Seconds since any moment.
+        /// The time in seconds since any fixed moment.
         package var now: Double
 
-        /// Makes a state.
+        /// Creates a state.
         package init(held: [Range<Int64>], running: [Stream], asked: [Range<Int64>] = [], now: Double) {
             self.held = held
             self.running = running
@@ -49,47 +49,47 @@ package struct SegmentPlan: Sendable {
         fileprivate var heldBytes: Int64 { held.reduce(0) { $0 + $1.length } }
     }
 
-    /// What to do.
+    /// A step for the engine.
     package enum Action: Sendable, Hashable {
-        /// Ask for a range; where it is answered, the stream within whose range it lies ends where it begins.
+        /// Request a range. After the response, the stream in whose range it lies ends at the beginning of this range.
         case open(Range<Int64>, splitting: Int?)
-        /// End a stream: what it has not brought is asked for over another connection.
+        /// Close a stream; its missing bytes are requested over another connection.
         case close(Int)
     }
 
-    /// No stream is opened for fewer bytes, unless nobody else brings them.
+    /// The minimum number of bytes for which a stream is split; gaps that no stream fills may be smaller.
     package static let leastLength: Int64 = 1 << 20
-    /// Nor where less than this is left to do, in seconds.
+    /// The minimum number of seconds that a stream must have left to be split.
     private static let leastTime = 0.3
 
     /// The length of the representation.
     private let length: Int64
-    /// How many bytes are compared where two ranges meet.
+    /// The number of bytes that are compared where two ranges meet.
     private let overlap: Int64
-    /// How many streams there may be.
+    /// The maximum number of streams.
     package private(set) var limit: Int
     private var pace = SegmentPace()
     private var closedUntil = 0.0
 
-    /// Begins with no stream.
+    /// Begins without streams.
     ///
     /// - Parameters:
-    ///   - length: How many bytes there are in all.
-    ///   - connections: How many streams there may be at a time.
-    ///   - overlap: How many bytes are compared where two ranges meet.
+    ///   - length: The length of the representation in bytes.
+    ///   - connections: The maximum number of concurrent streams.
+    ///   - overlap: The number of bytes that are compared where two ranges meet.
     package init(length: Int64, connections: Int, overlap: Int64 = ResumePolicy.defaultOverlap) {
         self.length = length
         self.overlap = overlap
         limit = max(connections, 1)
     }
 
-    /// Takes note that the server wants no more connections than there are.
+    /// Limits the number of streams to the running ones after the server refused another connection.
     package mutating func refused(running: Int) { limit = max(min(limit, running), 1) }
 
-    /// Opens no stream before a moment, after one has failed.
+    /// Opens no streams before a point in time, after one failed.
     package mutating func wait(until time: Double) { closedUntil = max(closedUntil, time) }
 
-    /// What to do as things stand.
+    /// Returns the next steps.
     package mutating func actions(_ state: State) -> [Action] {
         pace.note(state.running, heldBytes: state.heldBytes, isFull: state.connections == limit, now: state.now)
         if let id = pace.straggler(among: state.running) { return [.close(id)] }
@@ -105,8 +105,8 @@ package struct SegmentPlan: Sendable {
             free -= 1
             if !adjoinsTooLittle(gap, state) { actions.append(.open(gap, splitting: nil)) }
         }
-        // What has been asked for lies within the ranges of those who run. One after the other: each new stream takes all
-        // that is left of another one, which then meets it, and is divided itself next.
+        // Requested ranges lie within those of running streams. Streams are split one after the other: a new one takes
+        // all of the rest of another one, and is split next.
         guard free > 0, state.asked.isEmpty, actions.isEmpty,
             let largest = state.running.max(by: { $0.rest < $1.rest })
         else {
@@ -115,9 +115,10 @@ package struct SegmentPlan: Sendable {
         return split(largest, among: free).map { [$0] } ?? []
     }
 
-    /// Whether so few bytes are held before a gap that they would be all that connects what comes on both sides of them.
+    /// Whether the stored bytes before a gap are shorter than the overlap and their other side is still missing.
     ///
-    /// The gap waits for those who bring what lies before them.
+    /// Then they would be the only bytes to compare with both sides, so the gap waits until the bytes before them
+    /// arrive.
     private func adjoinsTooLittle(_ gap: Range<Int64>, _ state: State) -> Bool {
         guard let before = state.held.first(where: { $0.upperBound == gap.lowerBound }), before.length < overlap
         else { return false }
@@ -126,7 +127,7 @@ package struct SegmentPlan: Sendable {
             || gaps(state).contains { $0.upperBound == before.lowerBound }
     }
 
-    /// What nobody holds or brings.
+    /// Returns the ranges that are not stored, requested or arriving.
     private func gaps(_ state: State) -> [Range<Int64>] {
         let taken =
             (state.held + state.asked + state.running.map { $0.position..<max($0.position, $0.end) })
@@ -140,15 +141,15 @@ package struct SegmentPlan: Sendable {
         return gaps
     }
 
-    /// The rest of a stream but for the first of so many equal pieces.
+    /// Splits the rest of a stream into equal pieces, and requests all of them except the first.
     private func split(_ stream: Stream, among count: Int) -> Action? {
         let rest = stream.rest
         let pieces = Int(min(Int64(count) + 1, rest / Self.leastLength))
         guard pieces > 1, pace.rate(of: stream.id).map({ Double(rest) / $0 >= Self.leastTime }) ?? true else {
             return nil
         }
-        // One that has just begun is divided as a whole: what comes first may have come at once, as from servers that
-        // limit a rate over seconds.
+        // A new stream is divided including the received bytes: the first bytes may have arrived in a burst, as from
+        // servers that limit a rate over seconds.
         let isNew = (stream.position - stream.start) < rest / Int64(2 * pieces)
         let base = isNew ? stream.start : stream.position
         let size = (rest + stream.position - base) / Int64(pieces)
@@ -157,7 +158,7 @@ package struct SegmentPlan: Sendable {
 }
 
 extension Range where Bound == Int64 {
-    /// How many bytes it has; as many as can be told, where it reaches over more than there can be.
+    /// The number of bytes in the range; the largest possible number if it overflows.
     var length: Int64 {
         let (length, overflow) = upperBound.subtractingReportingOverflow(lowerBound)
         return overflow ? .max : length

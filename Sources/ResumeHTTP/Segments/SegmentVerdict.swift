@@ -1,14 +1,15 @@
 package import HTTPTypes
 
-/// What to do with the answer to the request for a segment, decided from its head alone.
+/// What to do with the response to a request for a segment, decided from its head alone.
 ///
-/// Stricter than ``Verdict``, since there is another way to the bytes: nothing but exactly what was asked for is used.
+/// It is stricter than ``Verdict``, since the bytes can be requested in another way: only exactly the requested range
+/// is used.
 package enum SegmentVerdict: Sendable, Hashable {
     /// Use the body.
     case use(Verdict.Continuation)
-    /// Discard the body, and open no more connections: the server does not want them, or sends no ranges.
+    /// Discard the body and open no more connections: the server refuses them, or does not send ranges.
     case noMore(Reason)
-    /// Discard the body, and end all streams: this is another representation, or may be. The request of a single stream
+    /// Discard the body and close all streams: this is or may be another representation. The request of a single stream
     /// decides.
     case stop(Reason)
 
@@ -16,9 +17,9 @@ package enum SegmentVerdict: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - response: The response's head; redirects have been followed already.
-    ///   - range: What was asked for.
-    ///   - stored: What the held bytes belong to.
-    ///   - policy: On which terms it is continued.
+    ///   - range: The requested range.
+    ///   - stored: The representation of the stored bytes.
+    ///   - policy: The conditions for resuming.
     package init(
         for response: HTTPResponse, to range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
     ) {
@@ -29,7 +30,7 @@ package enum SegmentVerdict: Sendable, Hashable {
             switch Verdict.partial(fields, range: range, stored: stored, policy: policy) {
             case .append(let usable): continuation = usable
             case .askForWhole(let reason):
-                // A gap is found last: the same representation, but not what was asked for.
+                // A gap is checked last, so it is the same representation, but not the requested range.
                 self = reason.code == Reason.gapCode ? .noMore(reason) : .stop(reason)
                 return
             default:
@@ -42,12 +43,12 @@ package enum SegmentVerdict: Sendable, Hashable {
                 self = .noMore(.contentRangeInvalid)
                 return
             }
-            // What ends where the server likes ends there again, so that what lies behind is never compared.
+            // A server that ends ranges early does so again, so the bytes at the end would never be compared.
             guard last >= range.end.map({ $0 - 1 }) ?? .max else {
                 self = .noMore(.partCutShort)
                 return
             }
-            // Were it found to be wrong at its end, more than this body would have to go.
+            // If the digest did not match at the end, more than the bytes of this body would have to be discarded.
             let hasDigest = HTTPDigest(contentDigestIn: fields) != nil
             self = hasDigest ? .noMore(.contentDigestOfPart) : .use(continuation)
         case 200, 203:
@@ -64,10 +65,10 @@ package enum SegmentVerdict: Sendable, Hashable {
 }
 
 extension HeldPartial {
-    /// The length of a representation whose bytes may be fetched over several connections; nil where they may not.
+    /// The length of the representation if it may be fetched over several connections, otherwise nil.
     ///
-    /// A strong entity tag only: a date may name two states of a second, and answers that come at a time cannot be
-    /// told from one another by anything else.
+    /// Requires a strong entity tag. A date may stand for two versions within a second, and for simultaneous responses
+    /// there is no other way to distinguish them.
     package func lengthForSegments(_ policy: ResumePolicy) -> Int64? {
         guard selection == nil, policy.condition != .head, let representation, representation.acceptsRanges,
             representation.contentCoding == nil, case .entityTag? = representation.validator
@@ -77,13 +78,14 @@ extension HeldPartial {
 }
 
 extension Plan.RangeRequest {
-    /// The request for a segment.
+    /// Creates the request for a segment.
     ///
     /// - Parameters:
-    ///   - range: What is missing.
-    ///   - held: What is held, also what has come since: bytes that adjoin the range are asked for as well, and compared.
-    ///   - validator: What the answer must carry.
-    ///   - policy: On which terms it is continued.
+    ///   - range: The missing range.
+    ///   - held: All stored ranges, including recently received ones; bytes next to the range are requested again and
+    ///     compared.
+    ///   - validator: The validator that the response must have.
+    ///   - policy: The conditions for resuming.
     package init(segment range: Range<Int64>, held: [Range<Int64>], validator: Validator?, policy: ResumePolicy) {
         let overlap = max(policy.overlap(for: validator), 0)
         let before = held.first { $0.upperBound == range.lowerBound }

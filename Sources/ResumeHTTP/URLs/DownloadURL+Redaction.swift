@@ -1,16 +1,16 @@
 extension DownloadURL {
-    /// The URL as it may be stored: without user info, fragment, and the parameters that sign or authorise it.
+    /// The URL as it may be stored: without user info, fragment, and the parameters that sign or authorize it.
     ///
-    /// It is also the default key of a download, so that a signed URL with a new signature identifies the same one. A
-    /// parameter is a secret if a word of its name says so (`api_key`, `X-Plex-Token`), if it belongs to a known
-    /// signature, or if its value is a JSON Web Token. One that is taken for a secret by mistake costs a restart, never
-    /// a wrong byte: the validator decides whether bytes are used.
+    /// It is also the default key of a download, so that a URL with a new signature identifies the same download. A
+    /// parameter is a secret if a word of its name says so (`api_key`, `X-Plex-Token`), if it belongs to a known kind
+    /// of signature, or if its value is a JSON Web Token. If a parameter is mistaken for a secret, a download may start
+    /// over, but never gets wrong bytes, since the validator decides whether stored bytes are used.
     public var redacted: String { origin + Self.redacted(requestTarget, abbreviates: false) }
 
-    /// The same for a URL that is a value within another one: no further ones are looked for in its own values.
+    /// The same for a URL that is a parameter of another one; URLs in its own parameters are not searched.
     var redactedAsValue: String { origin + Self.redacted(requestTarget, abbreviates: false, isValue: true) }
 
-    /// A caller's key as it may be stored: if it is a URL that contains a secret, that URL without it.
+    /// A caller's key as it may be stored: if it is a URL with secrets, they are removed.
     package static func redactedKey(_ key: String) -> String {
         let target = key.utf8.prefix { $0 != UInt8(ascii: "#") }
         guard let url = try? DownloadURL(String(Substring(target))) else { return key }
@@ -22,9 +22,9 @@ extension DownloadURL {
             + (kept == body ? String(fragment) : kept.isEmpty ? "" : "#\(kept)")
     }
 
-    /// A key as it may be shown to people: long random strings in a URL, which may be secrets, are abbreviated.
+    /// A key as it may be displayed: long random strings in a URL, which may be secrets, are abbreviated.
     package static func shownKey(_ key: String) -> String {
-        // What follows is the selection, or text of the caller's.
+        // The fragment is the selection, or the caller's text.
         let target = key.utf8.prefix { $0 != UInt8(ascii: "#") }
         guard let url = try? DownloadURL(String(Substring(target))) else {
             return holdsSecret(key) ? "(not shown: the key contains a secret)" : key
@@ -35,23 +35,23 @@ extension DownloadURL {
             .text(without: nil, abbreviates: true, isValue: false)
     }
 
-    /// Whether a text that is no URL contains what would be a secret in one: a password, or a parameter.
+    /// Whether a text that is not a URL contains what would be a secret in one: a password, or a parameter.
     package static func holdsSecret(_ text: String) -> Bool {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        // Images are named `repository:tag@sha256:…`, packages `pkg:npm/name@1.0`, pictures `s3://bucket/icon@2x.png`.
+        // Not passwords: image `repository:tag@sha256:…`, package `pkg:npm/name@1.0`, file `s3://bucket/icon@2x.png`.
         let user = parts[0].firstRange(of: "://").map { parts[0][$0.upperBound...] } ?? parts[0]
         let hasPassword =
             parts.count == 2 && user.contains(":") && !text.hasPrefix("pkg:") && !parts[1].hasPrefix("sha256:")
         return hasPassword || ParameterList(text[...], separatedBy: "?&;#").holdsSecret
     }
 
-    /// Whether a text is a token by its form, or random enough to be one.
+    /// Whether a text has the form of a token, or is random enough to be one.
     package static func isSecretValue(_ text: String) -> Bool {
         let value = SecretParameter("=" + Substring(text), after: nil)
         return value.isSecret || value.isRandom
     }
 
-    /// Whether there is nothing but a path, without parameters, encodings and tokens, as most URLs have it.
+    /// Whether the target is only a path without parameters, percent encodings and tokens, as in most URLs.
     private static func isPlainPath(_ target: String) -> Bool {
         !target.utf8.contains { "?;=%:".utf8.contains($0) }
             && !target.utf8.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
@@ -65,7 +65,7 @@ extension DownloadURL {
         let inQuery = ParameterList(query, separatedBy: "&;")
         let signature = Signature(of: inPath.parameters + inQuery.parameters)
         let left = inPath.text(without: signature, abbreviates: abbreviates, isValue: isValue)
-        // Where a secret was all of it.
+        // Empty if all of it was secret.
         let text = left.isEmpty ? "/" : left
         guard path.endIndex < target.endIndex else { return text }
         let kept = inQuery.text(without: signature, abbreviates: abbreviates, isValue: isValue)
@@ -74,16 +74,16 @@ extension DownloadURL {
 }
 
 extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The URL as it may be shown: ``redacted``, with long random strings abbreviated, which may be secrets.
+    /// The URL as it may be displayed: ``redacted``, with long random strings abbreviated, since they may be secrets.
     public var description: String { origin + Self.redacted(requestTarget, abbreviates: true) }
 
-    /// The same.
+    /// The same as ``description``.
     public var debugDescription: String { description }
 }
 
-/// The parameters of a query or a path, with what separates them.
+/// The parameters of a query or path, with their separators.
 private struct ParameterList {
-    /// Those that can be removed.
+    /// The parameters that can be removed.
     var parameters: [SecretParameter] { all.filter(isParameter) }
     private let all: [SecretParameter]
     private let isPath: Bool
@@ -95,22 +95,22 @@ private struct ParameterList {
 
     var holdsSecret: Bool { all.contains { $0.hasValue && $0.isSecret } }
 
-    /// In a path, what follows `;`, and what has a name and a value.
+    /// Whether a part of a path can be removed: it follows `;`, or has a name and a value.
     private func isParameter(_ part: SecretParameter) -> Bool {
         !isPath || part.separator == UInt8(ascii: ";") || part.hasValue
     }
 
-    /// The text without secrets, and without what belongs to a signature.
+    /// Returns the text without secrets and without parameters of a signature.
     ///
     /// - Parameters:
-    ///   - signature: What is left out beside secrets.
+    ///   - signature: The signature whose parameters are removed.
     ///   - abbreviates: Whether long random strings are shortened.
-    ///   - isValue: Whether the URL is itself a value, so that none is looked for in its values.
-    /// - Returns: What is left.
+    ///   - isValue: Whether the URL is itself a parameter of another one, so that its values are not searched for URLs.
+    /// - Returns: The remaining text.
     func text(without signature: Signature?, abbreviates: Bool, isValue: Bool) -> String {
         var (text, isFirst, followsSecret) = ("", true, false)
         for part in all {
-            // A value may contain `;`.
+            // A secret value may contain `;`.
             let continues = followsSecret && part.separator == UInt8(ascii: ";") && !part.hasValue
             followsSecret = isParameter(part) && (continues || part.isSecret || signature?.includes(part) == true)
             guard !followsSecret else { continue }
@@ -126,11 +126,11 @@ private struct ParameterList {
     }
 }
 
-/// What belongs to the signature of a URL beside its secrets, and changes with it.
+/// The parameters that belong to a URL's signature and change with it, but are not secret themselves.
 private struct Signature {
     private let companions: Set<String>
     private let prefixes: [String]
-    /// Whether there is a secret that times beside it are likely to belong to.
+    /// Whether there is a secret that times next to it are likely to belong to.
     private let isSigned: Bool
 
     init(of parameters: [SecretParameter]) {
@@ -147,12 +147,12 @@ private struct Signature {
                 && (Self.expiries.contains(parameter.name) || Self.times.contains(parameter.name) && parameter.isTime)
     }
 
-    /// Names that say until when a signature is valid.
+    /// Names of expiry times of signatures.
     private static let expiries: Set<String> = ["expires", "expire", "expiry", "hwtime", "txtime", "wstime"]
-    /// Names that may do so; elsewhere they are an episode or a seek position.
+    /// Names that may be expiry times, or otherwise an episode or a seek position.
     private static let times: Set<String> = ["e", "et", "exp", "st", "t", "timestamp", "ts", "x-expires"]
 
-    /// Names that belong to a signature where its main ones are all there.
+    /// Names that belong to a signature if all of its main names are present.
     private static let known: [(main: Set<String>, others: Set<String>)] = [
         (["key-pair-id"], ["policy", "hash-algorithm"]),
         (["keyname", "signature"], ["keyname", "urlprefix"]),
@@ -168,7 +168,7 @@ private struct Signature {
         (["u", "t", "s", "v", "c"], ["t", "s"]), (["u", "p", "v", "c"], ["p"]),
     ]
 
-    /// What a shared access signature consists of.
+    /// The parameters of an Azure shared access signature.
     private static let azure: Set<String> = [
         "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv", "si",
         "saoid", "suoid", "scid", "sdd", "sduoid", "skdutid", "skn", "ses", "spk", "srk", "epk", "erk",

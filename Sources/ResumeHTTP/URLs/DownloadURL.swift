@@ -11,25 +11,25 @@ internal import Foundation
 public struct DownloadURL: Sendable, Hashable {
     /// `http` or `https`.
     public let scheme: String
-    /// The host in lower case; an IPv6 address in its brackets.
+    /// The host in lower case; IPv6 addresses are in brackets.
     public let host: String
-    /// The port, the scheme's default one where the URL names none.
+    /// The port; the scheme's default port if the URL has none.
     public let port: Int
-    /// User and password, percent-encoded as given; nil where the URL has none.
+    /// User and password, percent-encoded as given; nil if the URL has none.
     let userInfo: String?
-    /// Path and query as they go into the request line; never empty.
+    /// Path and query as sent in the request line; never empty.
     public let requestTarget: String
 
-    /// Why a text is no URL that can be fetched.
+    /// The error for a text that is not a supported URL.
     public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// Not an absolute URL.
         case notAURL
-        /// Another scheme than `http` and `https`.
+        /// A scheme other than `http` and `https`.
         case unsupportedScheme(String)
-        /// No host, or one with characters that no host has.
+        /// No host, or a host with invalid characters.
         case badHost
 
-        /// What is wrong, and what would be right.
+        /// The error, and what to use instead.
         public var description: String {
             switch self {
             case .notAURL: "not an absolute URL; use one such as https://example.org/file"
@@ -40,11 +40,9 @@ public struct DownloadURL: Sendable, Hashable {
         }
     }
 
-    /// Parses an absolute URL.
+    /// Parses an absolute URL and drops its fragment.
     ///
-    /// Its fragment is dropped.
-    ///
-    /// - Throws: ``Problem``.
+    /// - Throws: ``Problem`` if it is not an absolute `http` or `https` URL with a valid host and port.
     public init(_ text: String) throws(Problem) {
         let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
         guard isPlain, let colon = text.firstIndex(of: ":") else { throw .notAURL }
@@ -52,12 +50,12 @@ public struct DownloadURL: Sendable, Hashable {
         guard scheme == "http" || scheme == "https" else {
             let isScheme =
                 scheme.first?.isLetter == true && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
-            // In user:password@host the first word is no scheme, and not to be shown.
+            // In user:password@host the first word is not a scheme, and must not be shown.
             let isURL = text[colon...].hasPrefix("://") || !text.contains("@")
             throw isScheme && isURL ? .unsupportedScheme(scheme) : .notAURL
         }
         guard text[colon...].hasPrefix("://"), let parts = URLComponents(string: text) else { throw .notAURL }
-        // A port that is no number, or too long for one, must not pass for the default one.
+        // An invalid port, or one that is too large, must not be taken for the default port.
         let authority = text[colon...].dropFirst(3).prefix { !"/?#".contains($0) }
         let afterHost = authority.split(separator: "@", omittingEmptySubsequences: false).last?.split(separator: "]")
             .last
@@ -76,15 +74,15 @@ public struct DownloadURL: Sendable, Hashable {
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
     }
 
-    /// Where a request goes: scheme, host and port.
+    /// The origin: scheme, host and port.
     ///
-    /// Secrets meant for one origin are not sent to another.
+    /// Secrets for one origin are never sent to another one.
     public var origin: String { "\(scheme)://\(authority)" }
 
     /// The URL without user info and fragment, as it is requested.
     public var absoluteString: String { origin + requestTarget }
 
-    /// Host, and the port unless it is the scheme's default one.
+    /// Host, and port unless it is the scheme's default.
     public var authority: String {
         port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)"
     }
@@ -97,20 +95,20 @@ public struct DownloadURL: Sendable, Hashable {
         }
     }
 
-    /// The last component of the path, percent-decoded; nil where the path ends in `/`, or where the component
-    /// could not be a file's name.
+    /// The last component of the path, percent-decoded; nil if the path ends in `/`, or if the component is not a valid
+    /// filename.
     public var lastPathComponent: String? {
-        // A secret that belongs to the path is no part of a name.
+        // A secret in the path is not part of the name.
         let path = redacted.dropFirst(origin.count).prefix { $0 != "?" }
         guard let component = path.split(separator: "/", omittingEmptySubsequences: false).last,
             let name = Self.percentDecoded(String(component)), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200
         else { return nil }
-        // By bytes: a mark that follows on a slash makes one character with it.
+        // Compares bytes, since a combining mark after a slash forms one character with it.
         return name.utf8.contains(UInt8(ascii: "/")) || Printable.escaped(name) != name ? nil : name
     }
 
-    /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
+    /// Decodes `%XX`; nil if the result is not UTF-8, or if a `%` is not followed by two digits.
     static func percentDecoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = ArraySlice(text.utf8)
@@ -129,7 +127,7 @@ public struct DownloadURL: Sendable, Hashable {
 
     /// Resolves a `Location` field against this URL.
     ///
-    /// - Throws: ``Problem`` where the result cannot be fetched.
+    /// - Throws: ``Problem`` if the result is not a supported URL.
     public func resolving(_ location: String) throws(Problem) -> DownloadURL {
         let isPlain = location.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
         guard isPlain, !location.isEmpty, let base = URL(string: absoluteString),

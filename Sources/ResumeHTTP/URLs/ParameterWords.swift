@@ -1,9 +1,9 @@
-/// The words of a parameter's name in lower case, without the digits at their ends: `X-Amz-AccessKeyId2` has x, amz,
-/// access, key, id, and as a whole accesskeyid.
+/// The words of a parameter's name in lower case, without trailing digits: `X-Amz-AccessKeyId2` consists of x, amz,
+/// access, key, id, and the compound accesskeyid.
 struct ParameterWords {
-    /// Each, and what is written as one.
+    /// The words and compounds.
     private(set) var all: [String] = []
-    /// Each and the next one.
+    /// Pairs of adjacent words.
     var pairs: Zip2Sequence<[String], ArraySlice<String>> { zip(words, words.dropFirst()) }
     private var words: [String] = []
 
@@ -13,7 +13,7 @@ struct ParameterWords {
             for index in whole.indices.dropFirst() {
                 let (before, byte) = (whole[index - 1], whole[index])
                 let next = index + 1 < whole.endIndex ? whole[index + 1] : 0
-                // accessToken, and APIKey.
+                // A capital begins a word in accessToken, and K does in APIKey.
                 guard SecretParameter.isUpper(byte), !SecretParameter.isUpper(before) || SecretParameter.isLower(next)
                 else { continue }
                 words.append(Self.word(whole[start..<index]))

@@ -1,7 +1,7 @@
-/// Text of foreign origin, made fit to be shown.
+/// Makes untrusted text safe to display.
 public enum Printable {
-    /// Replaces control characters, line separators and characters that change the direction of text by an
-    /// escape such as `\u{1B}`, so that no terminal obeys a server or a file name.
+    /// Replaces control characters, line separators and characters that change the text direction with escapes such as
+    /// `\u{1B}`, so that text from a server or a filename cannot control the terminal.
     public static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in

@@ -1,41 +1,43 @@
 public import HTTPTypes
 
-/// Follows redirects: where to go next, and what may be sent there.
+/// Follows redirects, and decides what may be sent to their destinations.
 ///
 /// Source: [RFC 9110, 15.4](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4).
 public struct Redirection: Sendable {
-    /// How many redirects are followed before it is taken for a loop.
+    /// The maximum number of redirects; more are taken for a loop.
     public static let limit = 20
 
-    /// Where the next request goes.
+    /// The URL of the next request.
     public private(set) var url: DownloadURL
     private var followed = 0
     private var hasLeftOrigin = false
 
-    /// Why a redirect is not followed.
+    /// The reason for not following a redirect.
     public enum Problem: Error, Sendable, Hashable {
-        /// More than ``Redirection/limit`` in a row.
+        /// More than ``Redirection/limit`` redirects in a row.
         case tooMany
-        /// From https to http.
+        /// A redirect from https to http.
         case downgrade
-        /// No `Location`, or none that can be fetched.
+        /// `Location` is missing, or not a supported URL.
         case badLocation
     }
 
-    /// Begins at the URL that was asked for.
+    /// Begins at the requested URL.
     public init(from url: DownloadURL) {
         self.url = url
     }
 
-    /// Begins at another origin than the caller's secrets are meant for.
+    /// Marks the current origin as one that must not receive the caller's secrets.
     package mutating func leaveOrigin() {
         hasLeftOrigin = true
     }
 
-    /// Takes a response; if it is a redirect that can be followed, ``url`` is the next place.
+    /// Handles a response.
+    ///
+    /// If it is a redirect that can be followed, ``url`` becomes its destination.
     ///
     /// - Returns: Whether it was a redirect.
-    /// - Throws: ``Problem``.
+    /// - Throws: ``Problem`` if it is a redirect that must not be followed.
     public mutating func follow(_ response: HTTPResponse) throws(Problem) -> Bool {
         guard [301, 302, 303, 307, 308].contains(response.status.code) else { return false }
         guard followed < Self.limit else { throw .tooMany }
@@ -49,31 +51,32 @@ public struct Redirection: Sendable {
         return true
     }
 
-    /// The caller's fields that may be sent to ``url``.
+    /// Returns the caller's fields that may be sent to ``url``.
     ///
-    /// Credentials stop at the origin they were meant for, and are not taken up again when a redirect leads back.
+    /// Credentials are sent only to the origin they are meant for. They are not sent again if a redirect leads back
+    /// there.
     ///
     /// - Parameters:
     ///   - fields: The caller's fields.
-    ///   - secret: Names that the caller marks as secret, beside the well-known ones.
-    /// - Returns: All of them at the first origin, else those that are no secret.
+    ///   - secret: Names that the caller marks as secret, in addition to the well-known ones.
+    /// - Returns: All fields at the first origin, otherwise those that are not secret.
     public func permitted(_ fields: HTTPFields, secret: Set<HTTPField.Name> = []) -> HTTPFields {
         hasLeftOrigin ? Self.withoutSecrets(fields, secret: secret) : fields
     }
 
-    /// The fields that may be sent to any origin.
+    /// Returns the fields that may be sent to any origin.
     package static func withoutSecrets(_ fields: HTTPFields, secret: Set<HTTPField.Name>) -> HTTPFields {
         HTTPFields(fields.filter { !credentials.contains($0.name) && !secret.contains($0.name) })
     }
 
-    /// Whether ``url`` is still at the origin that was asked first.
+    /// Whether ``url`` is at the first origin and every redirect so far stayed there.
     public var isAtFirstOrigin: Bool { !hasLeftOrigin }
 
     private static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
 }
 
 extension Redirection.Problem: CustomStringConvertible {
-    /// What is wrong.
+    /// The reason, as the end of a sentence.
     public var description: String {
         switch self {
         case .tooMany: "more than \(Redirection.limit) redirects"

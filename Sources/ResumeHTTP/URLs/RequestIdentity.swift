@@ -1,25 +1,28 @@
 package import HTTPTypes
 
-/// Everything of a request that decides which bytes a server sends, and to whom: the URL with user info and query, and
-/// the caller's own fields with their credentials.
+/// The parts of a request that determine which bytes a server sends, and to whom: the URL with user info and query, and
+/// the caller's fields including credentials.
 ///
-/// It is compared and stored as a keyed hash only (HMAC-SHA-256, RFC 2104): without the key no guess can be confirmed.
+/// Only keyed hashes of it are compared and stored (HMAC-SHA-256, RFC 2104); without the key, guesses cannot be
+/// verified.
 package struct RequestIdentity: Sendable {
-    /// SHA-256, as of all values: who keeps an identity keeps no secret.
+    /// The SHA-256 of the URL.
+    ///
+    /// All values are hashed, so that an identity in memory contains no secrets.
     private let url: [UInt8]
-    /// Names in lower case, in order, each with its value; the values of one name in theirs.
+    /// Field names in lower case, sorted, each with the hash of its value; values of the same name keep their order.
     private let fields: [(name: String, value: [UInt8])]
 
-    /// Makes an identity.
+    /// Creates an identity.
     ///
     /// - Parameters:
-    ///   - url: What is asked for.
-    ///   - fields: The caller's own fields. Those that a plan decides on are left out, but for codings.
+    ///   - url: The requested URL.
+    ///   - fields: The caller's fields. Fields that the plan sets are ignored, except a caller's own `Accept-Encoding`.
     package init(_ url: DownloadURL, _ fields: HTTPFields) {
         let user = url.userInfo.map { "\($0)@" } ?? ""
         self.url = Self.digest(Array("\(url.scheme)://\(user)\(url.authority)\(url.requestTarget)".utf8))
         let own = fields.filter { field in
-            // The plan's own value says nothing of the caller.
+            // The plan's default value is not the caller's choice.
             field.name == .acceptEncoding
                 ? field.value.filter { $0 != " " }.lowercased() != "identity"
                 : !Plan.ownedFieldNames.contains(field.name)
@@ -28,16 +31,16 @@ package struct RequestIdentity: Sendable {
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map { ($0.1, Self.digest(Array($0.2.utf8))) }
     }
 
-    /// The hash of all of it.
+    /// Returns the hash of the whole identity.
     package func code(_ key: [UInt8]) -> [UInt8] {
         Self.code(key, url + fields.flatMap { Self.framed($0.name) + $0.value })
     }
 
-    /// The hash of the fields that a server named in `Vary` (RFC 9111, 4.1).
+    /// Returns the hash of the fields that a server named in `Vary` (RFC 9111, 4.1).
     ///
     /// - Parameters:
     ///   - vary: ``Representation/vary``.
-    ///   - key: The store's.
+    ///   - key: The store's key.
     /// - Returns: The hash.
     package func code(ofFieldsNamedIn vary: String, _ key: [UInt8]) -> [UInt8] {
         let names = vary.split(separator: ",").map { String($0.drop { $0 == " " }) }
@@ -48,25 +51,25 @@ package struct RequestIdentity: Sendable {
             })
     }
 
-    /// A name with its length before it, so that no two lists are the same bytes.
+    /// Prefixes a name with its length, so that different lists never result in the same bytes.
     private static func framed(_ name: String) -> [UInt8] {
         let length = UInt64(name.utf8.count)
         return (0..<8).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) } + Array(name.utf8)
     }
 
-    /// HMAC-SHA-256.
+    /// Computes HMAC-SHA-256.
     package static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-        // A key of the length that is made here is never longer than a block.
+        // Keys made by `newKey()` are never longer than a block.
         let key = Array(key.prefix(blockSize)) + Array(repeating: 0, count: max(blockSize - key.count, 0))
         return digest(key.map { $0 ^ 0x5C } + digest(key.map { $0 ^ 0x36 } + message))
     }
 
     private static let blockSize = 64
 
-    /// How many bytes a store's key has.
+    /// The length of a store's key in bytes.
     package static let keySize = 32
 
-    /// Makes a key.
+    /// Creates a random key.
     package static func newKey() -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         return (0..<keySize).map { _ in UInt8.random(in: .min ... .max, using: &random) }

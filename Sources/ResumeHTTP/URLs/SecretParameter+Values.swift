@@ -1,31 +1,31 @@
 extension SecretParameter {
-    /// Whether a value is a token by its form, also after the name of a scheme, such as `Bearer`.
+    /// Whether a value has the form of a token, optionally after a scheme such as `Bearer`.
     static func isToken(_ value: [UInt8]) -> Bool {
         let last = value.lastIndex(of: UInt8(ascii: " ")).map { Array(value[($0 + 1)...]) } ?? value
         return isWebToken(last) || isKnownToken(last) || isBotToken(last)
     }
 
-    /// Whether it is the token of a Telegram bot in a path: `bot`, a number, a colon and the rest.
+    /// Whether a path segment is the token of a Telegram bot: `bot`, a number, a colon and the secret.
     static func isBotToken(_ value: [UInt8]) -> Bool {
         guard value.starts(with: "bot".utf8) else { return false }
         let number = value.dropFirst(3).prefix(while: isDigit)
         return number.count >= 6 && value.dropFirst(3 + number.count).first == UInt8(ascii: ":")
     }
 
-    /// Whether a value is a JSON Web Token: base64url parts, the first of which decodes to something that begins with
-    /// `{"` (RFC 7515, 3).
+    /// Whether a value is a JSON Web Token: base64url parts, the first of which decodes to text that begins with `{"`
+    /// (RFC 7515, 3).
     static func isWebToken(_ value: [UInt8]) -> Bool {
-        // Those two characters are 12 bits and 4 more: "ey", and one of I to L.
+        // Those two characters take 16 bits: "ey" is 12 of them, and the other 4 begin one of the letters I to L.
         guard value.starts(with: "ey".utf8), let third = value.dropFirst(2).first,
             (UInt8(ascii: "I")...UInt8(ascii: "L")).contains(third)
         else { return false }
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        // Signed ones have three, the last empty where there is no signature; encrypted ones five.
+        // Signed tokens have three parts, the last of which is empty without a signature; encrypted tokens have five.
         guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else { return false }
         return value.allSatisfy { isWordByte($0) && $0 < 0x80 || "-_.".utf8.contains($0) }
     }
 
-    /// How the tokens of some services begin, which are given under names such as `key`.
+    /// Prefixes of the tokens of some services, which are passed in parameters with names such as `key`.
     static let knownTokens = [
         "AIza", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk_live_", "rk_live_", "xoxa-",
         "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "ya29.",
@@ -40,7 +40,7 @@ extension SecretParameter {
             && value.split { !(isWordByte($0) && $0 < 0x80 || "-_+=".utf8.contains($0)) }.contains(where: isRandomPiece)
     }
 
-    /// Whether letters and digits alternate as they do in no name: few words, few numbers, few separators.
+    /// Whether letters and digits alternate as they don't in names: few words, numbers and separators.
     static func isRandomPiece(_ piece: ArraySlice<UInt8>) -> Bool {
         guard piece.count >= 20, piece.contains(where: isDigit), piece.contains(where: { isLower($0) || isUpper($0) })
         else { return false }
@@ -56,16 +56,14 @@ extension SecretParameter {
             let next = isLower(byte) ? 0 : isUpper(byte) ? 1 : isDigit(byte) ? 2 : 3
             run = next == kind ? run + 1 : 1
             kind = next
-            // A word of four letters, a number of six digits.
+            // A word has at least four letters, a number at least six digits.
             let shortest = kind == 2 ? 6 : 4
             if run == shortest { inRuns += shortest } else if run > shortest { inRuns += 1 }
         }
         return separators * 8 <= piece.count && inRuns * 4 < piece.count
     }
 
-    /// Replaces each percent encoding by its byte.
-    ///
-    /// A `%` that begins no encoding stays as it is.
+    /// Decodes `%XX`; a `%` that is not followed by two digits is kept.
     static func percentDecoded(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(UInt8(ascii: "%")) else { return text }
         var bytes: [UInt8] = []

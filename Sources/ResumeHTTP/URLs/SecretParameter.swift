@@ -1,19 +1,19 @@
-/// A parameter of a query, or of a path after `;`, and what its name and value give away.
+/// A parameter of a query, or of a path after `;`, with the clues that its name and value give.
 struct SecretParameter {
-    /// The parameter as it was given.
+    /// The parameter as given.
     let text: Substring
-    /// The character before it; nil for the first one.
+    /// The separator before it; nil for the first one.
     let separator: UInt8?
-    /// Its name in lower case, percent-decoded as often as a URL that is not well-formed was encoded.
+    /// The name in lower case, percent-decoded twice, since some URLs are encoded twice.
     let name: String
-    /// Its value, percent-decoded; the whole text where it has no `=`.
+    /// The value, percent-decoded; the whole text if there is no `=`.
     private let value: [UInt8]
     private let rawName: [UInt8]
-    /// Whether it has a value.
+    /// Whether the parameter has a `=`.
     let hasValue: Bool
-    /// Whether the value is a secret, whatever stands beside it.
+    /// Whether the value is a secret, regardless of the other parameters.
     let isSecret: Bool
-    /// Whether the secret signs the URL, so that times beside it are likely to change with it.
+    /// Whether the secret is a signature of the URL, so that times next to it are likely to change with it.
     let isSignature: Bool
 
     init(_ text: Substring, after separator: UInt8?) {
@@ -39,7 +39,7 @@ struct SecretParameter {
         self.name = name
     }
 
-    /// The parameters of a text, in order.
+    /// Splits a text into its parameters, in order.
     static func parameters(of text: Substring, separatedBy separators: [UInt8]) -> [SecretParameter] {
         var separator: UInt8?
         return text.utf8.split(omittingEmptySubsequences: false, whereSeparator: separators.contains).map { part in
@@ -48,12 +48,12 @@ struct SecretParameter {
         }
     }
 
-    /// Whether name or value is so long and so random that it may be a secret, or as well name a file.
+    /// Whether the name or the value is long and random enough to be a secret, although it may also identify a file.
     var isRandom: Bool { Self.isRandom(value) || hasValue && Self.isRandom(rawName) }
 
-    /// The parameter with only the beginning of its value.
+    /// The parameter with its value shortened to the first characters.
     var abbreviated: String {
-        // By bytes: a mark that follows on `=` makes one character with it.
+        // Compares bytes, since a combining mark after `=` forms one character with it.
         let name = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         guard hasValue, !Self.isRandom(rawName) else { return "\(Self.beginning(of: text.utf8))…" }
         return "\(Substring(name))=\(Self.beginning(of: text.utf8[name.endIndex...].dropFirst()))…"
@@ -63,7 +63,7 @@ struct SecretParameter {
         String(decoding: text.prefix { $0 < 0x80 }.prefix(4), as: UTF8.self)
     }
 
-    /// Whether the value could be a moment in seconds or milliseconds since 1970, between 2014 and 2100.
+    /// Whether the value could be a time from 2014 to 2100, in seconds or milliseconds since 1970.
     var isTime: Bool {
         let text = String(decoding: value, as: UTF8.self)
         let seconds: Int64? =
@@ -76,7 +76,7 @@ struct SecretParameter {
         return seconds.map { (1_388_534_400...4_102_444_800).contains($0) } ?? false
     }
 
-    /// The URL that is the value, without its secrets; nil where the value is no URL, or one without secrets.
+    /// The parameter without the secrets of the URL that is its value; nil if its value is not a URL with secrets.
     var withoutSecretsOfURL: String? {
         guard hasValue, value.count <= 65_536, let text = String(validating: value, as: UTF8.self),
             let url = try? DownloadURL(text), url.userInfo != nil || url.redactedAsValue != url.absoluteString
@@ -88,9 +88,9 @@ struct SecretParameter {
         return Substring(self.text.utf8.prefix { $0 != UInt8(ascii: "=") }) + "=" + encoded.joined()
     }
 
-    /// A segment of a path without the token that it is; nil where it is none.
+    /// A replacement for a path segment that is a token; nil if it is not a token.
     ///
-    /// What takes its place tells one token from another, and no more: it may be what selects the file.
+    /// The replacement is different for each token, since the token may select the file, and reveals nothing else.
     var withoutTokenOfSegment: String? {
         guard !hasValue, Self.isToken(value) else { return nil }
         return "token-\(HTTPDigest(.sha256, of: value)?.hexadecimal.prefix(16) ?? "")"
@@ -107,36 +107,37 @@ extension SecretParameter {
         "xsrf",
     ]
 
-    /// Those of them that a short number is no secret for: the pass of a satellite, the number of a session.
+    /// Secret words that often have a harmless short number, such as the pass of a satellite or the number of a
+    /// session.
     private static let numberedWords: Set<String> = ["auth", "otp", "pass", "sess", "session"]
 
-    /// Secrets that sign a URL, among other things.
+    /// Names of secrets that sign a URL; see also `signatureEndings`.
     private static let signatures: Set<String> = [
         "__gda__", "authorization", "hdnea", "hdntl", "hdnts", "hmac", "lsig", "secure", "sig", "sign",
     ]
     private static let signatureEndings = ["secret", "sig", "sign", "signature", "token", "hmac"]
 
-    /// Endings of names that are written as one word, such as `phpsessid` and `accesstoken`.
+    /// Endings of compound names, such as `phpsessid` and `accesstoken`.
     private static let endings = [
         "accesskey", "accesskeyid", "apikey", "authkey", "passwd", "password", "passphrase", "privatekey", "secret",
         "secretkey", "sessid", "sessionid", "signature", "tempauth", "token",
     ]
 
-    /// Words that make a `key` after them a secret; any other `key` selects something.
+    /// Words that make a following `key` a secret; any other `key` selects something.
     private static let keyKinds: Set<String> = [
         "access", "account", "admin", "api", "app", "application", "client", "consumer", "decryption", "developer",
         "encryption", "functions", "licence", "license", "master", "private", "secret", "security", "service", "shared",
         "sign", "signing", "subscription", "user",
     ]
-    /// Those after which it may also be a key on a keyboard or a camera: a long value makes a secret.
+    /// Words before a `key` that may also be on a keyboard or a camera; only a long value is a secret.
     private static let weakKeyKinds: Set<String> = ["function", "host", "stream"]
 
-    /// Words that make a long value a secret: a short one is a sign of the zodiac, a code of a country.
+    /// Words that make only long values secret; a short one may be a sign of the zodiac or a country code.
     private static let weakWords: Set<String> = ["code", "secure", "sid", "sign", "ticket"]
 
     static let shortestWeakSecret = 20
 
-    /// Names that belong to one service.
+    /// Names that are specific to one service.
     private static let exactNames: Set<String> = [
         "__gda__", "_sid", "_upt", "client_assertion", "googleaccessid", "hdnea", "hdntl", "hdnts", "key-pair-id",
         "samlrequest", "samlresponse", "x-oss-additional-headers", "x-oss-date", "x-oss-expires",
