@@ -104,7 +104,7 @@ class Run:
     """What one process used."""
 
     def __init__(self, command, folder, store):
-        # Not from this process, whose memory would count as the program's.
+        # Not measured from this process, whose memory would be attributed to the program.
         measured = ["/usr/bin/time", "-q", "-f", "%U %S %M %w", "-o", f"{folder}.time", *command]
         begin = time.monotonic()
         self.status = subprocess.run(measured, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -147,8 +147,8 @@ class Workload:
                     sys.exit(f"{self.name}: {program} ended with {run.status}, or with wrong bytes")
                 results[program].append(run)
                 folders.append(folder)
-                # Many are removed at the end: ext4 scans inodes that were deleted in the last seconds, so that whoever came
-                # next would pay for it.
+                # Large sets are removed at the end: ext4 scans recently deleted inodes, which would slow down the next
+                # program.
                 if self.count == 1 or self.place.startswith("/dev/shm"):
                     shutil.rmtree(folders.pop())
         for folder in folders:
@@ -238,7 +238,7 @@ def main():
     options = parser.parse_args()
     disk = tempfile.mkdtemp()
     memory = tempfile.mkdtemp(dir="/dev/shm")
-    # The files that are served are in memory, so that the disk is only written to.
+    # The served files are in memory, so that the disk is only written to.
     served = tempfile.mkdtemp(dir="/dev/shm")
     server = Server(served)
     commands = Programs(os.path.realpath(options.resumectl), f"{served}/cert.pem")

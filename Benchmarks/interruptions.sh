@@ -24,7 +24,7 @@ get() { # program
     esac
 }
 
-# Replaces the file on the server by random bytes.
+# Replaces the file on the server with random bytes.
 publish() { # MiB, date
     head -c $(($1 << 20)) /dev/urandom >www/file
     touch -d "$2" www/file

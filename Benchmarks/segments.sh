@@ -14,7 +14,7 @@ start_nginx "listen 127.0.0.1:$port;
     location /limited/ { alias $folder/www/; limit_rate ${rate}m; }
     location /slow/ { alias $folder/www/; limit_rate 1m; }"
 
-# Replaces its subshell, so that the program can be killed.
+# Replaces its subshell, so that the program itself is killed.
 get() { # label, URL
     case $1 in
     one) exec "$resumectl" get -q "$2" --output out ;;

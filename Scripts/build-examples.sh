@@ -10,12 +10,12 @@ for manifest in Examples/*/Package.swift; do
     name=$(basename "$folder")
     scratch=.build
     if grep -q '"\.\./\.\.", traits: \[\])' "$manifest"; then scratch=.build/store-alone; fi
-    # Otherwise SwiftPM takes the plan of the last package that was built there, and builds nothing of this one; nor would
-    # it see files that were added since.
+    # Otherwise SwiftPM would reuse the plan of the package that was built there last, build nothing of this one, and
+    # miss files that were added since.
     rm -f "$scratch"/debug.yaml
     echo "== $name"
     Scripts/swift.sh build --package-path "$folder" --scratch-path "$scratch"
     ln -sf "../../$scratch/debug/$name" .build/examples/
 done
-# The next build here is of this package again.
+# The next build in this folder is one of this package again.
 rm -f .build/debug.yaml

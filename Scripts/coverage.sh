@@ -26,7 +26,7 @@ if [ "${1:-}" != --report ]; then
     mkdir -p "$profiles"
     # Some tests run programs as another user.
     chmod 1777 "$profiles"
-    # Runs a bundle, and merges the profiles of its processes under a name.
+    # Runs a bundle and merges the profiles of its processes into one.
     measure() {
         local bundle=$1 name=$2
         shift 2

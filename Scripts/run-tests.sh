@@ -38,7 +38,7 @@ trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
 echo "${#bundles[@]} bundles, $lanes at a time"
 begin=$SECONDS
 for bundle in "${bundles[@]}"; do
-    # Before version 4.3, bash has no `wait -n`.
+    # Versions of bash before 4.3 have no `wait -n`.
     while [ "$(jobs -pr | wc -l)" -ge "$lanes" ]; do wait -n 2>/dev/null || sleep 1; done
     rm -f "$logs/$bundle.result"
     run "$bundle" "$@" &
@@ -48,7 +48,7 @@ wait
 echo "seconds:"
 failed=()
 for bundle in "${bundles[@]}"; do
-    # Without a result, what ran the bundle was killed.
+    # If there is no result, the process that ran the bundle was killed.
     seconds=0 status=70
     [ ! -s "$logs/$bundle.result" ] || read -r seconds status <"$logs/$bundle.result"
     printf '%6d  %s\n' "$seconds" "$bundle"

@@ -1,4 +1,4 @@
-# Sourced by the scripts that run tests: how a bundle is run, and what of its output is shown.
+# Sourced by the scripts that run tests: runs bundles and extracts the relevant parts of their output.
 
 # A crash that a test provokes must not start Swift's backtrace helper.
 export SWIFT_BACKTRACE=enable=no
@@ -13,8 +13,8 @@ choose_runner() {
 # Prints the output of a run without colours.
 plain() { sed 's/\x1b\[[0-9;]*m//g' "$1"; }
 
-# Prints the last summary line of a run; fails without one: then the process ended before its tests did.
+# Prints the last summary line of a run. Fails if there is none: then the process ended before its tests did.
 closing_line() { plain "$1" | grep -a 'Test run with' | tail -1 | grep .; }
 
-# Prints what failed in a run.
+# Prints the failures of a run.
 failures() { plain "$1" | grep -a -A 6 -E '✘|Fatal error|error:' | head -c 20000; }

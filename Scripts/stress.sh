@@ -20,7 +20,7 @@ stop_spinning() {
 trap stop_spinning EXIT
 trap 'exit 130' INT TERM
 
-# Runs all tests once, unless this run has a result already.
+# Runs all tests once, unless there is already a result for this run.
 run() {
     local load=$1 number=$2
     local done=$results/$load-$number.result
@@ -28,7 +28,7 @@ run() {
         echo "run $number, $load"
         if [ "$load" = busy ]; then
             for _ in 1 2 3 4; do
-                # Each ends with this script, also if that is killed.
+                # Each ends with this script, even if the script is killed.
                 (while kill -0 $$ 2>/dev/null; do for ((i = 0; i < 100000; i++)); do :; done; done) &
                 spinners+=($!)
             done
@@ -52,7 +52,7 @@ run() {
 }
 
 failures=0
-# Not by `seq`, which counts from 1 down to 0 on macOS.
+# Not with `seq`, which counts from 1 down to 0 on macOS.
 for ((number = 1; number <= idle; number++)); do run idle "$number"; done
 for ((number = 1; number <= busy; number++)); do run busy "$number"; done
 echo "$((idle + busy)) runs, $failures failed"

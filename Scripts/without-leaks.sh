@@ -46,7 +46,7 @@ leaked() {
     return 0
 }
 
-# A process that received a signal may still be ending: only a process that stays counts.
+# A process that received a signal may still be exiting; it counts only if it stays.
 deadline=$((SECONDS + ${PATIENCE:-10}))
 while left=$(leaked) && [ -n "$left" ] && [ $SECONDS -lt $deadline ]; do sleep 0.2; done
 # Tests mount in temporary folders only. The innermost mount point comes first.
@@ -65,6 +65,6 @@ else
     done
     [ "$status" -ne 0 ] || status=1
 fi
-# Not into a mount that could not be removed.
+# Does not descend into a mount that could not be removed.
 rm -rf --one-file-system "$TMPDIR"
 exit "$status"

@@ -3,7 +3,7 @@ import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
 
-/// A store with many entries: how long opening and one lookup take.
+/// Measures how long opening a store with many entries and looking up one entry take.
 @main
 enum StoreBenchmark {
     static func main() async throws {

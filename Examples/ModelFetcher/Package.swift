@@ -6,7 +6,7 @@ let package = Package(
     name: "ModelFetcher",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // In a package of your own: .package(url: "…", from: "…")
+        // In your package: .package(url: "…", from: "…")
         .package(name: "resume-store", path: "../..")
     ],
     targets: [

@@ -1,7 +1,8 @@
 #if LIBFUZZER
-/// Runs one input of libFuzzer, which looks for inputs that reach new code (`make libfuzzer`) and brings its own `main`.
+/// Runs one input of libFuzzer, which searches for inputs that reach new code (`make libfuzzer`) and has its own
+/// `main`.
 ///
-/// The first byte of an input says which parser it is for.
+/// The first byte of an input selects the parser.
 @_cdecl("LLVMFuzzerTestOneInput")
 @unsafe func runCoverageGuidedInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,21 +1,22 @@
 import HTTPTypes
 import ResumeHTTP
 
-/// What is held, the request for the rest and its answer, as an input has them.
+/// The partial data, the request for the rest and the response to it, as described by an input.
 ///
-/// An input is `HELD STATUS OVERLAP TERMS RANGES`, then the first response's lines, an empty one, and the answer's.
+/// An input is `HELD STATUS OVERLAP TERMS RANGES`, then the field lines of the first response, an empty line, and those
+/// of the second response.
 struct Exchange {
-    /// What is held.
+    /// The partial data.
     let held: HeldPartial
-    /// On which terms it is continued.
+    /// The conditions for resuming.
     let policy: ResumePolicy
-    /// What is asked for.
+    /// The request.
     let plan: Plan
-    /// The answer.
+    /// The response.
     let response: HTTPResponse
     private let answer: ResponseText
 
-    /// Reads an input; nil where it is none.
+    /// Parses an input; nil if it is invalid.
     init?(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
         let words = lines[0].split(separator: 0x20, maxSplits: 4, omittingEmptySubsequences: false)
@@ -38,7 +39,7 @@ struct Exchange {
         response = HTTPResponse(status: .init(code: status), headerFields: answer.fields)
     }
 
-    /// Whether the answer's own lines have a validator, and no other of its kind.
+    /// Whether the response's own lines contain a validator, and no other one of its kind.
     func carries(_ validator: Validator) -> Bool {
         switch validator {
         case .entityTag(let tag): !tag.isWeak && answer.values("etag") == [tag.bytes]
@@ -46,7 +47,7 @@ struct Exchange {
         }
     }
 
-    /// Whether the plan can be asked.
+    /// Checks whether the planned request can be sent.
     var outcomeOfPlan: Parser.Outcome {
         guard case .range(let range) = plan else { return .accepted }
         return .expecting([
@@ -57,7 +58,7 @@ struct Exchange {
         ])
     }
 
-    /// Judges a verdict by the lines that came rather than by what was parsed.
+    /// Checks a verdict against the received lines instead of the parsed fields.
     func outcome(of verdict: Verdict) -> Parser.Outcome {
         let status = response.status.code
         switch verdict {
@@ -81,7 +82,7 @@ struct Exchange {
                 "uncoded": isUncoded, "a length": representation.completeLength ?? 0 >= 0,
             ])
         case .askForWhole:
-            // To ask for the whole after the whole was asked for would never end.
+            // Requesting the whole after it has been requested would never end.
             return .expecting(["the rest was asked for": asksForRest])
         case .retry(_, let seconds):
             return .expecting(["a bearable wait": (0...600).contains(seconds ?? 0)])
@@ -105,7 +106,7 @@ struct Exchange {
             if let validator = old?.validator {
                 carries(validator)
             } else {
-                // Nothing but the bytes themselves can show that the file is the same.
+                // Only the bytes themselves can show that the file is the same.
                 status == 206 && policy.allowsUnvalidated
                     && (policy.hasDigest || compared >= ResumePolicy.unvalidatedOverlap)
             }

@@ -1,16 +1,16 @@
-/// Makes inputs: right ones from a parser's shapes, and the same with damage done to them.
+/// Makes inputs: valid ones from a parser's shapes, and damaged ones.
 ///
-/// The input is a function of the seed and its number alone, so that each can be had again by itself.
+/// An input depends only on the seed and its number, so each can be reproduced individually.
 struct InputMaker {
     private var generator: SplitMix64
 
-    /// Begins one input.
+    /// Prepares for one input.
     init(seed: UInt64, number: UInt64) {
         var mixer = SplitMix64(state: seed)
         generator = SplitMix64(state: mixer.next() ^ (number &* 0xD1B5_4A32_D192_ED03))
     }
 
-    /// The input for a parser.
+    /// Returns the input for a parser.
     mutating func input(for parser: Parser) -> [UInt8] {
         var bytes: [UInt8] = []
         switch below(10) {
@@ -24,12 +24,12 @@ struct InputMaker {
         return bytes
     }
 
-    /// A number from 0 up to but not including `bound`.
+    /// Returns a number from 0 up to but not including `bound`.
     private mutating func below(_ bound: Int) -> Int {
         Int(truncatingIfNeeded: generator.next() >> 33) % max(bound, 1)
     }
 
-    // MARK: Right inputs
+    // MARK: Valid inputs
 
     private mutating func append(_ shape: Shape, to bytes: inout [UInt8]) {
         for part in shape.parts {
@@ -116,12 +116,12 @@ struct InputMaker {
         case 3: bytes.insert(contentsOf: bytes[place..<end], at: place)
         case 4: bytes.removeLast(bytes.count - place)
         case 5:
-            // The end of another right input.
+            // The end of another valid input.
             var other: [UInt8] = []
             append(parser.shapes[below(parser.shapes.count)], to: &other)
             bytes.replaceSubrange(place..., with: other.dropFirst(min(place, other.count)))
         case 6 where below(500) == 0:
-            // Long ones are rare, since they are slow.
+            // Long inputs are rare because they are slow.
             let piece = Token.all[below(Token.all.count)]
             for _ in 0..<below(5000) { bytes.insert(contentsOf: piece, at: place) }
         default: bytes.insert(contentsOf: Token.all[below(Token.all.count)], at: place)
@@ -129,7 +129,7 @@ struct InputMaker {
     }
 }
 
-/// The generator of Steele, Lea and Flood: every state is a good one.
+/// The generator by Steele, Lea and Flood; every state is valid.
 struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 

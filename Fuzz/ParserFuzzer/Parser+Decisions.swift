@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 
 extension Parser {
-    /// What is kept of a first response: only what can be sent back proves anything.
+    /// The representation in a first response: it has a validator only if that can be sent back.
     static let representation = Parser("first response", ["<lines>", "<lines><lines>"]) { bytes in
         let text = ResponseText(bytes)
         let representation = Representation(fields: text.fields)
@@ -23,7 +23,7 @@ extension Parser {
         ])
     }
 
-    /// The answer to a HEAD: the representation that is held is unchanged only under the very validator.
+    /// The response to a HEAD request: the representation is unchanged only if the validator is the same.
     static let headVerdict = Parser(
         "HEAD",
         [
@@ -42,7 +42,7 @@ extension Parser {
         }
     }
 
-    /// The whole decision: the fields of a first response, bytes held, a plan, an answer, a verdict.
+    /// The whole decision: the fields of a first response, received bytes, a plan, a response, a verdict.
     static let verdict = Parser(
         "verdict",
         [

@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 
 extension Parser {
-    /// `Content-Range`: what is accepted has its bytes in order and is written back as the same.
+    /// `Content-Range`: accepted values have their bytes in order, and writing them gives the same value.
     static let contentRange = Parser(
         "Content-Range",
         [
@@ -30,7 +30,7 @@ extension Parser {
         }
     }
 
-    /// Entity tags: what is accepted goes back byte for byte and can be sent.
+    /// Entity tags: accepted values are kept byte for byte and can be sent.
     static let entityTag = Parser("ETag", ["<tag>", "<tag>", "\"<noise>\"", "W/\"<noise>\""]) { bytes in
         guard let tag = EntityTag(bytes) else { return .rejected }
         return .expecting([
@@ -43,7 +43,7 @@ extension Parser {
         ])
     }
 
-    /// Dates: what is accepted is written back as the same moment.
+    /// Dates: writing an accepted value gives the same moment.
     static let date = Parser("Date", ["<date>"]) { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         guard let date = HTTPDate(text) else { return .rejected }
@@ -54,17 +54,17 @@ extension Parser {
         let isFixdate = text.utf8.count == 29 && !text.hasSuffix("60 GMT") && text.dropFirst(3).hasPrefix(", ")
         return .expecting([
             "year 0 or later": seconds >= -62_167_219_200, "the same again": HTTPDate(written) == date,
-            // The name of the day may be a wrong one.
+            // The name of the day may be wrong.
             "the same text": !isFixdate || text.dropFirst(5) == written.dropFirst(5),
         ])
     }
 
-    /// A moment as RFC 9110 wants it written, made in another way than it is parsed: day by day within its year.
+    /// Formats a moment as RFC 9110 requires, in a different way than it is parsed: day by day within its year.
     private static func fixdate(_ seconds: Int64) -> String {
         var days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
         let clock = seconds - days * 86_400
         let weekday = Int(((days + 4) % 7 + 7) % 7)
-        // Not after the year that is looked for.
+        // Not after the wanted year.
         var year = max(days >= 0 ? 1970 + days / 366 : 1970 + days / 365 - 2, 0)
         let isLeap = { (year: Int64) in year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
         let leaps = { (year: Int64) in (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400 }
@@ -84,7 +84,7 @@ extension Parser {
             + "\(padded(clock / 3600, 2)):\(padded(clock / 60 % 60, 2)):\(padded(clock % 60, 2)) GMT"
     }
 
-    /// `Retry-After`: what is accepted is a wait that a client can bear.
+    /// `Retry-After`: accepted values are acceptable delays for a client.
     static let retryAfter = Parser(
         "Retry-After", ["<number>", "<date>\nDate: <date>", "<number>\nRetry-After: <number>", "<date>\n<lines>"]
     ) { bytes in
@@ -93,7 +93,7 @@ extension Parser {
         return .expecting(["from 0 to 600 seconds": (0...RetryAfter.longest).contains(seconds)])
     }
 
-    /// Digests: what is accepted has as many bytes as its algorithm makes.
+    /// Digests: accepted values have the length of their algorithm.
     static let digest = Parser(
         "digest",
         [
@@ -103,7 +103,7 @@ extension Parser {
     ) { bytes in
         let text = ResponseText(Array("Content-Digest: ".utf8) + bytes)
         let lines = text.values("content-digest")
-        // The lines of a structured field are one list, and may differ; here two that do are none.
+        // The lines of a structured field form one list and may differ; here, different ones are rejected.
         guard let digest = HTTPDigest(contentDigestIn: text.fields) else { return .rejected }
         return .expecting([
             "one field": lines.count == 1, "a length": digest.bytes.count == digest.algorithm.byteCount,
@@ -114,7 +114,7 @@ extension Parser {
         ])
     }
 
-    /// Ranges of the caller's own: what is accepted is written back as the same, and has a length that is no surprise.
+    /// Ranges requested by a caller: writing accepted ones gives the same text, and they have the expected length.
     static let rangeSelection = Parser(
         "ranges", ["<ranges>", "bytes=<ranges>", "<ranges>,<number>-<number>", "0-<number>,0-<number>,1-<number>"]
     ) {
@@ -131,7 +131,7 @@ extension Parser {
         ])
     }
 
-    /// Text that is shown: nothing of it moves a terminal.
+    /// Displayed text: it contains no terminal control characters.
     static let printable = Parser("text that is shown", ["<noise><urlPart><noise>", "<tag>", "<lines>"]) { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         let shown = Printable.escaped(text)

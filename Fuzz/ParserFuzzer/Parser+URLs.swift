@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 
 extension Parser {
-    /// URLs: what is accepted can be sent, and its redacted form holds no secret.
+    /// URLs: accepted ones can be sent, and their redacted form contains no secret.
     static let url = Parser(
         "URL",
         [
@@ -14,7 +14,7 @@ extension Parser {
         return outcome(of: url)
     }
 
-    /// `Location`: what a redirect leads to can be fetched, and stays safe.
+    /// `Location`: the target of a redirect can be fetched, and credentials stay safe.
     static let location = Parser(
         "Location",
         ["<urlPart><urlPart><urlPart>", "/<urlPart>/<urlPart>?<urlPart>", "//a.example<urlPart>", "http://h/<urlPart>"]
@@ -58,7 +58,7 @@ extension Parser {
         ])
     }
 
-    /// Whether a query has a parameter that is secret by its name, compared without percent-encoding.
+    /// Whether a query has a parameter with the name of a secret, compared without decoding percent-encoding.
     private static func showsSecret(_ url: DownloadURL) -> Bool {
         let query = url.requestTarget.drop { $0 != "?" }.dropFirst()
         return query.split(separator: "&").contains { parameter in

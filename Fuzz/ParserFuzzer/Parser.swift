@@ -1,28 +1,28 @@
-/// One thing that reads what a server sends, and what must hold of whatever it makes of it.
+/// A parser of data sent by a server, and the conditions that its results must meet.
 ///
 /// A new parser is one entry in ``all``.
 struct Parser: Sendable {
-    /// What became of one input.
+    /// The outcome for one input.
     enum Outcome: Sendable {
-        /// It was not what the parser reads.
+        /// The parser rejected the input.
         case rejected
-        /// It was read, and everything that must hold does.
+        /// The parser accepted the input, and all conditions are met.
         case accepted
-        /// Something that must hold does not.
+        /// A condition is not met.
         case broken(String)
 
-        /// Accepted where all of these hold; else the names of those that do not.
+        /// Returns `accepted` if all expectations are true; otherwise the names of those that are not.
         static func expecting(_ expectations: KeyValuePairs<String, Bool>) -> Outcome {
             let broken = expectations.lazy.filter { !$0.value }.map(\.key)
             return broken.isEmpty ? .accepted : .broken(broken.joined(separator: ", "))
         }
     }
 
-    /// How it is called in the report and on the command line.
+    /// The name in the report and on the command line.
     let name: String
-    /// What right inputs look like; half of all inputs are these, the others are damaged ones.
+    /// The shapes of valid inputs, from which inputs are made and then damaged.
     let shapes: [Shape]
-    /// Reads one input.
+    /// Parses one input and checks the conditions.
     let read: @Sendable ([UInt8]) -> Outcome
 
     /// Makes a parser.
@@ -32,7 +32,7 @@ struct Parser: Sendable {
         self.read = read
     }
 
-    /// All parsers; inputs are dealt to them in turn.
+    /// All parsers; inputs are assigned to them in turn.
     static let all: [Parser] = [
         contentRange, entityTag, date, retryAfter, url, location, printable, representation, verdict, headVerdict,
         digest,

@@ -6,8 +6,7 @@ import Musl
 import Glibc
 #endif
 
-/// Feeds parsers of what a server sends with inputs that are nearly right, and stops at the first that traps, hangs or
-/// breaks what must hold.
+/// Runs the parsers on almost valid inputs, and stops at the first one that traps, hangs or fails a check.
 enum ParserFuzzer {
     static func main() {
         guard let options = Options(CommandLine.arguments.dropFirst()) else {
@@ -23,13 +22,13 @@ enum ParserFuzzer {
 
     /// Runs all inputs.
     ///
-    /// - Returns: Whether everything held.
+    /// - Returns: Whether all checks passed.
     private static func run(_ options: Options) -> Bool {
         let started = ContinuousClock.now
         var counts = Parser.all.map { _ in (read: 0, accepted: 0) }
         Watch.begin()
         for number in options.first..<options.first + options.count {
-            // The number alone says which parser it is for, also where the others are left out.
+            // The number selects the parser, even if other parsers are skipped.
             let index = Int(number % UInt64(Parser.all.count))
             let parser = Parser.all[index]
             guard options.parser == nil || options.parser == parser.name else { continue }
@@ -59,18 +58,18 @@ enum ParserFuzzer {
 
 /// The command line.
 struct Options {
-    /// What the inputs are made from.
+    /// The seed of the inputs.
     var seed: UInt64 = 1
-    /// How many inputs.
+    /// The number of inputs.
     var count: UInt64 = 1_000_000
     /// The number of the first one.
     var first: UInt64 = 0
-    /// The only parser to try, with its share of the inputs; nil for all.
+    /// The only parser to run, with its share of the inputs; nil for all.
     var parser: String?
 
     static let usage = "usage: parser-fuzzer [--seed N] [--count N] [--first N] [--parser NAME]"
 
-    /// Reads the arguments; nil where they are wrong.
+    /// Parses the arguments; nil if they are invalid.
     init?(_ arguments: some Sequence<String>) {
         var rest = arguments.makeIterator()
         while let name = rest.next() {

@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// A response's fields as they are written in an input: a line each.
+/// A response's fields as written in an input, one per line.
 struct ResponseText {
-    /// The fields; lines that are none are left out.
+    /// The fields; invalid lines are skipped.
     private(set) var fields = HTTPFields()
-    /// The lines, as name in lower case and value without the space around it.
+    /// The lines as name in lower case and value without surrounding white space.
     private(set) var lines: [(name: String, value: [UInt8])] = []
 
-    /// Reads lines that end in LF.
+    /// Parses lines that end in LF.
     init(_ bytes: some Collection<UInt8>) {
         for line in bytes.split(separator: 0x0A) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
@@ -19,7 +19,7 @@ struct ResponseText {
         }
     }
 
-    /// The different values that a field has.
+    /// Returns the distinct values of a field.
     func values(_ name: String) -> Set<[UInt8]> {
         Set(lines.lazy.filter { $0.name == name }.map(\.value))
     }

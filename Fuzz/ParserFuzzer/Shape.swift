@@ -1,10 +1,10 @@
-/// What an input looks like: text with slots such as `<number>`, each filled anew every time.
+/// The form of an input: text with slots such as `<number>`, which get a new content each time.
 struct Shape: Sendable, ExpressibleByStringLiteral {
-    /// What a slot is filled with.
+    /// The content of a slot.
     enum Slot: String, CaseIterable, Sendable {
-        /// Digits, most of the time a number at the edge of something.
+        /// Digits, usually a number at some boundary.
         case number
-        /// A date of HTTP in any form.
+        /// An HTTP date in any format.
         case date
         /// An entity tag.
         case tag
@@ -12,13 +12,13 @@ struct Shape: Sendable, ExpressibleByStringLiteral {
         case noise
         /// A part of a URL or of its query.
         case urlPart
-        /// Field lines of a response, up to six.
+        /// Up to six field lines of a response.
         case lines
-        /// A first response with a tag and a length, and the beginning of an answer under the same tag.
+        /// A first response with a tag and a length, and the beginning of a second response with the same tag.
         case held
-        /// Ranges of bytes as a caller asks for them, in order most of the time.
+        /// Byte ranges as a caller requests them, usually in order.
         case ranges
-        /// Base64 of the length that a SHA-256 has, or nearly.
+        /// Base64 text with the length of a SHA-256 digest, or almost.
         case base64
     }
 
@@ -31,7 +31,7 @@ struct Shape: Sendable, ExpressibleByStringLiteral {
     /// The pieces, in order.
     let parts: [Part]
 
-    /// Reads text with slots.
+    /// Parses text with slots.
     init(_ text: String) {
         var parts: [Part] = []
         for (index, piece) in text.split(separator: "<", omittingEmptySubsequences: false).enumerated() {
@@ -50,7 +50,7 @@ struct Shape: Sendable, ExpressibleByStringLiteral {
         self.init(text)
     }
 
-    /// Field lines that decisions look at.
+    /// Field lines that affect decisions.
     static let lines: [Shape] = [
         "ETag: \"a\"", "ETag: \"b\"", "ETag: W/\"a\"", "ETag: <tag>", "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT",
         "Last-Modified: <date>", "Date: Sun, 06 Nov 1994 08:49:38 GMT", "Date: <date>", "Content-Type: text/html",

@@ -1,6 +1,6 @@
-/// Pieces that parsers look for or trip over.
+/// Pieces of text that parsers search for or may fail on.
 enum Token {
-    /// Numbers at the edges of machine integers, of the files in the shapes, and what is no number of HTTP.
+    /// Numbers at the limits of machine integers and of the files in the shapes, and text that is no valid HTTP number.
     static let numbers: [[UInt8]] = bytes([
         "0", "1", "00", "007", "9", "599", "600", "601", "4095", "4096", "95904", "99999", "100000", "100001", "249999",
         "250000", "250001", "2147483648", "4294967296", "4503599627370496", "4611686018427387903", "9007199254740993",
@@ -9,7 +9,7 @@ enum Token {
         "99999999999999999999999999999999999999999999", "-1", "+1", "0x1F", "1e9", "1_000", "\u{661}", "\u{FF11}", "",
     ])
 
-    /// Parts of URLs, of their queries and of what must not get into a request line.
+    /// Parts of URLs and queries, and characters that must not get into a request line.
     static let urlParts: [[UInt8]] = bytes([
         "http", "https", "file", "HTTP", ":", "://", "//", "/", "?", "#", "&", "=", "@", ";", "h", "a.example", "[::1]",
         "[", "]", "[fe80::1%25eth0]", "127.0.0.1", "%2f", "%2F", "%", "%zz", "%00", "%0d%0a", "%C3%A9", "%FF", "..",
@@ -19,7 +19,7 @@ enum Token {
         "https://a.example/b?c=d#e", "//a.example/", "mailto:a@b", "a:b", "1:2",
     ])
 
-    /// Everything, for damage.
+    /// All pieces, for damaging inputs.
     static let all: [[UInt8]] =
         numbers + urlParts
         + bytes([

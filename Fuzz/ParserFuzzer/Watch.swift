@@ -6,7 +6,7 @@ import Musl
 import Glibc
 #endif
 
-/// Tells the input under way when the program is about to die of it, or hangs in it.
+/// Prints the current input when the program traps or hangs.
 enum Watch {
     private struct Current {
         var parser = ""
@@ -15,18 +15,18 @@ enum Watch {
         var input: [UInt8] = []
     }
 
-    /// Written by the only thread, and read by a signal that stops it.
+    /// Written by the only thread, and read by a signal handler that interrupts it.
     nonisolated(unsafe) private static var current = Current()
 
-    /// How long one input may take, in seconds; a machine that is busy must not pass for a hang.
+    /// The time limit for one input in seconds, long enough for a busy machine.
     private static let patience: UInt32 = 60
 
-    /// Takes over the signals of traps, bad memory and hangs.
+    /// Handles the signals for traps, invalid memory access and hangs.
     static func begin() {
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGALRM] {
             signal(number) { number in
-                // It allocates, which a handler must not in general. A trap comes from Swift code that holds no lock, and
-                // if all goes wrong the second signal ends the program as the first one would have.
+                // Allocating is not safe in a signal handler in general. But a trap comes from Swift code that holds no
+                // lock, and otherwise the second signal ends the program as the first one would have.
                 signal(number, SIG_DFL)
                 let text = unsafe "\(number == SIGALRM ? "hang" : "trap")\n\(Watch.description)\n"
                 _ = unsafe text.withCString { unsafe write(2, $0, strlen($0)) }
@@ -35,7 +35,7 @@ enum Watch {
         }
     }
 
-    /// Takes note of the next input.
+    /// Records the next input.
     @unsafe static func note(parser: Parser, seed: UInt64, number: UInt64, input: [UInt8]) {
         unsafe current.parser = parser.name
         unsafe current.seed = seed
@@ -44,7 +44,7 @@ enum Watch {
         if number % 1024 == 0 { alarm(patience) }
     }
 
-    /// The input as a literal, and how to have it again.
+    /// The input as a literal, and the options to reproduce it.
     @unsafe static var description: String {
         let input = unsafe current.input
         let literal =

@@ -9,7 +9,7 @@ internal import Tracing
 /// [HTTP clients](https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
 struct TracedTransport: Transport {
     private let transport: any Transport
-    /// The only origin to which the trace context is sent, since it may carry the caller's baggage like a credential.
+    /// The only origin to which the trace context is sent, since its contents belong to the caller, like credentials.
     private let origin: String
 
     init(_ transport: any Transport, origin: String) {

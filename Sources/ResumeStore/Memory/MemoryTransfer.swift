@@ -68,7 +68,7 @@ public actor MemoryTransfer: PartialTransfer {
         let verdict = Verdict(for: response, to: plan, held: partial, policy: caller.policy)
         switch verdict {
         case .append(let continuation):
-            // Bytes appended to those of another caller belong to nobody until they have been compared.
+            // Bytes appended to those of another caller have no owner until they have been compared.
             if access == .foreign { (entry.identity, entry.requester) = (nil, .nobody) }
             try beginBody(continuation)
         case .startOver(let representation, let reason):

@@ -6,7 +6,7 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// The program's own HTTP client: URLSession, with bodies as they come.
+/// The program's own HTTP client, based on URLSession, which returns bodies while they are received.
 struct HTTPClient: Sendable {
     typealias Answer = (head: HTTPResponse, body: AsyncThrowingStream<Data, any Error>)
 
@@ -15,13 +15,13 @@ struct HTTPClient: Sendable {
 
     init() {
         let configuration = URLSessionConfiguration.ephemeral
-        // What is half there is kept by the store. A cache between the two would answer for the server.
+        // Partial data is kept by the store. A cache would answer in place of the server.
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
 
-    /// Sends a GET with these fields, and waits for the head of the answer.
+    /// Sends a GET request with header fields and waits for the head of the response.
     func get(_ url: URL, _ fields: HTTPFields) async throws -> Answer {
         var request = URLRequest(url: url)
         for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name.rawName) }
@@ -34,12 +34,12 @@ struct HTTPClient: Sendable {
     }
 }
 
-/// Hands what the session tells to whom it concerns.
+/// Passes the events of the session to the requests that they belong to.
 private final class Receiver: NSObject, URLSessionDataDelegate {
     private struct Exchange {
-        /// Who waits for the head.
+        /// The caller that waits for the head.
         var waiter: CheckedContinuation<HTTPClient.Answer, any Error>?
-        /// nil once it was handed over: whoever drops it without reading it ends the request.
+        /// The body; nil once it was returned, so that dropping it unread ends the request.
         var body: AsyncThrowingStream<Data, any Error>?
         var parts: AsyncThrowingStream<Data, any Error>.Continuation
     }
@@ -48,7 +48,7 @@ private final class Receiver: NSObject, URLSessionDataDelegate {
 
     func start(_ task: URLSessionDataTask, _ waiter: CheckedContinuation<HTTPClient.Answer, any Error>) {
         let (body, parts) = AsyncThrowingStream<Data, any Error>.makeStream()
-        // Who reads no further, since he is cancelled, ends the request.
+        // A reader that stops because it is cancelled ends the request.
         parts.onTermination = { _ in task.cancel() }
         exchanges.withLock { $0[task.taskIdentifier] = Exchange(waiter: waiter, body: body, parts: parts) }
         task.resume()
@@ -76,7 +76,7 @@ private final class Receiver: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
         exchange?.waiter?.resume(throwing: error ?? URLError(.badServerResponse))
-        // A body that was cut must throw: without its error it would count as whole where no length was announced.
+        // A body that was cut short must throw; otherwise it would count as complete if no length was announced.
         exchange?.parts.finish(throwing: error)
     }
 }

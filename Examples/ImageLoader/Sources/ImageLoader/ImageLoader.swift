@@ -1,14 +1,14 @@
 import Foundation
 import ResumeStore
 
-/// Goes through what a user does with images: looks at them, scrolls away too early, comes back, leaves the program.
+/// Simulates a user of images, who views them, scrolls away early, comes back, and leaves the program.
 @main
 struct ImageLoader {
     static func main() async throws {
         var arguments = CommandLine.arguments.dropFirst()
         guard let folder = arguments.popFirst(), !arguments.isEmpty else { usage() }
         let disk = try await DownloadStore.open(at: folder)
-        // Small bounds, so that something to see goes to disk; the defaults are 32 MiB and 8 MiB.
+        // Small limits, so that some images are moved to disk; the defaults are 32 MiB and 8 MiB.
         let memory = MemoryStore(.init(maximumSize: 16 << 20, maximumEntrySize: 4 << 20))
         let pipeline = ImagePipeline(memory: memory, disk: disk)
         while let step = arguments.popFirst() {
@@ -24,7 +24,7 @@ struct ImageLoader {
         await disk.close()
     }
 
-    /// Two views want the same image at the same time; one of them writes it to a file.
+    /// Requests the same image for two views at the same time and writes it to a file.
     private static func show(_ address: String, file: String, with pipeline: ImagePipeline) async throws {
         guard let url = URL(string: address) else { usage() }
         async let preview = pipeline.image(url)

@@ -3,7 +3,7 @@ import HTTPTypes
 import ResumeHTTP
 import ResumeStore
 
-/// Loads images, and begins none of them twice: what came of one stays in memory when nobody looks at it any more.
+/// Loads images and never starts over: when a view disappears, the received bytes stay in memory.
 struct ImagePipeline: Sendable {
     private let memory: MemoryStore
     private let disk: DownloadStore
@@ -12,34 +12,34 @@ struct ImagePipeline: Sendable {
     /// Makes a pipeline.
     ///
     /// - Parameters:
-    ///   - memory: Where partial images are held.
-    ///   - disk: Where those go that are too large for memory, or that are to survive the process.
+    ///   - memory: The store for partial images.
+    ///   - disk: The store for images that are too large for memory, or that must survive the process.
     init(memory: MemoryStore, disk: DownloadStore) {
         self.memory = memory
         self.disk = disk
     }
 
-    /// Loads an image; cancelling the task keeps what came.
+    /// Loads an image; cancelling the task keeps the received bytes.
     ///
-    /// Of several who ask for the same one at a time, one makes the request, and all get the image.
+    /// If several tasks load the same image at the same time, one makes the request, and all get the image.
     func image(_ address: URL, onPart: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> [UInt8] {
         let url = try DownloadURL(address.absoluteString)
         if try await disk.entry(key: url.redacted) == nil {
             do {
                 return try await load(address, as: url, from: memory, onPart)
             } catch let error as StoreError where error.code == .tooLarge || error.code == .noSpace {
-                // Where something of it came before that was known, it moves.
+                // Bytes received before that was known are moved to disk.
                 _ = try? await memory.promote(url.redacted, to: disk)
             }
         }
         return try await load(address, as: url, from: disk, onPart)
     }
 
-    /// One door for both stores: they decide what to ask for and what to make of the answer, the client sends.
+    /// Loads an image with either store: the store decides on requests and evaluates responses, the client sends.
     private func load(
         _ address: URL, as url: DownloadURL, from store: some PartialStore, _ onPart: @escaping @Sendable (Int) -> Void
     ) async throws -> [UInt8] {
-        // The client adds no fields of its own: every view sends the same request.
+        // The client adds no fields, so every view sends the same request.
         try await store.fetch(url, headerFields: [:], limit: 256 << 20) { fields in
             let (head, body) = try await client.get(address, fields)
             let parts = body.map { part in
@@ -50,18 +50,18 @@ struct ImagePipeline: Sendable {
         }
     }
 
-    /// Moves what is half there to disk, as when a program goes to the background and may be ended there.
+    /// Moves partial images to disk, for example when the program goes to the background and may be ended there.
     ///
-    /// - Returns: How many bytes.
+    /// - Returns: How many bytes were moved.
     func enterBackground() async -> Int64 {
         var moved: Int64 = 0
         for entry in memory.entries {
-            // One that is being loaded right now, or of which more lies on disk, stays.
+            // An image stays in memory while it is being loaded, or if more of it is on disk.
             moved += (try? await memory.promote(entry.key, to: disk, waits: false)) ?? 0
         }
         return moved
     }
 
-    /// Drops what nobody is loading, for a warning that memory is short.
+    /// Removes images that are not being loaded, for example after a memory warning.
     func releaseMemory() { memory.removeAll() }
 }

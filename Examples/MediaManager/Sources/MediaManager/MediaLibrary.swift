@@ -4,7 +4,9 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-/// The media of a program, in a folder: what is looked at comes first, and nothing that came is fetched again.
+/// The media of a program in a folder.
+///
+/// Media that the user looks at come first, and no received byte is fetched again.
 struct MediaLibrary: Sendable {
     private let folder: String
     private let origin: String
@@ -12,14 +14,14 @@ struct MediaLibrary: Sendable {
     private let transport: AsyncHTTPTransport
     private let queue: DownloadQueue
 
-    /// Opens the library and goes on with what an earlier run left.
+    /// Opens the library and resumes the downloads of an earlier run.
     ///
     /// - Parameters:
-    ///   - folder: Where the media go.
-    ///   - origin: Where they come from; a name follows it.
-    ///   - onFinish: Told of each one that is there, or failed.
+    ///   - folder: The folder for the media.
+    ///   - origin: The URL of their server, to which names are appended.
+    ///   - onFinish: Called for each download that was delivered or failed.
     /// - Returns: The library. Close it at the end.
-    /// - Throws: Where the folder cannot be used, or another process has it open.
+    /// - Throws: An error if the folder cannot be used, or another process has the library open.
     static func open(
         in folder: String, from origin: String,
         onFinish: @escaping @Sendable (String, Result<DownloadResult, any Error>) -> Void
@@ -33,30 +35,30 @@ struct MediaLibrary: Sendable {
         return MediaLibrary(folder: folder, origin: origin, store: store, transport: transport, queue: queue)
     }
 
-    /// Cells come into sight: their media are fetched when it is their turn, the newest first.
+    /// Adds downloads for cells that became visible, the newest first.
     func show(_ names: [String]) async throws {
         try await queue.add(try names.map(request), priority: .low)
     }
 
-    /// One is tapped: everything else pauses until it is there.
+    /// Downloads an item that the user tapped, and pauses all other downloads until it is complete.
     ///
-    /// Asked for twice, it is fetched once.
+    /// Repeated calls fetch it only once.
     func open(_ name: String) async throws -> DownloadResult {
         try await queue.download(request(name), isForced: true)
     }
 
-    /// A cell goes out of sight: its download is given up, but what came is kept for when it returns.
+    /// Cancels the download of a cell that is no longer visible, and keeps its partial data for later.
     func leave(_ name: String) async throws {
         await queue.cancel(try request(name).storeKey, .soft)
     }
 
-    /// What runs, waits and is paused, for a person.
+    /// Returns a human-readable report.
     func report() async -> QueueReport { await queue.report() }
 
-    /// Waits until everything is there.
+    /// Waits until all downloads have ended.
     func wait() async { await queue.waitUntilIdle() }
 
-    /// Ends the library; what is not there yet goes on when it is opened again.
+    /// Closes the library; unfinished downloads continue when it is opened again.
     func close() async throws {
         await queue.close()
         try await transport.shutdown()

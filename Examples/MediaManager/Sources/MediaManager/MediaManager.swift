@@ -1,6 +1,6 @@
 import Foundation
 
-/// The media manager's app without its screen: what a user does comes as lines of standard input.
+/// The media manager without a user interface; lines on standard input stand for the actions of a user.
 @main
 struct MediaManager {
     static func main() async throws {
@@ -34,7 +34,7 @@ struct MediaManager {
         try await library.close()
     }
 
-    /// The user goes on meanwhile.
+    /// Opens an item in the background, so that the user can continue.
     private static func open(_ name: String, in library: MediaLibrary) {
         Task {
             do {
@@ -45,10 +45,10 @@ struct MediaManager {
         }
     }
 
-    /// The words of each line, as they come.
+    /// Returns the words of each line as it is entered.
     private static func lines() -> AsyncStream<[String]> {
         AsyncStream { continuation in
-            // Reading waits, and the threads of tasks must not.
+            // Reading blocks, so it needs a separate thread.
             Thread.detachNewThread {
                 while let line = readLine() { continuation.yield(line.split(separator: " ").map(String.init)) }
                 continuation.finish()

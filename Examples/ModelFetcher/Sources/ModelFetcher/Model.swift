@@ -1,19 +1,20 @@
 import ResumeHTTP
 
-/// A file of a manifest.
+/// A file in a manifest.
 struct Model: Sendable {
     var url: DownloadURL
-    /// What its bytes must have.
+    /// The digest that the file must have.
     var digest: HTTPDigest
-    /// What it is called in the cache folder.
+    /// The name of the file in the cache folder.
     var name: String
 
-    /// What is wrong with a manifest.
+    /// An error in a manifest.
     struct Problem: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// Reads a manifest: a digest and a URL a line, as `sha256sum` writes them; empty lines and `#` are passed over.
+    /// Parses a manifest with a digest and a URL per line, like `sha256sum` output; ignores empty lines and `#`
+    /// comments.
     static func list(_ manifest: String) throws -> [Model] {
         var models: [Model] = []
         for (index, line) in manifest.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -23,7 +24,7 @@ struct Model: Sendable {
                 throw Problem(description: "line \(index + 1): expected a SHA-256 and a URL")
             }
             let url = try DownloadURL(words[1])
-            // Never a path: the manifest may be a stranger's.
+            // Must not be a path, since the manifest may be untrusted.
             guard let name = url.lastPathComponent, !name.hasPrefix(".") else {
                 throw Problem(description: "line \(index + 1): the URL does not end in a file name")
             }

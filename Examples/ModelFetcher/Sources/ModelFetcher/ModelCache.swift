@@ -3,9 +3,11 @@ import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeStore
 
-/// A folder of files under the names of their digests, with a link for each name; any number of processes may share it.
+/// A folder of files named by their digests, with a link for each model name.
+///
+/// Several processes may share it.
 struct ModelCache: Sendable {
-    /// How a file got there.
+    /// How a file became available.
     enum Outcome {
         case present
         case fetched(Int64, reused: Int64)
@@ -14,13 +16,13 @@ struct ModelCache: Sendable {
     private let folder: String
     private let downloader: Downloader
 
-    /// Opens the cache, making it where there is none, and closes it when `body` is done.
+    /// Opens the cache, creating it if needed, and closes it after `body`.
     static func with<Result: Sendable>(
         folder: String, _ body: @Sendable (ModelCache) async throws -> Result
     ) async throws -> Result {
         let blobs = "\(folder)/blobs"
         try FileManager.default.createDirectory(atPath: blobs, withIntermediateDirectories: true)
-        // A model may be larger than the 16 GiB that partials have by default.
+        // Models may be larger than the default limit of 16 GiB for partial data.
         let store = try await DownloadStore.open(
             at: "\(folder)/.partial", configuration: .init(maximumSize: 200 << 30))
         let transport = AsyncHTTPTransport()
@@ -37,16 +39,16 @@ struct ModelCache: Sendable {
         }
     }
 
-    /// Sees to it that a file is there.
+    /// Makes a model available, downloading it if needed.
     func fetch(_ model: Model, onEvent: (DownloadEvent) -> Void) async throws -> Outcome {
         let digest = model.digest.hexadecimal
         let blob = "\(folder)/blobs/\(digest)"
         var outcome = Outcome.present
-        // It got this name when it was whole and its digest was right: nothing is to be read again.
+        // A file with this name is complete and verified, so it need not be read again.
         if !FileManager.default.fileExists(atPath: blob) {
             var request = DownloadRequest(model.url, to: blob)
             request.digest = model.digest
-            // Whatever host or signature the URL has next time, it is the same download.
+            // The key identifies the download even if the host or the signature in the URL changes.
             request.key = "sha256:\(digest)"
             for try await event in downloader.events(request) {
                 onEvent(event)
@@ -58,7 +60,7 @@ struct ModelCache: Sendable {
         return outcome
     }
 
-    /// Makes a link, or lets the one that is there lead elsewhere.
+    /// Creates or replaces a link.
     private func link(_ name: String, to target: String) throws {
         let files = FileManager.default
         let path = "\(folder)/\(name)"

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Fetches the files of a manifest into a cache folder, several at a time.
+/// Downloads the files of a manifest into a cache folder, several at a time.
 ///
-/// Stop it as you like, also with `kill -9` or the power switch: run again, it goes on.
+/// It may be stopped at any time, even with `kill -9` or a power loss; the next run resumes the downloads.
 @main
 struct ModelFetcher {
-    /// How many files are fetched at a time.
+    /// The number of concurrent downloads.
     static let width = 4
 
     static func main() async throws {
@@ -26,14 +26,14 @@ struct ModelFetcher {
         exit(failures == 0 ? 0 : 1)
     }
 
-    /// Fetches all of them; one that fails leaves the others alone.
+    /// Downloads all models; a failure does not affect the others.
     ///
     /// - Returns: How many failed.
     private static func fetch(_ models: [Model], into cache: ModelCache) async -> Int {
         await withTaskGroup(of: Bool.self) { group in
             var failures = 0
             for (index, model) in models.enumerated() {
-                // Each that ends makes room for one more.
+                // Each finished download makes room for the next.
                 if index >= width, await group.next() == false { failures += 1 }
                 group.addTask { await fetch(model, into: cache) }
             }
@@ -57,7 +57,7 @@ struct ModelFetcher {
         }
     }
 
-    /// Talks on standard error; data goes to standard output.
+    /// Writes messages to standard error; results go to standard output.
     static func say(_ line: String) {
         FileHandle.standardError.write(Data("\(line)\n".utf8))
     }

@@ -1,6 +1,6 @@
 import ResumeDownload
 
-/// Tells how one file gets on: a line for each tenth of it, and whatever is out of the ordinary.
+/// Reports the progress of one download: a line for each tenth, and every unusual event.
 struct Progress {
     private let name: String
     private var tenths: Int64 = 0

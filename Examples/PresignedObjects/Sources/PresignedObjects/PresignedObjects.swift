@@ -8,7 +8,8 @@ import ResumeStore
 struct PresignedObjects {
     static func main() async {
         var arguments = Array(CommandLine.arguments.dropFirst())
-        // An object store compares with If-Match as it answers the GET, or answers a HEAD that has a URL of its own.
+        // Object stores evaluate If-Match in the GET request, or answer a HEAD request, which needs a separately signed
+        // URL.
         let asksHead = arguments.first == "--head"
         if asksHead { arguments.removeFirst() }
         guard arguments.count == 3, let backend = Backend(arguments[0]) else {
