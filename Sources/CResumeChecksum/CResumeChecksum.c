@@ -13,7 +13,7 @@ static uint64_t word(const uint8_t *bytes) {
 
 static uint32_t by_table(uint32_t state, const uint8_t *bytes, size_t count) {
     static uint32_t table[256];
-    // Threads that come here together write the same numbers.
+    // Threads that do this concurrently write the same numbers.
     if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0) {
         for (uint32_t byte = 0; byte < 256; byte++) {
             uint32_t value = byte;
@@ -39,9 +39,9 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(
     return narrow;
 }
 
-// Folding: what lies n bytes back counts like its product with x^(8n) modulo the polynomial, and that product can be
-// added to the bytes ahead. ("Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel, 2009.) The
-// constants are x^(8n+32) and x^(8n-32), their bits reversed. What is left at the end goes through the instruction.
+// Folding: bytes at a distance of n bytes contribute their product with x^(8n) modulo the polynomial, and that product
+// can be added to the bytes ahead. ("Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel, 2009.) The
+// constants are x^(8n+32) and x^(8n-32) with their bits reversed. The instruction computes the checksum of the rest.
 
 __attribute__((target("sse4.2,pclmul"))) static uint32_t by_folding(
     uint32_t state, const uint8_t *bytes, size_t count) {
@@ -73,7 +73,7 @@ __attribute__((target("sse4.2,pclmul,avx512f,avx512vl,vpclmulqdq"))) static uint
         for (int i = 0; i < 4; i++) {
             __m512i low = _mm512_clmulepi64_epi128(parts[i], constants, 0x00);
             __m512i high = _mm512_clmulepi64_epi128(parts[i], constants, 0x11);
-            // 0x96 is the exclusive or of three.
+            // 0x96 is the exclusive or of three values.
             parts[i] = _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(bytes + 64 * i), 0x96);
         }
     }

@@ -53,7 +53,7 @@ static uint64_t big_endian_64(const uint8_t *bytes) {
     return SWAP_64(value);
 }
 
-// Section 4.1.2, with the word size of either algorithm. The names are those of the standard.
+// Section 4.1.2, for the word sizes of both algorithms. The names are those of the standard.
 #define ROTATE(value, count) ((value) >> (count) | (value) << (8 * sizeof(value) - (count)))
 #define CHOOSE(x, y, z) ((z) ^ ((x) & ((y) ^ (z))))
 #define MAJORITY(x, y, z) (((x) & (y)) | ((z) & ((x) | (y))))
@@ -91,7 +91,7 @@ COMPRESS(compress_512, uint64_t, 80, big_endian_64, constants_512, 28, 34, 39, 1
 #include <cpuid.h>
 #include <immintrin.h>
 
-// The instructions take the state as two vectors, {a, b, e, f} and {c, d, g, h}. ("Intel SHA Extensions", 2013.)
+// The instructions use the state as two vectors, {a, b, e, f} and {c, d, g, h}. ("Intel SHA Extensions", 2013.)
 __attribute__((target("sha,sse4.1"))) static void compress_256_by_instruction(
     uint32_t state[8], const uint8_t *bytes, size_t blocks) {
     const __m128i reversal = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
@@ -124,7 +124,7 @@ __attribute__((target("sha,sse4.1"))) static void compress_256_by_instruction(
 }
 
 static int has_instruction(void) {
-    // `__builtin_cpu_supports` knows no "sha" before clang 18.
+    // `__builtin_cpu_supports` does not support "sha" before clang 18.
     unsigned int eax, ebx, ecx, edx;
     return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx >> 29 & 1);
 }
@@ -179,7 +179,7 @@ static void compress(struct resume_sha2 *hash, const uint8_t *bytes, size_t bloc
     }
 }
 
-// In a virtual machine, to ask the processor takes longer than to hash a short text: 20 microseconds.
+// In a virtual machine, asking the processor takes 20 microseconds, longer than hashing a short text.
 static int knows_instruction(void) {
     static int answer = -1;
     int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
@@ -225,7 +225,7 @@ void resume_sha2_update(struct resume_sha2 *hash, const void *bytes, size_t coun
 }
 
 void resume_sha2_final(struct resume_sha2 hash, uint8_t *digest) {
-    // Section 5.1: a one, zeros, and the number of bits as the last 8 or 16 bytes of a block.
+    // Section 5.1: a one bit, zeros, and the number of bits in the last 8 or 16 bytes of a block.
     const size_t size = hash.block_size, pending = hash.count % size;
     memset(hash.block + pending, 0, size - pending);
     hash.block[pending] = 0x80;

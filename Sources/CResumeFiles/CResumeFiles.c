@@ -37,7 +37,7 @@ int resume_files_lock_byte(int descriptor, int kind, int64_t byte) {
 
 int resume_files_unlock_all(int descriptor) {
     struct flock request = one_byte(F_UNLCK, 0);
-    request.l_len = 0; // to the end of the file, however long it grows
+    request.l_len = 0;  // to the end of the file, even if it grows
     return fcntl(descriptor, F_OFD_SETLK, &request);
 }
 
@@ -89,7 +89,7 @@ const char *resume_files_local_file_system(int descriptor) {
 }
 
 #if defined(__linux__)
-// Since then, a failed write is told to each descriptor that was opened before it.
+// Since Linux 5.8, a failed write is reported to each descriptor that was opened before it.
 static int tells_errors(void) {
     struct utsname system;
     int major = 0, minor = 0;
@@ -113,7 +113,7 @@ int resume_files_sync_file_system(int descriptor) {
 int resume_files_begin_sync(int descriptor) {
 #if defined(__linux__)
     if (sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE) == 0) return 0;
-    // What could not be written may be told only once. Without the call, the sync that follows does everything.
+    // A write error may be reported only once. If the call is not supported, the following sync does everything.
     return errno == EIO || errno == ENOSPC || errno == EDQUOT ? -1 : 0;
 #else
     (void)descriptor;
@@ -156,7 +156,7 @@ int resume_files_rename_new(int folder, const char *old_name, const char *new_na
     int failed = (int)syscall(SYS_renameat2, folder, old_name, folder, new_name, 1 /* RENAME_NOREPLACE */);
 #endif
     if (failed == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return failed;
-    // NFS, for one. A second name never takes another file's place either.
+    // For example NFS. Creating a second name does not replace an existing file either.
     return linkat(folder, old_name, folder, new_name, 0);
 }
 
@@ -172,7 +172,7 @@ int resume_files_name(int descriptor, int folder, const char *name) {
     return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
 }
 
-// Before anything watches, nothing is open that a child could misuse.
+// Until forks are watched, nothing is open that a child could misuse.
 static volatile int ordinary_mark = 1;
 const volatile int *resume_files_fork_mark = &ordinary_mark;
 
@@ -196,7 +196,7 @@ static void watch_forks(void) {
         }
         munmap(page, size);
     }
-    // Only `fork` itself runs the handler, not a bare system call; still, that is what programs call.
+    // The handler runs only in `fork` itself, not in a direct system call, but programs rarely use that.
     pthread_atfork(NULL, NULL, clear_ordinary_mark);
 }
 

@@ -1,5 +1,5 @@
-// What Swift cannot import from sqlite3.h by itself: variadic functions, pointer constants, and the
-// extended result codes that are written as expressions.
+// Parts of sqlite3.h that Swift cannot import: variadic functions, pointer constants, and the extended result codes,
+// which are defined as expressions.
 #ifndef CRESUMESQLITE_SHIM_H
 #define CRESUMESQLITE_SHIM_H
 
@@ -9,7 +9,7 @@ static inline int resume_sqlite3_config_flag(sqlite3 *db, int option, int value)
     return sqlite3_db_config(db, option, value, (int *)0);
 }
 
-// SQLITE_TRANSIENT: SQLite takes its own copy before the call returns.
+// SQLITE_TRANSIENT: SQLite makes its own copy before the call returns.
 static inline int resume_sqlite3_bind_text(sqlite3_stmt *statement, int index, const char *text, sqlite3_uint64 size) {
     return sqlite3_bind_text64(statement, index, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
 }

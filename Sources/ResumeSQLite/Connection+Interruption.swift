@@ -1,7 +1,7 @@
 internal import CResumeSQLite
 internal import Synchronization
 
-/// Says to a running query that nobody wants its result any more.
+/// Tells a running query to stop because its result is no longer needed.
 package final class CancellationFlag: Sendable {
     private let isSet = Atomic<Bool>(false)
 
@@ -15,12 +15,12 @@ package final class CancellationFlag: Sendable {
 }
 
 extension Connection {
-    /// How many of SQLite's instructions go by between two looks at the flag: some 100 µs.
+    /// How often the flag is checked, in virtual machine instructions of SQLite: about every 100 µs.
     private static let instructionsBetweenLooks: Int32 = 10_000
 
-    /// Runs a body whose queries end with `SQLITE_INTERRUPT` when the flag is set.
+    /// Runs a closure whose queries end with `SQLITE_INTERRUPT` when the flag is set.
     ///
-    /// Not `sqlite3_interrupt`: that is forgotten where it comes between two statements, or before the first one.
+    /// `sqlite3_interrupt` is not used, because it has no effect between two statements or before the first one.
     borrowing func interruptible<Result>(by flag: CancellationFlag, _ body: () throws -> Result) rethrows -> Result {
         try withExtendedLifetime(flag) {
             unsafe withHandle { handle in

@@ -5,34 +5,34 @@ extension Connection {
     public enum TransactionKind: String, Sendable {
         /// At the first read.
         case deferred = "BEGIN DEFERRED"
-        /// Before anything else. A deferred transaction that turns into a writer fails at once with
-        /// `SQLITE_BUSY_SNAPSHOT`, whatever the timeout, so whoever may write begins with this one.
+        /// Before anything else. Use it for transactions that may write: a deferred transaction that begins to write
+        /// after it has read can fail immediately with `SQLITE_BUSY_SNAPSHOT`, regardless of the timeout.
         case immediate = "BEGIN IMMEDIATE"
     }
 
-    /// Whether a commit may be lost when the power goes.
+    /// Whether a commit may be lost after a power failure.
     public enum CommitDurability: Sendable {
-        /// The commit survives the process (`synchronous=NORMAL`, no fsync in WAL mode).
+        /// The commit survives a crash of the process (`synchronous=NORMAL`, no fsync in WAL mode).
         case process
-        /// The commit survives a power loss (`synchronous=FULL`).
+        /// The commit survives a power failure (`synchronous=FULL`).
         case power
     }
 
-    /// Runs a synchronous body in a transaction: commits what it did, or rolls all of it back.
+    /// Runs a synchronous closure in a transaction and commits it; rolls it back if an error is thrown.
     ///
     /// - Parameters:
     ///   - kind: When locks are taken.
     ///   - durability: What the commit survives.
-    ///   - body: The work. Not a place for waiting: the database is locked meanwhile.
-    /// - Returns: What `body` returned.
-    /// - Throws: ``SQLiteError`` of `BEGIN` or `COMMIT`, or whatever `body` throws.
+    ///   - body: The closure. It should not wait, since the database is locked while it runs.
+    /// - Returns: The result of `body`.
+    /// - Throws: ``SQLiteError`` if `BEGIN` or `COMMIT` fails, or the error of `body`.
     public borrowing func transaction<Result>(
         _ kind: TransactionKind, durability: CommitDurability = .process, _ body: () throws -> Result
     ) throws -> Result {
-        // Executed anew each time: this pragma takes effect when it is prepared, so a kept statement would do nothing.
+        // Not cached: this pragma takes effect when it is prepared, so a prepared statement would have no effect.
         if durability == .power { try execute("PRAGMA synchronous = FULL") }
         defer {
-            // Only a failing allocation can make this fail, and then the next commit is merely safer.
+            // This fails only if memory cannot be allocated. Then the next commits are flushed as well, which is safe.
             if durability == .power { try? execute("PRAGMA synchronous = NORMAL") }
         }
         try run(kind.rawValue)
@@ -41,7 +41,7 @@ extension Connection {
             try run("COMMIT")
             return result
         } catch {
-            // SQLite may have rolled back by itself (SQLITE_FULL, SQLITE_IOERR): then there is nothing to do.
+            // SQLite may already have rolled back because of the error (SQLITE_FULL, SQLITE_IOERR).
             if isInTransaction { _ = try? run("ROLLBACK") }
             throw error
         }
@@ -52,20 +52,20 @@ extension Connection {
         unsafe withHandle { unsafe sqlite3_get_autocommit($0) == 0 }
     }
 
-    /// How much a checkpoint copies, and what it does with the log after.
+    /// How much a checkpoint copies, and what it does with the log afterwards.
     public enum CheckpointMode: Sendable {
-        /// Copies what it can without waiting for anyone.
+        /// Copies what it can without waiting for other connections.
         case passive
-        /// Copies everything and cuts the log to nothing.
+        /// Copies everything and truncates the log.
         case truncate
     }
 
     /// Copies the write-ahead log into the database.
     ///
-    /// Only to be called while no other connection can be inside a writing transaction: see
+    /// Call it only while no other connection can be in a write transaction; see
     /// <https://www.sqlite.org/wal.html#the_wal_reset_bug> and the store's lock.
     ///
-    /// - Returns: Frames in the log, and how many of them are in the database now.
+    /// - Returns: The number of frames in the log, and how many of them have been copied to the database.
     @discardableResult
     public borrowing func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (frames: Int, copied: Int) {
         var frames: Int32 = 0

@@ -1,10 +1,10 @@
 internal import CResumeSQLite
 internal import ResumeFiles
 
-/// One connection to one database file, closed when it goes away.
+/// A connection to a database file, closed when it is released.
 ///
-/// Statements are prepared once and kept. Not to be shared between threads: ``Database`` gives it an
-/// actor of its own.
+/// Prepared statements are cached. A connection must not be used by several threads at a time; ``Database`` isolates it
+/// in an actor.
 @safe
 public struct Connection: ~Copyable {
     private let handle: OpaquePointer
@@ -18,17 +18,17 @@ public struct Connection: ~Copyable {
         case readOnly
     }
 
-    /// Opens a database file that exists already and sets every pragma that is relied on.
+    /// Opens an existing database file and sets every pragma that the package relies on.
     ///
-    /// The caller has made sure that `path` is a regular file; symbolic links are refused by SQLite.
+    /// The caller must have checked that `path` is a regular file; SQLite refuses symbolic links.
     ///
     /// - Parameters:
-    ///   - path: The file.
+    ///   - path: The path of the file.
     ///   - mode: Read and write, or read only.
-    ///   - busyTimeout: How long SQLite waits for another process's lock, in milliseconds.
+    ///   - busyTimeout: How long SQLite waits for locks of other processes, in milliseconds.
     ///   - vfs: The name of a virtual file system, for tests; nil for SQLite's default.
-    /// - Returns: The connection, ready for use.
-    /// - Throws: ``SQLiteError`` where the file cannot be opened or is not a database.
+    /// - Returns: The connection.
+    /// - Throws: ``SQLiteError`` if the file cannot be opened or is not a database.
     public static func open(
         path: String, mode: Mode = .readWrite, busyTimeout: Int32 = 30_000, vfs: String? = nil
     ) throws(SQLiteError) -> Connection {
@@ -56,7 +56,8 @@ public struct Connection: ~Copyable {
 
     deinit {
         if ForkedChild.isCurrent {
-            // Not even closed: it is the parent's. The statements must stay as long as their connection, for ever.
+            // Not even closed, since it belongs to the parent. The statements must not be released before their
+            // connection.
             _ = unsafe Unmanaged.passRetained(statements)
             return
         }
@@ -64,7 +65,7 @@ public struct Connection: ~Copyable {
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Every setting that correctness or safety relies on, since distributions compile in others.
+    /// Sets everything that correctness or safety relies on, since distributions compile in different defaults.
     private borrowing func configure(busyTimeout: Int32) throws(SQLiteError) {
         unsafe sqlite3_busy_timeout(handle, busyTimeout)
         let switches: [(option: Int32, value: Int32)] = [
@@ -76,7 +77,7 @@ public struct Connection: ~Copyable {
             (SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
             (SQLITE_DBCONFIG_DQS_DML, 0),
             (SQLITE_DBCONFIG_DQS_DDL, 0),
-            // A checkpoint on close would run outside the guard against the WAL-reset bug.
+            // A checkpoint on close would bypass the guard against the WAL-reset bug.
             (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
         ]
         for (option, value) in switches {
@@ -100,13 +101,13 @@ public struct Connection: ~Copyable {
             """)
     }
 
-    /// Runs one or more statements that bind nothing and return nothing of interest.
+    /// Runs one or more statements without parameters and ignores their rows.
     public borrowing func execute(_ sql: String) throws(SQLiteError) {
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: sql) }
     }
 
-    /// Runs a statement to its end and says how many rows it changed.
+    /// Runs a statement to completion and returns the number of changed rows.
     @discardableResult
     public borrowing func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int {
         let statement = try prepared(sql)
@@ -116,9 +117,9 @@ public struct Connection: ~Copyable {
         return Int(unsafe sqlite3_changes64(handle))
     }
 
-    /// Maps every row of a query.
+    /// Maps all rows of a query.
     ///
-    /// - Throws: ``SQLiteError``, or whatever `body` throws.
+    /// - Throws: ``SQLiteError``, or the error of `body`.
     public borrowing func rows<Result>(
         _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
     ) throws -> [Result] {
@@ -130,9 +131,9 @@ public struct Connection: ~Copyable {
         return results
     }
 
-    /// Maps the first row of a query; nil where there is none.
+    /// Maps the first row of a query; nil if there is none.
     ///
-    /// - Throws: ``SQLiteError``, or whatever `body` throws.
+    /// - Throws: ``SQLiteError``, or the error of `body`.
     public borrowing func first<Result>(
         _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
     ) throws -> Result? {
@@ -142,7 +143,7 @@ public struct Connection: ~Copyable {
         return try statement.value.step() ? try body(statement.value.row) : nil
     }
 
-    /// The integer in the first column of the first row, for pragmas and counts.
+    /// Returns the integer in the first column of the first row, for pragmas and counts.
     public borrowing func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64? {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
@@ -150,10 +151,10 @@ public struct Connection: ~Copyable {
         return try statement.value.step() ? statement.value.row.integer(0) : nil
     }
 
-    /// The integer of a query that always has one, such as a count; 0 where a damaged database has none.
+    /// Returns the integer of a query that always has one, such as a count; 0 if a damaged database has none.
     package borrowing func count(_ sql: String) throws(SQLiteError) -> Int64 { try integer(sql) ?? 0 }
 
-    /// The text in the first column of the first row, for pragmas.
+    /// Returns the text in the first column of the first row, for pragmas.
     public borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
@@ -164,27 +165,27 @@ public struct Connection: ~Copyable {
         unsafe try statements.statement(sql, on: handle)
     }
 
-    /// The number of the row that the last `INSERT` made.
+    /// The row ID of the last `INSERT`.
     public var lastInsertRowID: Int64 {
         unsafe sqlite3_last_insert_rowid(handle)
     }
 
     /// Whether the database can only be read, because of the file's permissions or the format version in its header.
     ///
-    /// SQLite knows the latter once it has read something.
+    /// The format version is known only after something was read.
     public var isReadOnly: Bool {
         unsafe sqlite3_db_readonly(handle, "main") == 1
     }
 
-    /// The C connection, for what only SQLite's own interface can say.
+    /// Calls a closure with the C connection, for functions that this type does not wrap.
     borrowing func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         unsafe body(handle)
     }
 }
 
-/// The statements of one connection, by their SQL.
+/// The prepared statements of a connection, by SQL text.
 ///
-/// A class, since a dictionary cannot hold noncopyable values and reading one must be able to fill it.
+/// It is a class, since a dictionary cannot contain noncopyable values, and lookups must be able to add statements.
 private final class StatementCache {
     final class Box {
         let value: Statement

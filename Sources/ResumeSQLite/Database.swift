@@ -7,26 +7,27 @@ internal import ResumeFiles
 
 /// A serial executor on a private dispatch queue.
 ///
-/// Blocking calls belong here and never on the cooperative pool, which has a thread a core and no more.
-/// (`DispatchSerialQueue`, which could do this by itself, does not exist on Linux.)
+/// It is for blocking calls, which must not run on the cooperative pool: that has only one thread per core.
+/// `DispatchSerialQueue` is a serial executor itself, but does not exist on Linux.
 public final class QueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 
-    /// Makes an executor with a queue of its own.
+    /// Creates an executor with its own queue.
     ///
     /// - Parameters:
-    ///   - label: The queue's name, seen in debuggers.
-    ///   - sharesThreads: Whether all such queues share a few threads, about as many as there are processors: to wake a
-    ///     thread for each costs more than most of what they do. If all of them block, the others wait for a second, until
-    ///     the system adds a thread. On Linux, tasks of high priority share them as well.
+    ///   - label: The queue's name in debuggers.
+    ///   - sharesThreads: Whether the queues of all such executors share a few threads, about as many as there are
+    ///     processors. Waking up a separate thread for each would cost more than most of their work. If all of the
+    ///     threads block, other queues wait for a second until the system adds a thread. On Linux, tasks of high
+    ///     priority use the same threads.
     public init(label: String, sharesThreads: Bool = false) {
         queue = DispatchQueue(label: label, target: sharesThreads ? .global(qos: .userInitiated) : nil)
     }
 
-    /// Takes a job of an actor.
+    /// Enqueues a job of an actor; stops the program in a forked child.
     ///
-    /// A forked child has no thread for it, and running it here would not bring its caller back, who waits on a thread
-    /// of the pool that stayed with the parent as well (tried). So the child is stopped, since it would wait for ever.
+    /// A forked child has no threads to run it. Running it on the calling thread was tried, but does not resume the
+    /// caller, which waits for a thread of the pool in the parent. Without the error the child would wait forever.
     public func enqueue(_ job: UnownedJob) {
         guard !ForkedChild.isCurrent else {
             fatalError(
@@ -37,26 +38,26 @@ public final class QueueExecutor: SerialExecutor {
         }
     }
 
-    /// Runs a closure on the calling thread with the queue to itself, after what was enqueued before.
+    /// Runs a closure on the calling thread, exclusively, after all closures that were enqueued before.
     func sync<Result>(_ body: () throws -> Result) rethrows -> Result {
         try queue.sync(execute: body)
     }
 
-    /// The reference that an actor returns as its executor.
+    /// Returns the reference that an actor uses as its executor.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Stops the program where the current code does not run on this executor.
+    /// Stops the program if the current code does not run on this executor.
     public func checkIsolated() {
         dispatchPrecondition(condition: .onQueue(queue))
     }
 }
 
-/// One connection on an executor of its own.
+/// A connection that is isolated on its own executor.
 ///
-/// A closure handed to it runs from beginning to end without another one in between: it is synchronous,
-/// so the actor's re-entrancy cannot split a transaction.
+/// Closures with the connection run to completion before the next one begins: they are synchronous, so reentrancy of
+/// the actor cannot split a transaction.
 public actor Database {
     private let executor: QueueExecutor
     private var opened: OpenConnection?
@@ -72,57 +73,57 @@ public actor Database {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// Makes an actor without a connection, to be given one with ``open(_:)``.
+    /// Creates an actor without a connection; use ``open(_:)`` to set it.
     ///
-    /// - Parameter label: The queue's name, seen in debuggers.
+    /// - Parameter label: The queue's name in debuggers.
     public init(label: String) {
         executor = QueueExecutor(label: label)
     }
 
-    /// Opens the connection, on the actor's own queue since that blocks.
+    /// Opens the connection on the actor's queue, since that blocks.
     ///
-    /// - Throws: Whatever `make` throws.
+    /// - Throws: The error of `make`.
     public func open(_ make: @Sendable () throws -> Connection) throws {
         opened = OpenConnection(try make())
     }
 
-    /// Closes the connection.
-    ///
-    /// What is called later fails with `SQLITE_MISUSE`.
+    /// Closes the connection; later calls fail with `SQLITE_MISUSE`.
     public func close() {
         opened = nil
     }
 
-    /// Runs a closure with the connection, to its end, whether the task is cancelled or not.
+    /// Runs a closure with the connection to completion, even if the task is cancelled.
     ///
-    /// - Throws: Whatever `body` throws.
+    /// - Throws: The error of `body`.
     public func withConnection<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         try body(try current().connection)
     }
 
-    /// Does what ``withConnection(_:)`` does on the calling thread, which it blocks while another closure runs.
+    /// Runs a closure like ``withConnection(_:)``, but on the calling thread, which is blocked while other closures
+    /// run.
     ///
-    /// Waking a thread costs more than a commit does. Not on the cooperative pool, whose threads must not block.
+    /// Waking up a thread costs more than a commit. Do not call this from the cooperative pool, whose threads must not
+    /// block.
     ///
-    /// - Throws: Whatever `body` throws.
+    /// - Throws: The error of `body`.
     public nonisolated func withConnectionNow<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         try executor.sync { try assumeIsolated { try $0.withConnection(body) } }
     }
 
-    /// Runs a closure that only reads and may take long; cancelling the task interrupts the query.
+    /// Runs a closure that only reads and may take long; if the task is cancelled, the query is interrupted.
     ///
-    /// - Throws: Whatever `body` throws; `SQLITE_INTERRUPT` after a cancellation.
+    /// - Throws: The error of `body`; `SQLITE_INTERRUPT` after a cancellation.
     public func read<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
         let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
-            // A call without `await`: the compiler then proves that this closure runs on the actor. One that did not
-            // mention the actor would run elsewhere, beside the actor's own work.
+            // A call without `await`, so that the compiler proves that this closure runs on the actor. A closure that
+            // did not use the actor would run elsewhere, concurrently with the actor.
             try readNow(flag, body)
         } onCancel: {
             flag.set()

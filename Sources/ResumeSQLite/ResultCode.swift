@@ -2,13 +2,13 @@ internal import CResumeSQLite
 
 /// A result code of SQLite, primary or extended.
 ///
-/// A primary code matches its extended ones in a pattern: `case .busy` matches `SQLITE_BUSY_SNAPSHOT`
-/// as well, while `==` compares exactly. See <https://www.sqlite.org/rescode.html>.
+/// In a pattern, a primary code matches its extended codes: `case .busy` also matches `SQLITE_BUSY_SNAPSHOT`. The `==`
+/// operator compares exactly. See <https://www.sqlite.org/rescode.html>.
 public struct ResultCode: RawRepresentable, Sendable, Hashable {
-    /// The number as SQLite returned it.
+    /// The code as returned by SQLite.
     public var rawValue: Int32
 
-    /// Wraps a number that SQLite returned.
+    /// Wraps a code that SQLite returned.
     public init(rawValue: Int32) {
         self.rawValue = rawValue
     }
@@ -18,7 +18,7 @@ public struct ResultCode: RawRepresentable, Sendable, Hashable {
         ResultCode(rawValue: rawValue & 0xff)
     }
 
-    /// Says whether `code` is `pattern` or one of its extended codes.
+    /// Whether `code` is `pattern` or one of its extended codes.
     public static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
         pattern == code || (pattern == pattern.primary && pattern == code.primary)
     }
@@ -74,7 +74,7 @@ extension ResultCode {
 }
 
 extension ResultCode: CustomStringConvertible {
-    /// SQLite's own English for the code, with its number.
+    /// SQLite's description of the code, with its number.
     public var description: String {
         guard let text = unsafe sqlite3_errstr(rawValue) else { return "result code \(rawValue)" }
         return unsafe "\(String(cString: text)) (\(rawValue))"

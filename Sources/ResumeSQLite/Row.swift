@@ -1,9 +1,9 @@
 internal import CResumeSQLite
 
-/// The row a statement stands on, valid only inside the closure that is handed it.
+/// The current row of a statement, valid only inside the closure that receives it.
 ///
-/// Columns count from 0. A column of another type than asked for reads as nil, never as a conversion:
-/// the tables are `STRICT`, so another type means a damaged row.
+/// Columns are numbered from 0. A column with another type than requested is read as nil and never converted: the
+/// tables are `STRICT`, so another type means that the row is damaged.
 @safe
 public struct Row: ~Copyable {
     private let statement: OpaquePointer
@@ -12,16 +12,14 @@ public struct Row: ~Copyable {
         unsafe self.statement = statement
     }
 
-    /// The integer in a column, nil where it holds none.
+    /// Returns the integer in a column, nil if it has another type.
     public func integer(_ column: Int) -> Int64? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_INTEGER else { return nil }
         return unsafe sqlite3_column_int64(statement, index)
     }
 
-    /// The text in a column, nil where it holds none.
-    ///
-    /// Invalid UTF-8 is repaired.
+    /// Returns the text in a column, nil if it has another type; invalid UTF-8 is repaired.
     public func text(_ column: Int) -> String? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_TEXT,
@@ -31,7 +29,7 @@ public struct Row: ~Copyable {
         return unsafe String(decoding: UnsafeBufferPointer(start: start, count: size), as: UTF8.self)
     }
 
-    /// The bytes in a column, nil where it holds none.
+    /// Returns the bytes in a column, nil if it has another type.
     public func blob(_ column: Int) -> [UInt8]? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_BLOB else { return nil }

@@ -1,29 +1,29 @@
-/// A failure of SQLite: what it said, on which statement, and what to do about it.
+/// An error of SQLite: its message, the statement, and advice for the user.
 ///
-/// Values bound to a statement are never part of it: they may be private. Two errors are equal when
-/// their extended codes are.
+/// It never contains the values bound to a statement, since they may be private. Two errors are equal if their extended
+/// codes are equal.
 public struct SQLiteError: Error, Sendable, Equatable {
     /// The extended result code.
     public var code: ResultCode
-    /// What SQLite said, from `sqlite3_errmsg`.
+    /// The message from `sqlite3_errmsg`.
     public var message: String
-    /// The statement with its `?` left in place, where there was one.
+    /// The statement with its `?` placeholders, if there was one.
     public var sql: String?
 
-    /// Makes an error from what SQLite returned.
+    /// Creates an error from the values that SQLite returned.
     public init(code: ResultCode, message: String, sql: String? = nil) {
         self.code = code
         self.message = message
         self.sql = sql
     }
 
-    /// Of a database that was closed.
+    /// The error for using a closed database.
     static let closed = SQLiteError(code: .misuse, message: "the store is closed")
 
-    /// Whether the database was closed before.
+    /// Whether the error is that the database was closed.
     package var isClosed: Bool { self == .closed && message == Self.closed.message }
 
-    /// What to do about it, for a person.
+    /// What the user can do about it.
     public var advice: String {
         switch code {
         case .busy, .locked:
@@ -49,14 +49,14 @@ public struct SQLiteError: Error, Sendable, Equatable {
         }
     }
 
-    /// Equality on the extended code.
+    /// Compares the extended codes.
     public static func == (left: SQLiteError, right: SQLiteError) -> Bool {
         left.code == right.code
     }
 }
 
 extension SQLiteError: CustomStringConvertible {
-    /// What happened, where, and what to do.
+    /// What happened, in which statement, and what to do about it.
     public var description: String {
         let place = sql.map { ", in: \($0)" } ?? ""
         return "SQLite: \(message) (\(code.rawValue))\(place). \(advice)"

@@ -1,21 +1,21 @@
 internal import CResumeSQLite
 
-/// The library this process is linked to.
+/// The SQLite library that this process is linked with.
 public enum SQLiteLibrary {
-    /// Its version, such as `3.40.1`.
+    /// The version, such as `3.40.1`.
     public static var version: String {
         unsafe String(cString: sqlite3_libversion())
     }
 
-    /// Its version as a number, such as 3040001.
+    /// The version as a number, such as 3040001.
     public static var versionNumber: Int {
         Int(sqlite3_libversion_number())
     }
 
-    /// The oldest version that has all that is used here (`STRICT` tables).
+    /// The oldest version that has all features used here (`STRICT` tables).
     public static let oldestSupported = 3_037_000
 
-    /// Whether the library has the WAL-reset bug (3.7.0 to 3.51.2, but for the fixed 3.50.7 and 3.44.6).
+    /// Whether the library has the WAL-reset bug: 3.7.0 to 3.51.2, except the fixed versions 3.50.7 and 3.44.6.
     public static var hasWALResetBug: Bool {
         let version = versionNumber
         return version < 3_051_003

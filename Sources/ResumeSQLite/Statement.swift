@@ -21,7 +21,7 @@ public enum SQLiteValue: Sendable, Equatable {
         integer.map(SQLiteValue.integer) ?? .null
     }
 
-    /// 1 or 0.
+    /// Bytes, or `NULL` for nil.
     public static func optional(_ bytes: [UInt8]?) -> SQLiteValue {
         bytes.map(SQLiteValue.blob) ?? .null
     }
@@ -32,7 +32,7 @@ public enum SQLiteValue: Sendable, Equatable {
     }
 }
 
-/// A prepared statement, finalized when it goes away.
+/// A prepared statement, finalized when it is released.
 @safe
 struct Statement: ~Copyable {
     private let handle: OpaquePointer
@@ -53,7 +53,7 @@ struct Statement: ~Copyable {
         unsafe sqlite3_finalize(handle)
     }
 
-    /// Binds all parameters, from the first on.
+    /// Binds all parameters, beginning with the first.
     borrowing func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
         guard unsafe values.count == Int(sqlite3_bind_parameter_count(handle)) else {
             throw SQLiteError(
@@ -70,7 +70,7 @@ struct Statement: ~Copyable {
                 case .text(var text):
                     text.withUTF8 { utf8 in
                         unsafe utf8.withMemoryRebound(to: CChar.self) { characters in
-                            // A nil base address would bind NULL where an empty text is meant.
+                            // A nil base address would bind NULL instead of an empty text.
                             unsafe resume_sqlite3_bind_text(
                                 handle, position, characters.baseAddress ?? emptyText, UInt64(characters.count))
                         }
@@ -86,10 +86,10 @@ struct Statement: ~Copyable {
         }
     }
 
-    /// Goes on to the next row.
+    /// Advances to the next row.
     ///
-    /// - Returns: Whether there is one; then ``row`` is it.
-    /// - Throws: ``SQLiteError``
+    /// - Returns: Whether there is one, which is ``row`` then.
+    /// - Throws: ``SQLiteError``.
     borrowing func step() throws(SQLiteError) -> Bool {
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -98,12 +98,12 @@ struct Statement: ~Copyable {
         }
     }
 
-    /// The row that the statement stands on, after ``step()`` returned true.
+    /// The current row, after ``step()`` returned true.
     var row: Row {
         unsafe Row(statement: handle)
     }
 
-    /// Makes the statement ready to be used again and forgets its values.
+    /// Resets the statement for its next use and clears its values.
     borrowing func reset() {
         unsafe sqlite3_reset(handle)
         unsafe sqlite3_clear_bindings(handle)
@@ -124,10 +124,10 @@ private nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
 }()
 
 extension SQLiteError {
-    /// Reads code and message off a connection right after a call on it failed.
+    /// Reads the code and message of a connection immediately after a call failed.
     init(connection: OpaquePointer, code: Int32, sql: String?) {
         let extended = unsafe sqlite3_extended_errcode(connection)
-        // The connection's last error is about this call only where the primary codes agree.
+        // The connection's last error belongs to this call only if the primary codes are equal.
         let agrees = extended & 0xff == code & 0xff
         let text = unsafe agrees ? sqlite3_errmsg(connection) : sqlite3_errstr(code)
         self.init(

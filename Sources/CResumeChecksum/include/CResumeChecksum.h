@@ -1,18 +1,18 @@
-// CRC-32C (Castagnoli), SHA-256 and SHA-512, with the fastest instructions that the processor has.
+// CRC-32C (Castagnoli), SHA-256 and SHA-512, computed with the fastest instructions of the processor.
 #ifndef CRESUMECHECKSUM_H
 #define CRESUMECHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Continues a checksum with more bytes; 0 begins one.
+/// Adds bytes to a checksum, which is 0 at the beginning.
 uint32_t resume_crc32c(uint32_t checksum, const void *bytes, size_t count);
 
-/// How the checksum can be computed. All give the same result.
+/// The implementations, which all give the same result.
 enum resume_crc32c_way {
-    /// A table; everywhere.
+    /// A table; available everywhere.
     resume_crc32c_table,
-    /// The processor's instruction for it (SSE 4.2, ARMv8).
+    /// The processor's CRC-32C instruction (SSE 4.2, ARMv8).
     resume_crc32c_instruction,
     /// Carry-less multiplication of 64 bytes at a time (PCLMULQDQ).
     resume_crc32c_folding,
@@ -20,25 +20,25 @@ enum resume_crc32c_way {
     resume_crc32c_wide_folding,
 };
 
-/// The fastest way that this processor has.
+/// Returns the fastest implementation that this processor supports.
 enum resume_crc32c_way resume_crc32c_best(void);
 
-/// Does what `resume_crc32c` does in a way of the caller's choice, up to `resume_crc32c_best`: for tests.
+/// Computes `resume_crc32c` with a given implementation, up to `resume_crc32c_best`; for tests.
 uint32_t resume_crc32c_by(enum resume_crc32c_way way, uint32_t checksum, const void *bytes, size_t count);
 
-/// A SHA-256 or SHA-512 that is being computed. A copy continues independently.
+/// The state of a SHA-256 or SHA-512 computation. A copy continues independently.
 struct resume_sha2 {
     union {
         uint32_t words_32[8];
         uint64_t words_64[8];
     } state;
-    /// Bytes hashed so far, those in `block` included.
+    /// The number of bytes hashed so far, including those in `block`.
     uint64_t count;
-    /// Bytes of a block: 64 (SHA-256) or 128 (SHA-512).
+    /// The number of bytes in a block: 64 (SHA-256) or 128 (SHA-512).
     uint8_t block_size;
-    /// Whether the processor's own instructions compute it. Tests clear this to check the portable code.
+    /// Whether the processor's SHA instructions are used. Tests clear this to check the portable code.
     uint8_t by_instruction;
-    /// The bytes of a block that is not full.
+    /// The bytes of an incomplete block.
     uint8_t block[128];
 };
 

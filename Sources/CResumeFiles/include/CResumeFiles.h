@@ -1,4 +1,4 @@
-// System calls that Swift's C library modules leave out: GNU extensions and commands of variadic functions.
+// System calls that are missing in Swift's C library modules: GNU extensions and commands of variadic functions.
 #ifndef CRESUMEFILES_H
 #define CRESUMEFILES_H
 
@@ -12,48 +12,48 @@ int resume_files_lock_byte(int descriptor, int kind, int64_t byte);
 /// Unlocks every byte that this open file description has locked. Returns -1 with `errno` set on failure.
 int resume_files_unlock_all(int descriptor);
 
-/// Returns 1 where another open file description holds a lock on the byte, 0 where none does, -1 on failure.
+/// Returns 1 if another open file description holds a lock on the byte, 0 if none does, -1 on failure.
 int resume_files_is_byte_locked(int descriptor, int64_t byte);
 
-/// The name of the descriptor's file system where it is reached over a network, NULL where it is local or unknown.
+/// Returns the name of the descriptor's file system if it is a network file system, NULL if it is local or unknown.
 const char *resume_files_network_file_system(int descriptor);
 
-/// The name of the descriptor's file system where it is a well-known local one, NULL where it is not.
+/// Returns the name of the descriptor's file system if it is a well-known local one, otherwise NULL.
 const char *resume_files_local_file_system(int descriptor);
 
-/// Brings everything on the descriptor's file system to disk. Fails where that would not tell of bytes that could not be
-/// written: the system must be Linux 5.8 or later, the file system ext4 or XFS, and the descriptor opened before the
-/// writes. Returns -1 with `errno` set on failure.
+/// Flushes everything on the descriptor's file system to disk. Fails if write errors would not be reported: it requires
+/// Linux 5.8 or later, ext4 or XFS, and that the descriptor was opened before the writes. Returns -1 with `errno` set
+/// on failure.
 int resume_files_sync_file_system(int descriptor);
 
-/// Begins to write a file's bytes to disk without waiting, so that several files are written side by side. Returns -1 with
-/// `errno` set where some cannot be written: the sync that follows may not tell it again.
+/// Begins to write a file's bytes to disk without waiting, so that several files are written concurrently. Returns -1
+/// with `errno` set if some cannot be written; the following sync may not report that error again.
 int resume_files_begin_sync(int descriptor);
 
-/// Makes `target` share the blocks of `source`. Returns -1 where the file system cannot.
+/// Makes `target` share the blocks of `source`. Returns -1 if the file system does not support it.
 int resume_files_clone(int source, int target);
 
-/// Copies inside the kernel at the same offset in both files. Returns the bytes copied, -1 on failure.
+/// Copies inside the kernel at the same offset in both files. Returns the number of bytes copied, -1 on failure.
 ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length);
 
-/// Gives a file of a folder another name, unless there is one of that name: then it fails with EEXIST. Where the file
-/// system has only second names for that, the old one stays as well.
+/// Renames a file in a folder; fails with EEXIST if the new name is in use. If the file system does not support that, a
+/// second name is added and the old one is kept.
 int resume_files_rename_new(int folder, const char *old_name, const char *new_name);
 
-/// The flags that open a file without a name in a folder, for reading and writing; 0 where the system has none.
+/// The flags to open an unnamed file in a folder, for reading and writing; 0 if the system does not support them.
 extern const int resume_files_unnamed_flags;
 
-/// Gives a file without a name its name, unless there is one of that name: then it fails with EEXIST.
+/// Gives an unnamed file a name; fails with EEXIST if the name is in use.
 int resume_files_name(int descriptor, int folder, const char *name);
 
-/// Begins to watch for forks; called again it does nothing. To be called before anything is opened that a child of this
+/// Begins to watch for forks; later calls do nothing. It must be called before anything is opened that children of this
 /// process must not use.
 void resume_files_watch_forks(void);
 
-/// What the mark points to is 1 in the process that began to watch and 0 in its forked children.
+/// Points to a value that is 1 in the process that began to watch and 0 in its forked children.
 extern const volatile int *resume_files_fork_mark;
 
-/// Whether this process is a forked child of the one that began to watch: one look at memory.
+/// Whether this process is a forked child of the one that began to watch; only reads memory.
 static inline int resume_files_is_forked(void) { return *resume_files_fork_mark == 0; }
 
 #endif
