@@ -4,18 +4,20 @@
 internal import Dispatch
 #endif
 
-/// Runs blocking calls off the cooperative pool, which has a thread a core and no more, and off event loops.
+/// Runs blocking calls outside of event loops and the cooperative pool, which has only one thread per core.
 package enum Blocking {
-    /// A queue of its own for each call, since that has a thread of its own: a concurrent queue takes those of the
-    /// cooperative pool on Linux, and two calls that block would hold up every task of the process.
+    /// A new queue, and therefore a thread, for each call.
+    ///
+    /// On Linux, a concurrent queue would use the threads of the cooperative pool, and two blocking calls would stop
+    /// every task of the process.
     private static var queue: DispatchQueue { DispatchQueue(label: "resume-store.blocking") }
-    /// What may wait for everything else; it has few threads, none of them the pool's.
+    /// A queue for work of low priority; it has few threads, none of them from the cooperative pool.
     private static let laterQueue = DispatchQueue(label: "resume-store.later", qos: .utility, attributes: .concurrent)
 
-    /// Runs a body that may block.
+    /// Runs a closure that may block.
     ///
-    /// - Returns: What it returned.
-    /// - Throws: What it threw.
+    /// - Returns: The closure's result.
+    /// - Throws: The closure's error.
     package static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await run(on: queue, body)
     }

@@ -2,12 +2,12 @@
 package struct Folder: Sendable {
     package let file: OpenFile
 
-    /// Opens a folder that exists; a symbolic link in its place is refused.
+    /// Opens an existing folder; a symbolic link is refused.
     package init(_ path: String, in parent: Folder? = nil) throws(SystemError) {
         file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
     }
 
-    /// Opens a folder of the user's, such as a destination's, which may be a link.
+    /// Opens a folder of the user, such as that of a destination, optionally following a symbolic link.
     package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
         do {
@@ -17,14 +17,14 @@ package struct Folder: Sendable {
         }
     }
 
-    /// Makes a folder that only its owner may use, if it is not there yet.
+    /// Creates a folder that only its owner may use, if it does not exist.
     ///
-    /// - Returns: Whether it was made.
+    /// - Returns: Whether it was created.
     @discardableResult
     package static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
         do {
             try SystemError.check("mkdir", path) { unsafe mkdirat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700) }
-            // Whatever the user's mask takes away.
+            // The user's umask may have removed permissions.
             try SystemError.check("chmod", path) {
                 unsafe fchmodat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700, 0)
             }
@@ -35,7 +35,7 @@ package struct Folder: Sendable {
         }
     }
 
-    /// The kind and size of a name, symbolic links not followed; nil where it is not there.
+    /// Returns the kind and size of a file without following symbolic links; nil if it does not exist.
     package func status(of name: String) throws(SystemError) -> FileStatus? {
         var result = stat()
         do {
@@ -47,10 +47,10 @@ package struct Folder: Sendable {
         }
     }
 
-    /// Removes a file; no error where it is not there, nor where a folder is, which nobody here makes: it is somebody
-    /// else's and stays.
+    /// Removes a file; does nothing if it does not exist, or if it is a folder, since the store never creates folders
+    /// there.
     ///
-    /// - Returns: The bytes its blocks took up on disk, 0 where another name of the file is left.
+    /// - Returns: The number of bytes freed on disk, 0 if the file has another name.
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Int64 {
         let status = try status(of: name)
@@ -64,28 +64,28 @@ package struct Folder: Sendable {
         return status.bytesOnDisk
     }
 
-    /// Removes a folder that is empty.
+    /// Removes an empty folder.
     package func removeFolder(_ name: String) throws(SystemError) {
         try SystemError.check("rmdir", name) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
     }
 
-    /// Moves a file to another folder of the same file system, in place of what has its name there.
+    /// Moves a file to another folder of the same file system and replaces an existing file there.
     package func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
         try SystemError.check("rename", name) {
             unsafe renameat(file.descriptor, name, folder.file.descriptor, newName ?? name)
         }
     }
 
-    /// Gives a file the same name in another folder as well.
+    /// Creates a hard link with the same name in another folder.
     package func link(_ name: String, to folder: Folder) throws(SystemError) {
         try SystemError.check("link", name) {
             unsafe linkat(file.descriptor, name, folder.file.descriptor, name, 0)
         }
     }
 
-    /// The names in the folder but for `.` and `..`.
+    /// Returns the names in the folder except `.` and `..`.
     package func names() throws(SystemError) -> [String] {
-        // A descriptor of its own, since reading a folder moves its position.
+        // Uses a duplicate, since `closedir` closes its descriptor.
         let copy = try SystemError.check("dup", file.path) { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0) }
         guard let stream = unsafe fdopendir(copy) else {
             let number = errno
@@ -104,7 +104,7 @@ package struct Folder: Sendable {
         return names
     }
 
-    /// Bytes that this user may still write to the folder's file system, and its kind.
+    /// Returns the number of bytes that this user can still write to the folder's file system.
     package func space() throws(SystemError) -> Int64 {
         var result = statvfs()
         try SystemError.check("statvfs", file.path) { unsafe fstatvfs(file.descriptor, &result) }
@@ -112,47 +112,47 @@ package struct Folder: Sendable {
         return overflow ? Int64.max : Int64(clamping: bytes)
     }
 
-    /// The name of the folder's file system, which is a local one; ``networkFileSystem`` names the others.
+    /// The name of the folder's local file system; see ``networkFileSystem`` for others.
     package var fileSystem: String {
         unsafe resume_files_local_file_system(file.descriptor).map { unsafe String(cString: $0) } ?? "local"
     }
 
-    /// The name of the folder's file system where it is one that is reached over a network.
+    /// The name of the folder's file system if it is a network file system.
     package var networkFileSystem: String? {
         unsafe resume_files_network_file_system(file.descriptor).map { unsafe String(cString: $0) }
     }
 }
 
-/// What tells one file from all others of this machine.
+/// Identifies a file on this machine.
 package struct FileIdentity: Sendable, Hashable {
     package let device: UInt64
     package let inode: UInt64
 }
 
-/// What the system says about a file.
+/// The metadata of a file.
 package struct FileStatus: Sendable {
-    /// What kind of file it is.
+    /// The type of a file.
     package enum Kind: Sendable {
         case regular, folder, link, other
     }
 
     package let kind: Kind
-    /// Its length in bytes.
+    /// The length in bytes.
     package let size: Int64
-    /// What its blocks take up.
+    /// The size of the allocated blocks in bytes.
     package let bytesOnDisk: Int64
-    /// Two names with the same one are one file.
+    /// The identity of the file, which is the same for all of its names.
     package let identity: FileIdentity
-    /// How many names it has.
+    /// The number of hard links.
     package let links: Int
-    /// The user it belongs to.
+    /// The owner.
     package let owner: uid_t
-    /// When its bytes were last changed, in milliseconds since 1970.
+    /// When its bytes were last modified, in milliseconds since 1970.
     package let modifiedAt: Int64
-    /// Who may do what with it.
+    /// The permission bits.
     package let permissions: mode_t
 
-    /// Whether it is a regular file of this user's under one name only, so that writing to it changes nothing else.
+    /// Whether it is a regular file of this user with one name only, so that writing to it changes nothing else.
     package var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
 
     init(_ status: stat) {

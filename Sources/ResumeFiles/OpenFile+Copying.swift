@@ -1,7 +1,9 @@
 /// The bytes of one file, brought into another one or compared with them.
 extension OpenFile {
-    /// Copies a file's first bytes into a new file and syncs it: shared blocks where the file system can, else a
-    /// copy inside the kernel, else through memory.
+    /// Copies a file's first bytes to a new file and syncs it.
+    ///
+    /// The files share blocks if the file system supports it. Otherwise the bytes are copied inside the kernel if
+    /// possible, or through memory.
     ///
     /// - Returns: The new file's identity.
     @discardableResult package func copy(
@@ -14,13 +16,13 @@ extension OpenFile {
             try target.synchronize()
             return try target.status().identity
         } catch {
-            // The failure is told; a leftover is removed by the next delivery, collection or rebuild.
+            // The error is reported; the next delivery, collection or rebuild removes a leftover.
             _ = try? folder.remove(name)
             throw error
         }
     }
 
-    /// Whether two files begin with the same bytes.
+    /// Whether the first bytes of two files are equal.
     package func hasSameBytes(as other: OpenFile, length: Int64) throws(SystemError) -> Bool {
         let size = 1 << 18
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * size, alignment: 16)
@@ -43,7 +45,7 @@ extension OpenFile {
         var done: Int64 = 0
         #if os(Linux)
         if resume_files_clone(descriptor, target.descriptor) == 0 {
-            // A clone is of the whole file.
+            // A clone has the length of the whole file.
             try SystemError.check("ftruncate", target.path) { ftruncate(target.descriptor, off_t(length)) }
             return
         }

@@ -6,22 +6,22 @@ package final class OpenFile: Sendable {
     package let descriptor: Int32
     package let path: String
 
-    /// Opens a path; `folder` makes it relative to an open folder.
+    /// Opens a file or folder.
     ///
     /// - Parameters:
-    ///   - path: The name.
-    ///   - folder: An open folder the name is relative to; nil for the working folder or an absolute path.
-    ///   - flags: `O_RDONLY` and so on; `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that
-    ///     a FIFO in place of a file cannot hang.
-    ///   - mode: The permissions of a file that is made.
-    /// - Throws: ``SystemError``
+    ///   - path: The path.
+    ///   - folder: An open folder that the path is relative to; nil for the working directory or an absolute path.
+    ///   - flags: `O_RDONLY` etc. `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that a FIFO
+    ///     cannot block.
+    ///   - mode: The permissions of a new file.
+    /// - Throws: ``SystemError``.
     package init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
         descriptor = try SystemError.check("open", path) { unsafe openat(base, path, all, mode) }
         self.path = path
         guard flags & O_CREAT != 0 else { return }
-        // The user's mask may have taken the owner's own permissions from what was made.
+        // The user's umask may have removed permissions of the owner from a new file.
         let made = try status()
         guard made.kind == .regular, made.size == 0, made.permissions != mode else { return }
         try SystemError.check("fchmod", path) { fchmod(descriptor, mode) }
@@ -31,7 +31,7 @@ package final class OpenFile: Sendable {
         close(descriptor)
     }
 
-    /// Size, kind and identity.
+    /// Returns the size, kind, identity and other metadata.
     package func status() throws(SystemError) -> FileStatus {
         var result = stat()
         try SystemError.check("fstat", path) { unsafe fstat(descriptor, &result) }
@@ -53,7 +53,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Reads up to the buffer's size from an offset; less only at the end of the file.
+    /// Reads from an offset until the buffer is full or the file ends; returns the number of bytes.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
         var count = 0
         while count < buffer.count {
@@ -67,10 +67,10 @@ package final class OpenFile: Sendable {
         return count
     }
 
-    /// Makes the file's data survive a power loss.
+    /// Makes the file's data survive a power failure.
     ///
-    /// After a failure nothing that was written since the last success may be relied on: Linux marks the pages
-    /// clean, and the next call would succeed without having written them.
+    /// After an error, nothing written since the last successful call may be relied on: Linux marks the pages clean,
+    /// and the next call would succeed although they have not been written.
     package func synchronizeData() throws(SystemError) {
         #if canImport(Darwin)
         try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }
@@ -79,7 +79,7 @@ package final class OpenFile: Sendable {
         #endif
     }
 
-    /// Makes data and metadata, or a folder's names, survive a power loss.
+    /// Makes data and metadata, or the names in a folder, survive a power failure.
     package func synchronize() throws(SystemError) {
         #if canImport(Darwin)
         try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }

@@ -1,10 +1,10 @@
 /// A system call that failed.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The code `errno`.
+    /// The value of `errno`.
     public var number: Int32
-    /// The call's name.
+    /// The name of the call.
     public var call: String
-    /// The file's name.
+    /// The name of the file.
     public var path: String
 
     package init(number: Int32, call: String, path: String) {
@@ -22,19 +22,19 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// `ENOSPC`, `EDQUOT` or `EFBIG`.
     public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
 
-    /// `EACCES`, `EPERM` or `EROFS`: who asked may not.
+    /// `EACCES`, `EPERM` or `EROFS`: the process is not allowed to do it.
     package var isRefused: Bool { [EACCES, EPERM, EROFS].contains(number) }
 
     package var isMissing: Bool { number == ENOENT }
 
-    /// Calls until it is not interrupted by a signal.
+    /// Repeats a call until it is not interrupted by a signal.
     ///
     /// - Parameters:
-    ///   - call: The call's name, for the error.
-    ///   - path: What it is about, for the error.
-    ///   - body: The call; -1 means failure, with the reason in `errno`.
-    /// - Returns: What the call returned.
-    /// - Throws: ``SystemError`` with what `errno` says.
+    ///   - call: The name of the call, for the error.
+    ///   - path: The file, for the error.
+    ///   - body: The call; it returns -1 on failure, with the reason in `errno`.
+    /// - Returns: The result of the call.
+    /// - Throws: ``SystemError`` with the value of `errno`.
     @discardableResult
     package static func check<Number: FixedWidthInteger & SignedInteger>(
         _ call: String, _ path: String, _ body: () -> Number

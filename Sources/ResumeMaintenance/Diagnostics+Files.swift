@@ -3,10 +3,10 @@ internal import ResumeSQLite
 internal import ResumeStore
 
 extension Diagnostics {
-    /// Looks at the folder of a store and the files in it without opening its database, so also where that fails.
+    /// Checks the folder of a store and its files without opening the database, so it works even if that fails.
     ///
     /// - Parameter path: The store's folder.
-    /// - Returns: Kind, owner and permissions; empty where there is no such folder.
+    /// - Returns: Checks of types, owners and permissions; empty if the folder does not exist or is not a store's.
     public static func files(at path: String) -> [Check] {
         let root: Folder
         do {
@@ -16,7 +16,7 @@ extension Diagnostics {
             let problem = "\(error.description). Choose a separate folder for the store."
             return [Check(name: "folder", value: "cannot be opened", problem: problem)]
         }
-        // Somebody else's folder, named by mistake, gets no advice.
+        // No advice about other folders, whose path may have been given by mistake.
         let names = (try? root.names()) ?? []
         guard names.contains(StoreFolder.databaseName) || names.contains("blobs") else { return [] }
         var checks = [check("folder", in: root, at: path, of: path)]
@@ -76,7 +76,7 @@ extension Diagnostics {
 }
 
 extension DownloadStore {
-    /// Holds database, rows and blobs against one another, in one line each.
+    /// Checks the database, its rows and the blobs for consistency; one check for each.
     func diagnoseContent() async throws -> [Diagnostics.Check] {
         let repair = "Run 'resumectl verify --repair' to remove damaged data and keep the rest."
         let findings = try await verify(readsBytes: false)

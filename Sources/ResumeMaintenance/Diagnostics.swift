@@ -1,18 +1,18 @@
 internal import ResumeSQLite
 public import ResumeStore
 
-/// What a person wants to know about a store when something is odd.
+/// The results of checks of a store, for finding the cause of a problem.
 public struct Diagnostics: Sendable {
-    /// A fact and whether it is as it should be.
+    /// A fact, and whether there is a problem with it.
     public struct Check: Sendable, Hashable {
-        /// What was looked at.
+        /// What was checked.
         public var name: String
-        /// What was found.
+        /// The value that was found.
         public var value: String
-        /// What is wrong with it; nil where nothing is.
+        /// What is wrong; nil if nothing is.
         public var problem: String?
 
-        /// Makes a check.
+        /// Creates a check.
         public init(name: String, value: String, problem: String? = nil) {
             self.name = name
             self.value = value
@@ -20,10 +20,10 @@ public struct Diagnostics: Sendable {
         }
     }
 
-    /// All that was looked at, in an order for reading.
+    /// The checks, in the order for display.
     public var checks: [Check]
 
-    /// The library this process is linked to, without a store.
+    /// A check of the SQLite library that this process is linked with; it does not need a store.
     public static var library: Check {
         Check(
             name: "sqlite",
@@ -36,9 +36,9 @@ public struct Diagnostics: Sendable {
 }
 
 extension DownloadStore {
-    /// Looks at library, pragmas, file system, locks, space, and whether rows and blobs agree.
+    /// Checks library, pragmas, file system, locks, free space, and the consistency of rows and blobs.
     ///
-    /// - Throws: `StoreError`
+    /// - Throws: ``StoreError``.
     public func diagnose() async throws -> Diagnostics {
         var checks = [Diagnostics.library]
         let expected: [(pragma: String, value: String)] = [

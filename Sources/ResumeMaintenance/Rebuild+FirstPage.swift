@@ -2,18 +2,19 @@ internal import ResumeFiles
 internal import ResumeSQLite
 internal import ResumeStore
 
-/// A database whose first page is destroyed: the header, and where each table begins.
+/// Reads a database whose first page is destroyed: the header, and the location of each table.
 ///
-/// All stores have the same tables at the same pages: the migrations make them in one order, and with `auto_vacuum` their
-/// roots lie at the beginning of the file. So the first page of a new database leads to the rows of an old one. Where it
-/// does not, after a `VACUUM` or to a table that an older release did not have, no checksum is right, and no queue has
-/// a request.
+/// All stores have the same tables at the same pages: the migrations create them in the same order, and with
+/// `auto_vacuum` their root pages are at the beginning of the file. So the first page of a new database leads to the
+/// rows of an old one. If it does not, for example after a `VACUUM` or for a table that an older release did not have,
+/// no checksum matches and no queue has a request.
 extension Rebuild {
-    /// Makes a copy of the database, with its log, that begins with the first page of a new one.
+    /// Creates a copy of the database and its log that has the first page of a new database.
     ///
-    /// - Parameter body: What is done with it, by its name.
-    /// - Returns: What `body` returns; nil where there is nothing behind the first page.
-    /// - Throws: ``StoreError`` or ``SystemError``, `noSpace` where there is none for the copy; or what `body` throws.
+    /// - Parameter body: Called with the name of the copy, which is removed afterwards.
+    /// - Returns: The result of `body`; nil if there is nothing after the first page.
+    /// - Throws: ``StoreError`` or ``SystemError``, `noSpace` if there is not enough space for the copy; or the error
+    ///   of `body`.
     func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
         let name = StoreFolder.salvageName
         defer { try? removeSalvage() }
@@ -41,13 +42,13 @@ extension Rebuild {
         try Schema.create(try Connection.open(path: folder.path(of: name)))
         var page = [UInt8](repeating: 0, count: Int(Schema.pageSize))
         _ = try unsafe page.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }
-        // No count of pages: then the file's size says it.
+        // Without a page count, SQLite uses the file's size.
         page.replaceSubrange(28..<32, with: [0, 0, 0, 0])
         try removeSalvage()
         return page
     }
 
-    /// Removes the copy, also one that a rebuild left which died.
+    /// Removes the copy, including one from an interrupted rebuild.
     func removeSalvage() throws(SystemError) {
         for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.salvageName + suffix) }
     }

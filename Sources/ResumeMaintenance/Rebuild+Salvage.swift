@@ -2,29 +2,29 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 internal import ResumeStore
 
-/// What can be read of a damaged database.
+/// The readable content of a damaged database.
 struct Salvaged {
     var entries: [Rebuild.Saved] = []
-    /// The keys of entries of which nothing more can be read.
+    /// The keys of entries without any other readable content.
     var unread: Set<String> = []
     var events: [Event] = []
     var queues: [Rebuild.SavedQueue] = []
 
     var isEmpty: Bool { entries.isEmpty && unread.isEmpty && queues.isEmpty }
 
-    /// How many entries there are of which anything can be proved.
+    /// The number of entries with recorded checksums.
     var provable: Int { entries.count { !$0.blocks.isEmpty } }
 }
 
-/// Reads a damaged database, and proves what it can of that.
+/// Reading a damaged database, and checking what was read against the checksums.
 extension Rebuild {
     typealias Saved = (entry: Entry, blocks: [Block])
     typealias SavedQueue = (name: String, requests: [QueuedRequest])
 
-    /// A database in the store's folder; nil where it is too damaged to be opened, or gone.
+    /// Opens a database in the store's folder; nil if it is missing or too damaged to be opened.
     ///
-    /// - Throws: `SQLiteError` where it cannot be had for another reason, such as a program that holds it: that is no
-    ///   damage.
+    /// - Throws: `SQLiteError` if it cannot be opened for a reason other than damage, such as a lock of another
+    ///   program.
     func opened(_ name: String = StoreFolder.databaseName) throws -> Connection? {
         guard try folder.root.status(of: name) != nil else { return nil }
         do {
@@ -41,7 +41,7 @@ extension Rebuild {
         }
     }
 
-    /// What a body reads; nil where the database is damaged there.
+    /// Returns the result of a closure; nil if the database is damaged where it reads.
     private func readable<Result>(_ body: () throws -> Result?) throws -> Result? {
         do {
             return try body()
@@ -50,8 +50,8 @@ extension Rebuild {
         }
     }
 
-    /// What can be read by way of the database's own first page, or of a new one where that leads to as much: one letter
-    /// of the old one may be wrong, and with it what a column means.
+    /// Reads the database with its own first page, or with a new one if that gives at least as many entries: a single
+    /// wrong byte in the old one could change the meaning of a column.
     func salvage() throws -> Salvaged {
         let own = try salvage(from: StoreFolder.databaseName)
         guard let other = try withNewFirstPage({ try salvage(from: $0) }) else { return own }
@@ -72,7 +72,8 @@ extension Rebuild {
                 salvaged.unread.insert(key)
             }
         }
-        // Their index leads to rows between damaged pages, and names those whose page is gone. Bytes come after all texts.
+        // The index of keys leads to rows between damaged pages, and has the keys of those on damaged ones. Blobs sort
+        // after texts.
         let keys = try walk("key", from: .text(""), to: .blob([])) { try connection.value($0, $1) }
         let known = Set(salvaged.entries.map { Array($0.entry.key.utf8) })
         for case .text(let key) in keys where !known.contains(Array(key.utf8)) {
@@ -90,25 +91,25 @@ extension Rebuild {
         let queuedColumns = try readable { try connection.queuedColumnsThere() }
         for queue in queues {
             let requests = try readable { try connection.queued(in: queue.id, columns: queuedColumns) } ?? []
-            // One without requests is made anew by who opens it.
+            // A queue without requests is created again when it is opened.
             if !requests.isEmpty { salvaged.queues.append((queue.name, requests)) }
         }
         return salvaged
     }
 
-    /// The values of a column of `download`, from the first one on until one cannot be read, then from the last one
-    /// backwards.
+    /// Reads the values of a column of `download` from the first one on until one cannot be read, then from the last
+    /// one backwards.
     private func walk(
         _ column: String, from first: SQLiteValue, to last: SQLiteValue,
         _ read: (String, SQLiteValue) throws -> SQLiteValue?
     ) throws -> [SQLiteValue] {
         var values: [SQLiteValue] = []
-        // By bytes, as SQLite has it: two strings that Swift calls equal may be two keys.
+        // Compares bytes, as SQLite does: two strings that are equal in Swift may be different keys.
         var seen: Set<[UInt8]> = []
         for (position, rest) in [(first, "> ? ORDER BY \(column)"), (last, "< ? ORDER BY \(column) DESC")] {
             let sql = "SELECT \(column) FROM download WHERE \(column) \(rest) LIMIT 1"
             var position = position
-            // In a damaged page the order may be another one, without an end.
+            // In a damaged page the order may be wrong, so that the loop would not end.
             while let next = try readable({ try read(sql, position) }), seen.insert(Array("\(next)".utf8)).inserted {
                 values.append(next)
                 position = next
@@ -117,7 +118,7 @@ extension Rebuild {
         return values
     }
 
-    /// The entry with no bytes but those whose checksums are right; nil where none are.
+    /// Returns the entry with only those bytes whose checksums match; nil if there are none.
     func proved(_ entry: Entry, _ blocks: [Block], _ report: inout RebuildReport) throws -> Saved? {
         guard entry.representation != nil, let path = entry.chunks.first?.path, let name = BlobName(path: path),
             let file = try folder.openBlob(name)
@@ -143,7 +144,7 @@ extension Rebuild {
         return (saved, right.sorted { $0.offset < $1.offset })
     }
 
-    /// Where an index is damaged two rows may have one key: the one with more bytes stays.
+    /// Keeps one row per key, the one with more bytes: if an index is damaged, two rows may have the same key.
     func onePerKey(_ all: [Saved], _ report: inout RebuildReport) -> [Saved] {
         var best: [[UInt8]: Saved] = [:]
         for saved in all {
@@ -174,7 +175,7 @@ extension Rebuild {
 }
 
 extension Connection {
-    /// The number or text in the first column of the first row.
+    /// Returns the integer or text in the first column of the first row.
     fileprivate borrowing func value(_ sql: String, _ position: SQLiteValue) throws -> SQLiteValue? {
         try first(sql, position) { row in
             row.integer(0).map(SQLiteValue.integer) ?? row.text(0).map(SQLiteValue.text)

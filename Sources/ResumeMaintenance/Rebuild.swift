@@ -3,27 +3,26 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 public import ResumeStore
 
-/// What became of a store whose database was damaged.
+/// The result of rebuilding a store.
 public struct RebuildReport: Sendable {
-    /// Whether the database was whole: then nothing was done.
+    /// Whether the database was intact, so that nothing was done.
     public var wasWhole = false
-    /// The keys of the entries that were saved.
+    /// The keys of the saved entries.
     public var saved: [String] = []
-    /// How many of their bytes have the checksums that were recorded for them.
+    /// The number of their bytes that match the recorded checksums.
     public var savedBytes: Int64 = 0
-    /// The keys that could be read of entries of which no byte could be proved.
+    /// The keys of entries without bytes that match their checksums, as far as the keys are readable.
     public var lost: [String] = []
-    /// The folder with the old database and the blobs that no saved entry names.
+    /// The folder with the old database and the blobs that do not belong to saved entries.
     public var asideFolder: String?
-    /// How many blobs were set aside.
+    /// The number of blobs in ``asideFolder``.
     public var asideBlobs = 0
 }
 
 extension DownloadStore {
-    /// Makes a new database from what can be read of a damaged one, and sets everything else aside.
+    /// Creates a new database from the readable content of a damaged one, and sets everything else aside.
     ///
-    /// Nothing is erased.
-    /// An entry is saved with the bytes whose checksums are right. Nobody else may have the store open.
+    /// Nothing is deleted. Entries are saved with the bytes whose checksums match. The store must not be open anywhere.
     ///
     /// - Parameter path: The store's folder.
     /// - Returns: What was saved, and where the rest is.
@@ -40,13 +39,13 @@ extension DownloadStore {
 
 /// The steps of a rebuild.
 ///
-/// At each of them the store has its old database or its new one, never none.
+/// After each step the store has either its old or its new database.
 struct Rebuild {
     let folder: StoreFolder
 
     init(at path: String) throws {
         folder = try StoreFolder(path: path, creating: false)
-        // Also where there are blobs and no database: then nothing can be saved, and nothing is lost.
+        // Also if there are blobs but no database: then nothing can be saved, and nothing is lost.
         try folder.requireStore()
     }
 
@@ -58,7 +57,7 @@ struct Rebuild {
         return try lock.exclusively {
             var report = RebuildReport()
             try undoInterrupted()
-            // What was moved back is looked at as well.
+            // Checks the files that were moved back as well.
             try folder.requireOwnFiles()
             try removeSalvage()
             guard try !isWhole() else {
@@ -66,7 +65,7 @@ struct Rebuild {
                 report.wasWhole = true
                 return report
             }
-            // The next opening fills it again.
+            // The reserve is filled again when the store is opened.
             folder.giveUpReserve()
             let salvaged = try salvage()
             let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks, &report) }, &report)
@@ -75,7 +74,7 @@ struct Rebuild {
                 try makeDatabase(kept, salvaged.events, salvaged.queues)
                 try setAside(keeping: Set(kept.flatMap { $0.entry.chunks.map(\.path) }), &report)
             } catch {
-                // What cannot be undone now, the next rebuild undoes.
+                // If this fails, the next rebuild undoes it.
                 try? undoInterrupted()
                 try? removeRebuilt()
                 throw error
@@ -84,16 +83,15 @@ struct Rebuild {
         }
     }
 
-    /// Whether SQLite finds nothing wrong, and the schema is the store's.
+    /// Whether SQLite finds no damage, and the schema is the store's.
     ///
-    /// - Throws: `StoreError`: `newerStore`, `notAStore` for a database that is somebody else's, as far as it can be
-    ///   read.
+    /// - Throws: ``StoreError``: `newerStore`; `notAStore` for a readable database that belongs to another program.
     private func isWhole() throws -> Bool {
         do {
             guard try hasKnownFormat(), let connection = try opened() else { return false }
             let version = try Schema.verifiedVersion(connection, at: folder.path)
             guard version > 0, try connection.hasNumbersLeft() else { return false }
-            // The rows of an older version are read once they were migrated.
+            // Rows of an older version are checked after the migration.
             guard try version < Schema.version || connection.unreadableRows() == 0 else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
         } catch let error as StoreError where error.code == .newerStore {
@@ -108,13 +106,14 @@ struct Rebuild {
         }
     }
 
-    /// Whether a database is a store's although its header names another program, as one wrong byte of it does.
+    /// Whether a database belongs to a store although its header names another program, as a single wrong byte can
+    /// cause.
     ///
-    /// One with the very tables of a store is one.
+    /// It does if it has a table of a store.
     private func isOwn() throws -> Bool {
         guard let connection = try opened() else { return true }
         let texts = try SchemaTexts(of: connection)
-        // Without a table it is nobody's: its log was lost, which had them.
+        // A database without tables has lost its log, which contained them.
         if texts.isEmpty { return true }
         let known = try (1...Schema.version).map { try SchemaTexts.expected(at: $0) }
         guard try connection.count("PRAGMA application_id") != DownloadStore.applicationID else { return true }
@@ -123,7 +122,7 @@ struct Rebuild {
 
     /// Whether the header has a format version that SQLite can write: a rollback journal (1) or a write-ahead log (2).
     ///
-    /// It opens a database with a higher one for reading only.
+    /// SQLite opens databases with a higher version as read-only.
     private func hasKnownFormat() throws -> Bool {
         guard try folder.root.status(of: StoreFolder.databaseName) != nil else { return true }
         var versions: [UInt8] = [1, 1]
@@ -132,7 +131,7 @@ struct Rebuild {
         return versions.allSatisfy { $0 <= 2 }
     }
 
-    /// A new database beside the old one, on disk before it takes its place.
+    /// Creates a new database next to the old one and flushes it to disk before it replaces that.
     private func makeDatabase(_ entries: [Saved], _ events: [Event], _ queues: [SavedQueue]) throws {
         try removeRebuilt()
         _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
@@ -143,13 +142,13 @@ struct Rebuild {
             for queue in queues {
                 let id = try connection.queue(named: queue.name)
                 for var request in queue.requests {
-                    // Its number is given anew.
+                    // A new number is assigned.
                     request.id = nil
                     _ = try connection.setQueued(request, in: id)
                 }
             }
             for (number, saved) in zip(Int64(1)..., entries) {
-                // New ones, since planted ones may leave none for other entries.
+                // New numbers, since manipulated ones could leave none for other entries.
                 var entry = saved.entry
                 entry.id = number
                 try connection.insert(entry, saved.blocks)
@@ -161,13 +160,13 @@ struct Rebuild {
         }
     }
 
-    /// Moves back what an interrupted rebuild has set aside: log, journal and blobs belong to the database that is there.
+    /// Moves back what an interrupted rebuild set aside: log, journal and blobs belong to the current database.
     private func undoInterrupted() throws {
         for aside in try folder.rebuildLinks() {
             for suffix in ["-shm", "-wal", "-journal"] {
                 let name = StoreFolder.databaseName + suffix
                 guard let status = try aside.status(of: name), status.kind == .regular else { continue }
-                // One without bytes was made by a program that only looked.
+                // An empty one was created by a program that only read the database.
                 guard try folder.root.status(of: name)?.size ?? 0 == 0 else { continue }
                 try aside.move(name, to: folder.root)
             }
@@ -176,19 +175,19 @@ struct Rebuild {
                 try aside.move(blob.fileName, to: folder.blobs)
             }
             for changed in [folder.root, folder.blobs, aside] { try changed.file.synchronize() }
-            // Last, since it says that there is something to be moved back.
+            // Removed last, since it indicates that there are files to move back.
             try aside.remove(StoreFolder.databaseName)
-            // What else somebody has put into it stays.
+            // Other files in the folder are kept.
             try? folder.root.removeFolder(aside.file.path)
         }
     }
 
-    /// Removes a new database that has not taken the old one's place.
+    /// Removes a new database that has not replaced the old one.
     private func removeRebuilt() throws(SystemError) {
         for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.rebuiltName + suffix) }
     }
 
-    /// Keeps the old database under another name, and puts the new one in its place.
+    /// Keeps the old database under another name, and replaces it with the new one.
     private func setAside(keeping kept: Set<String>, _ report: inout RebuildReport) throws {
         let name = "\(StoreFolder.asidePrefix)\(WallClock.milliseconds)"
         try Folder.create(name, in: folder.root)
@@ -201,8 +200,8 @@ struct Rebuild {
             report.asideBlobs += 1
         }
         try aside.file.synchronize()
-        // Log and journal go last: they must never lie beside a database that is not their own. Until the new one has
-        // taken its place nobody opens a store in which it lies.
+        // Log and journal are moved last: they must never be next to a database they do not belong to. Until the new
+        // database has replaced the old one, no one else opens the store.
         for suffix in ["-shm", "-wal", "-journal"] {
             let file = StoreFolder.databaseName + suffix
             if try folder.root.status(of: file) != nil { try folder.root.move(file, to: aside) }

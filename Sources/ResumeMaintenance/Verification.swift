@@ -3,56 +3,56 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 public import ResumeStore
 
-/// Something that is not as it should be, found by `DownloadStore.verify`.
+/// A problem found by ``DownloadStore/verify(keys:readsBytes:repairing:)``.
 public struct Finding: Sendable, Hashable {
-    /// What is wrong.
+    /// The kind of problem.
     public enum Kind: String, Sendable, Hashable {
-        /// SQLite found the database damaged.
+        /// SQLite found damage in the database.
         case database
-        /// A row names a blob that is not there.
+        /// The blob of a row is missing.
         case blobMissing = "blob-missing"
-        /// Bytes of a blob are not those that were written.
+        /// Bytes of a blob do not match their checksums.
         case blockDamaged = "block-damaged"
-        /// A blob is shorter than what its row claims.
+        /// A blob is shorter than recorded.
         case blobShort = "blob-short"
-        /// A row names a path that no blob can have.
+        /// A row has a path that is not valid for a blob.
         case badPath = "bad-path"
-        /// An entry says it is complete and is not.
+        /// An entry is marked as complete but is not.
         case notComplete = "not-complete"
-        /// Rows that nobody can read: another program made them, or removed what they belong to.
+        /// Rows that are unreadable, because another program created them or removed rows that they belong to.
         case rows
-        /// The totals are not the sums of the rows.
+        /// The recorded totals differ from the sums of the rows.
         case totals
-        /// A file that no row names.
+        /// A file that no row refers to.
         case orphan
     }
 
-    /// What is wrong.
+    /// The kind of problem.
     public var kind: Kind
-    /// The entry it is about, nil where it is about the store.
+    /// The key of the affected entry; nil if the store is affected.
     public var key: String?
-    /// What was found, for a person.
+    /// A description of the problem.
     public var detail: String
-    /// Whether it was mended: then nothing of it is left.
+    /// Whether the problem was repaired completely.
     public var isRepaired: Bool
 }
 
 extension DownloadStore {
-    /// Holds the rows against the blobs, and the bytes against their checksums.
+    /// Checks database rows against blobs, and bytes against checksums.
     ///
     /// - Parameters:
-    ///   - keys: Only these entries; nil for all, and for what concerns the whole store.
-    ///   - readsBytes: Whether all that is held is read and compared with its checksums.
-    ///   - repairing: Drop what is wrong and keep the rest: of a blob, the damaged range only, which the next download
-    ///     fetches. Entries in use are not touched.
-    /// - Returns: What is wrong; empty where all is well.
-    /// - Throws: `StoreError`
+    ///   - keys: The keys of the entries to check; nil for all entries and the store itself.
+    ///   - readsBytes: Whether to read all stored bytes and compare them with their checksums.
+    ///   - repairing: Whether to remove damaged data and keep the rest. Only the damaged range of a blob is removed;
+    ///     the next download fetches it again. Entries in use are not changed.
+    /// - Returns: The problems; empty if there are none.
+    /// - Throws: ``StoreError``.
     public func verify(
         keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false
     ) async throws -> [Finding] {
         var findings: [Finding] = []
         if keys == nil { findings += try await databaseFindings() }
-        // First, since sums that cannot be added to keep rows from being removed.
+        // Repairs the sums first, since rows cannot be removed while sums overflow.
         let totals = keys == nil && repairing ? try await repairSums(into: &findings) : []
         if keys == nil, !repairing { findings += try await rowFindings(repairing: false) }
         for entry in try await entries() where keys?.contains(entry.key) ?? true {
@@ -70,7 +70,7 @@ extension DownloadStore {
         return findings
     }
 
-    /// Looks twice: another process may be about to remove a blob whose row has just gone.
+    /// Checks twice, since another process may be about to remove a blob whose row it has just removed.
     private func lastingOrphans(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
         let found = try await orphanedBlobs(removing: removing)
         guard !removing, !found.isEmpty else { return found }
@@ -108,15 +108,15 @@ extension DownloadStore {
             found.append((.notComplete, "marked complete with \(entry.receivedBytes) of \(total) bytes"))
         }
         guard !found.isEmpty else { return [] }
-        // What is worked on meanwhile was another entry when its blob was looked at.
+        // If the entry was used in the meantime, the check is outdated.
         guard try await self.entry(key: entry.key)?.generation == entry.generation else { return [] }
         let isRepaired = repairing ? try await repair(entry, keeping: state.intact) : false
         return found.map { Finding(kind: $0.kind, key: entry.key, detail: $0.detail, isRepaired: isRepaired) }
     }
 
-    /// Keeps the parts of an entry that are there, or removes it where nothing is.
+    /// Keeps the intact parts of an entry, or removes the entry if there are none.
     ///
-    /// - Returns: Whether it could be had; false where somebody works on it.
+    /// - Returns: Whether the entry was available; false if it is in use.
     private func repair(_ entry: Entry, keeping intact: [Entry.Chunk]) async throws -> Bool {
         let leases = try leaseFile()
         let blobs: [BlobName]? = try await write { connection in
@@ -163,17 +163,17 @@ extension DownloadStore {
     }
 }
 
-/// What of an entry's blob is as its rows say.
+/// The state of an entry's blob, compared with its rows.
 private struct BlobState {
     var found: [(kind: Finding.Kind, detail: String)] = []
-    /// The parts without what is wrong.
+    /// The parts without missing and damaged bytes.
     var intact: [Entry.Chunk]
 
     init(
         of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool
     ) throws(SystemError) {
         intact = entry.chunks
-        // One blob has all parts but in a planted row.
+        // All parts are in one blob, except in a manipulated row.
         for path in Set(entry.chunks.map(\.path)).sorted() {
             guard let name = BlobName(path: path) else {
                 found.append((.badPath, Printable.escaped(path)))
@@ -194,7 +194,8 @@ private struct BlobState {
             }
             for block in try file.damaged(among: blocks.within(intact), isCancelled: isCancelled) {
                 found.append((.blockDamaged, "\(path), bytes \(block.offset) to \(block.end - 1)"))
-                // A file that is somebody else's as well (a crash between rename and row) is never written to again.
+                // A file with a second name (after a crash between renaming it and removing the row) is never written
+                // to again.
                 intact = status.links > 1 ? [] : intact.removing(block.range)
             }
         }

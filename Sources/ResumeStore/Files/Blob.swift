@@ -1,17 +1,17 @@
 internal import ResumeFiles
 
-/// The name of a blob: a path relative to the store, of one form only.
+/// The name of a blob: a path relative to the store, in one fixed format.
 ///
-/// No name is ever used twice, so a database that falls back a commit can only forget bytes, never pair an old
-/// validator with new ones. A path from a row that is not of this form is never opened or removed.
+/// Names are never reused. If the database loses its last commit, it can only lose bytes, but never combine an old
+/// validator with new bytes. Paths in rows that do not have this format are never opened or removed.
 package struct BlobName: Sendable, Hashable {
-    /// 32 hexadecimal digits, the file's name in `blobs/`.
+    /// The file's name in `blobs/`: 32 hexadecimal digits.
     package let fileName: String
 
-    /// The path as it stands in a row.
+    /// The path as stored in a row.
     package var path: String { "blobs/\(fileName)" }
 
-    /// A fresh random name.
+    /// Creates a random name.
     init() {
         var generator = SystemRandomNumberGenerator()
         let words = [generator.next(), generator.next()].map { word in
@@ -21,14 +21,14 @@ package struct BlobName: Sendable, Hashable {
         fileName = words.joined()
     }
 
-    /// Reads a row's path; nil where it is not of the form.
+    /// Parses the path of a row; nil if it does not have the format.
     package init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == "blobs" else { return nil }
         self.init(fileName: String(parts[1]))
     }
 
-    /// Reads a file's name; nil where it is not of the form.
+    /// Parses a filename; nil if it does not have the format.
     package init?(fileName: String) {
         let isHex: (UInt8) -> Bool = { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard fileName.utf8.count == 32, fileName.utf8.allSatisfy(isHex) else { return nil }
@@ -37,7 +37,7 @@ package struct BlobName: Sendable, Hashable {
 }
 
 extension StoreFolder {
-    /// Opens a blob; nil where it is missing or is no regular file.
+    /// Opens a blob; nil if it is missing or not a regular file.
     package func openBlob(_ name: BlobName) throws(SystemError) -> OpenFile? {
         do {
             let file = try OpenFile(name.fileName, in: blobs.file, flags: O_RDWR)
@@ -51,9 +51,9 @@ extension StoreFolder {
     }
 }
 
-/// An empty blob that no row names yet.
+/// An empty blob that no row refers to yet.
 ///
-/// It holds the lock of creations for as long as it lives, so that the sweep of orphans cannot come between the file and
+/// It holds the creation lock while it exists, so that orphans cannot be removed between the creation of the file and
 /// the commit of its row.
 final class BlobCreation: Sendable {
     let name: BlobName
@@ -67,13 +67,13 @@ final class BlobCreation: Sendable {
         do {
             file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
         } catch {
-            // No deinit follows.
+            // deinit is not called.
             lock.unlock()
             throw error
         }
     }
 
-    /// Gives a file its name, unless it has one elsewhere, and then its permissions.
+    /// Gives an unnamed file its name or a named file another one, and sets the permissions of an unnamed file.
     init(of file: OpenFile, as name: BlobName, isNamed: Bool, in folder: StoreFolder) throws {
         (self.file, self.name) = (file, name)
         lock = try StoreLock(creationsIn: folder)
@@ -82,7 +82,7 @@ final class BlobCreation: Sendable {
             if !isNamed { try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) } }
             try file.name(name.fileName, in: folder.blobs)
         } catch {
-            // No deinit follows.
+            // deinit is not called.
             lock.unlock()
             throw error
         }
@@ -91,12 +91,13 @@ final class BlobCreation: Sendable {
     deinit { lock.unlock() }
 }
 
-/// Files without names, which are gone with whoever has them open.
+/// Unnamed files, which disappear when they are closed.
 extension StoreFolder {
-    /// Opens an empty one beside the blobs; nil where the system has none, or could not name it later.
+    /// Opens an empty unnamed file next to the blobs; nil if the system does not support them, or cannot name them
+    /// later.
     func unnamedBlob() -> OpenFile? {
         guard Self.canNameFiles else { return nil }
-        // With the permissions that it has once it is delivered; nobody else can open it before.
+        // With the permissions of delivered files; other users cannot open it before.
         return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags, mode: FileMode.ordinary)
     }
 

@@ -3,39 +3,39 @@ internal import ResumeFiles
 internal import Synchronization
 #endif
 
-/// A named place between two steps where a test lets the process die, to see what the next one finds.
+/// A point between two steps at which tests can kill the process, to check what the next process finds.
 ///
-/// Does nothing in a release build.
+/// It does nothing in release builds.
 package enum KillPoint: Int, Sendable, CaseIterable {
-    /// A blob was made, and no row names it yet.
+    /// A blob was created, but no row refers to it.
     case blobCreated = 1
-    /// A row names a new blob; the old one is still there.
+    /// A row refers to a new blob; the old blob still exists.
     case startedOver
-    /// There is a row for a further stream, of which nothing has come.
+    /// The row of another stream exists, but no bytes have been received.
     case segmentOpened
-    /// A checkpoint's bytes are in the file; its row is not committed.
+    /// The bytes of a checkpoint are in the file; its row is not committed.
     case bytesWritten
     /// A checkpoint was committed.
     case checkpointCommitted
-    /// The blob was synced; the row does not say so yet.
+    /// The blob was synced; the row does not record it yet.
     case blobSynced
-    /// The row says that the blob was synced.
+    /// The row records that the blob was synced.
     case durableCommitted
-    /// Everything is there and synced, and the row says so.
+    /// All bytes are stored and synced, and the row records it.
     case sealed
-    /// The blob has a second, temporary name beside the destination, or a copy there.
+    /// A temporary link to the blob, or a copy of it, exists next to the destination.
     case deliveryStaged
     /// The destination has its final name.
     case deliveryRenamed
-    /// The destination's folder was synced; the row is still there.
+    /// The destination's folder was synced; the row still exists.
     case deliverySynced
-    /// The row is gone; the blob is still there.
+    /// The row was removed; the blob still exists.
     case rowRemoved
-    /// The collector's row is gone; its blob is still there.
+    /// The collector removed the row; its blob still exists.
     case evictionCommitted
-    /// Bytes from memory are in a blob of their own and synced; no row names it yet.
+    /// Bytes from memory were written to their own blob and synced; no row refers to it yet.
     case promotionSynced
-    /// A row names them; the blob that it named before is still there.
+    /// A row refers to the new blob; the previous blob still exists.
     case promotionCommitted
 
     #if DEBUG
@@ -43,14 +43,14 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     private static let countdown = Atomic<Int>(0)
     private static let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-    /// Lets the process die at a point, the `occurrence`th time it comes by.
+    /// Kills the process when the point is reached for the `occurrence`th time.
     package static func arm(_ point: KillPoint, occurrence: Int = 1) {
         countdown.store(occurrence, ordering: .sequentiallyConsistent)
         armed.store(point.rawValue, ordering: .sequentiallyConsistent)
     }
 
-    /// Has something done at a point, once, in place of dying there: what another process does at that moment where
-    /// locks do not work.
+    /// Runs a closure once at a point instead of killing the process, to simulate another process where locks do not
+    /// work.
     package static func arm(_ point: KillPoint, performing body: @escaping @Sendable () -> Void) {
         action.withLock { $0 = body }
         arm(point)
@@ -61,7 +61,7 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     }
     #endif
 
-    /// Marks that a point is reached.
+    /// Records that a point is reached.
     @inline(__always)
     static func reached(_ point: KillPoint) {
         #if DEBUG

@@ -5,12 +5,12 @@ internal import ResumeFiles
 package struct Presence: Sendable {
     private let locks: ByteLocks
 
-    /// No entry has this number.
+    /// The byte that is locked; no entry has this number.
     private static let byte: Int64 = 0
 
-    /// Says that the store is open, until ``end()`` or for as long as this lives.
+    /// Indicates that the store is open, until ``end()`` or until this value is released.
     ///
-    /// - Throws: ``StoreError`` with `busy` while the store is rebuilt; ``SystemError``.
+    /// - Throws: ``StoreError`` with `busy` while the store is being rebuilt; ``SystemError``.
     init(in folder: StoreFolder) throws {
         try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
         locks = try folder.locks(.waiters)
@@ -22,9 +22,9 @@ package struct Presence: Sendable {
 
     func end() { locks.unlock(Self.byte) }
 
-    /// Keeps everybody else from opening the store.
+    /// Prevents all others from opening the store.
     ///
-    /// - Throws: ``StoreError`` with `inUse` where somebody has it open; ``SystemError``.
+    /// - Throws: ``StoreError`` with `inUse` if it is already open; ``SystemError``.
     package init(alone folder: StoreFolder) throws {
         try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
         locks = try folder.locks(.waiters)

@@ -1,23 +1,23 @@
 internal import ResumeFiles
 internal import ResumeSQLite
 
-/// What is looked at before SQLite opens a file of the store, or anything is written to one.
+/// Checks before SQLite opens a file of the store, or anything is written to one.
 extension StoreFolder {
-    /// Refuses a folder that another user owns or may write to, and could put other files into at any time.
+    /// Refuses a folder that another user owns or may write to, since that user could replace its files at any time.
     ///
     /// - Parameters:
-    ///   - folder: The store's folder, or the one of its blobs.
+    ///   - folder: The store's folder, or the folder of its blobs.
     ///   - path: Its path.
     ///   - store: The path of the store, for the advice.
-    /// - Throws: ``StoreError`` with `notAStore`, ``SystemError``
+    /// - Throws: ``StoreError`` with `notAStore`; ``SystemError``.
     static func requirePrivate(_ folder: Folder, at path: String, of store: String) throws {
         if let objection = objection(to: try folder.file.status(), at: path, of: store) { throw objection }
     }
 
-    /// Refuses a place where another user could put another folder under the store's name: SQLite opens files by path,
-    /// a moment after they were looked at.
+    /// Refuses a location where another user could replace the store's folder, since SQLite opens files by path after
+    /// they were checked.
     ///
-    /// - Throws: ``StoreError`` with `notAStore`, ``SystemError``
+    /// - Throws: ``StoreError`` with `notAStore`; ``SystemError``.
     func requireSafeParents() throws {
         var (name, last) = ("..", try root.file.status().identity)
         while let parent = try root.status(of: name), parent.identity != last {
@@ -39,10 +39,10 @@ extension StoreFolder {
         }
     }
 
-    /// The owner that the kernel shows for users that a user namespace does not know.
+    /// The owner that the kernel reports for users that have no ID in this user namespace.
     private static let unknownUser: uid_t = 65534
 
-    /// Whether this process is in a user namespace that knows all users, as the first one does.
+    /// Whether this process is in a user namespace with all users, such as the initial one.
     private static var seesAllUsers: Bool {
         guard let folder = try? Folder("/proc/self"),
             let file = try? OpenFile("uid_map", in: folder.file, flags: O_RDONLY)
@@ -52,16 +52,16 @@ extension StoreFolder {
         return String(decoding: bytes.prefix(count), as: UTF8.self).contains("4294967295")
     }
 
-    /// Refuses files that are not this user's alone, and a journal that would make SQLite remove another file.
+    /// Refuses files that other users can access, and a journal that would make SQLite remove another file.
     ///
-    /// To be called with ``Presence``, so that no rebuild exchanges them, and before anything else opens one of them.
+    /// Call it with ``Presence``, so that no rebuild replaces the files, and before any of them is opened.
     package func requireOwnFiles() throws {
-        // The reserve serves nothing but a full disk: a wrong one is left alone.
+        // The reserve is needed only if the disk is full, so an unsuitable one is ignored.
         for name in Self.fileNames where name != Self.reserveName { try requireOwn(name) }
         try refuseSuperJournal()
     }
 
-    /// Refuses a file that is not this user's alone.
+    /// Refuses a file if it is not a regular file that only this user may write to.
     func requireOwn(_ name: String) throws {
         guard let status = try root.status(of: name) else { return }
         let links = try name == Self.databaseName ? 1 + rebuildLinks().count : 1
@@ -69,20 +69,20 @@ extension StoreFolder {
         if let objection = Self.objection(toFile: status, links: links, at: shown, of: path) { throw objection }
     }
 
-    /// Fails where there is neither a database nor a blob, nor a rebuild to be finished.
+    /// Fails if there is no database, no blob, and no interrupted rebuild.
     package func requireStore() throws {
         guard try root.status(of: Self.databaseName) == nil, try !isBeingRebuilt(), try !hasBlobs() else { return }
         throw Self.noStore(at: path)
     }
 
-    /// What is wrong with a file of the store, and what to do about it.
+    /// Returns the error if a file of the store is not acceptable.
     ///
     /// - Parameters:
-    ///   - status: What the system says about it.
-    ///   - links: How many names it may have.
+    ///   - status: The file's metadata.
+    ///   - links: The maximum number of hard links.
     ///   - path: Its path.
     ///   - store: The path of the store, for the advice.
-    /// - Returns: nil if nothing is wrong.
+    /// - Returns: The error with advice; nil if the file is acceptable.
     package static func objection(
         toFile status: FileStatus, links: Int = 1, at path: String, of store: String
     ) -> StoreError? {
@@ -91,7 +91,7 @@ extension StoreFolder {
                 .notAStore, "\(path) is not a regular file",
                 advice: "Move it away, or choose another folder for the store.")
         }
-        // What is written to a second name of some file changes that file.
+        // Writing to a file with another name changes the file under that name as well.
         guard status.links <= links else {
             return StoreError(
                 .notAStore, "\(path) has a second name (a hard link), under which another program may use it",
@@ -100,9 +100,9 @@ extension StoreFolder {
         return objection(to: status, at: path, of: store)
     }
 
-    /// What is wrong with the owner and the permissions of a file or folder of the store; nil if nothing is.
+    /// Returns the error if the owner or the permissions of a file or folder are not acceptable; nil if they are.
     package static func objection(to status: FileStatus, at path: String, of store: String) -> StoreError? {
-        // Root is no exception: the owner could exchange files between a look and an opening.
+        // This applies to root too, since the owner could replace files between the check and the opening.
         guard status.owner == geteuid() else {
             return StoreError(
                 .notAStore, "\(path) belongs to another user (number \(status.owner), not \(geteuid()))",
@@ -116,11 +116,11 @@ extension StoreFolder {
         return nil
     }
 
-    /// Refuses a rollback journal that names a super-journal.
+    /// Refuses a rollback journal with the name of a super-journal.
     ///
-    /// To play it back, SQLite removes the file of that name, wherever it is. No store ever has one, since each transaction
-    /// is of one database. A journal that has one ends in the name, its length, a checksum and eight fixed bytes
-    /// (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
+    /// When SQLite plays it back, it removes the file with that name, wherever it is. Stores never have one, since each
+    /// transaction uses one database only. A journal with a super-journal ends with the name, its length, a checksum
+    /// and eight fixed bytes (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
     private func refuseSuperJournal() throws {
         let name = "\(Self.databaseName)-journal"
         let ending: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
@@ -138,10 +138,10 @@ extension StoreFolder {
 }
 
 extension StoreFolder {
-    /// Refuses a database that SQLite only reads, because of the format version in its header, although this user may
-    /// write to the file.
+    /// Refuses a database that SQLite opens as read-only because of the format version in its header, although this
+    /// user may write to the file.
     func requireKnownFormat(of connection: borrowing Connection) throws {
-        // SQLite has read the header then.
+        // Makes SQLite read the header.
         _ = try connection.integer("PRAGMA user_version")
         guard connection.isReadOnly,
             unsafe faccessat(root.file.descriptor, Self.databaseName, W_OK, AT_EACCESS) == 0
@@ -152,22 +152,22 @@ extension StoreFolder {
     }
 }
 
-/// What a rebuild leaves that has not replaced the database yet.
+/// The state of a rebuild that has not yet replaced the database.
 extension StoreFolder {
-    /// Whether a rebuild has begun and not ended: it was killed, or it is running in another process.
+    /// Whether a rebuild began and did not finish: it was interrupted, or another process is running it.
     func isBeingRebuilt() throws -> Bool {
         try root.status(of: Self.rebuiltName) != nil || !rebuildLinks().isEmpty
     }
 
-    /// The folders in which a rebuild has given the database a second name, which is its first step of replacing it.
+    /// The folders in which a rebuild created a second name of the database, which is the first step of replacing it.
     package func rebuildLinks() throws -> [Folder] { try Self.rebuildLinks(in: root) }
 
-    /// The same for a folder that may be a store's.
+    /// The same for a folder that may belong to a store.
     package static func rebuildLinks(in root: Folder) throws -> [Folder] {
         guard let database = try root.status(of: databaseName), database.links > 1 else { return [] }
         let names = try root.names().filter { $0.hasPrefix(asidePrefix) }.sorted()
         return try names.compactMap { name -> Folder? in
-            // What is no folder, or cannot be opened, is no rebuild's.
+            // If it is not a folder, or cannot be opened, it does not belong to a rebuild.
             guard let aside = try? Folder(name, in: root) else { return nil }
             return try aside.status(of: databaseName)?.identity == database.identity ? aside : nil
         }

@@ -1,56 +1,57 @@
 internal import ResumeFiles
 
-/// The folder of a store and what lies in it.
+/// The folder of a store and its contents.
 ///
-/// `store.sqlite` is opened by SQLite alone, while it has it open: closing any other descriptor of it would drop SQLite's
-/// locks. A rebuild copies it when nobody has.
+/// Only SQLite may open `store.sqlite` while it uses it: closing any other descriptor of the file would release
+/// SQLite's locks. A rebuild copies it when it is not open.
 package struct StoreFolder: Sendable {
     package static let databaseName = "store.sqlite"
     static let reserveName = "reserve"
-    /// What a rebuild makes before it takes the database's place.
+    /// The new database of a rebuild, before it replaces the old one.
     package static let rebuiltName = "rebuilt.sqlite"
-    /// The copy of the database that a rebuild reads by way of another first page.
+    /// A copy of the database with a replaced first page, from which a rebuild reads rows.
     package static let salvageName = "salvage.sqlite"
-    /// What the names of folders begin with that a rebuild sets things aside in.
+    /// The prefix of folders to which a rebuild moves old files.
     package static let asidePrefix = "aside-"
-    /// The files of a store beside its blobs.
+    /// The files of a store except blobs.
     package static let fileNames =
         [
             databaseName, rebuiltName, salvageName,
         ].flatMap { name in ["", "-wal", "-shm", "-journal"].map { name + $0 } }
         + ["lock", reserveName] + LockFile.allCases.map(\.rawValue)
-    /// Given up when the file system is full, so that rows can be deleted: that needs a page of log for some 150 rows,
-    /// and an entry of 16 GiB has 8,000 checksums.
+    /// The size of a file that is removed when the file system is full, so that rows can be deleted.
+    ///
+    /// That needs a page of log for about 150 rows, and an entry of 16 GiB has 8,000 checksums.
     static let reserveSize: Int64 = 1 << 20
 
-    /// The files whose bytes are locked, each for an entry or a queue of its number.
+    /// Files whose bytes are locked; the offset is the number of an entry or queue.
     enum LockFile: String, CaseIterable {
-        /// Held by who works on an entry.
+        /// Locked by the task that works on an entry.
         case leases
-        /// Shared by who waits for an entry; byte 0 by who has the store open.
+        /// Locked, shared, by tasks that wait for an entry; byte 0 by all that have the store open.
         case waiters
-        /// Held by who works with a queue.
+        /// Locked by the process that uses a queue.
         case queues
-        /// Shared by tasks that have paused work on an entry.
+        /// Locked, shared, by tasks that paused work on an entry.
         case paused
     }
 
     package let path: String
-    /// The same without symbolic links above the folder, which SQLite does not follow.
+    /// The path with symbolic links to its parents resolved, since SQLite does not follow them.
     private let pathWithoutLinks: String
     package let root: Folder
     package let blobs: Folder
     let leases = LeaseTable()
 
-    /// Opens the folder, making it first where that is wanted.
+    /// Opens the folder, and creates it first if `creating` is true.
     package init(path: String, creating: Bool) throws {
         do {
             if creating { try Self.createFolders(path) }
             root = try Folder(path)
-            // A store that has lost its blobs can be looked at all the same; each entry then begins anew.
+            // A store without its blobs can still be read; each entry is then downloaded again.
             let isThere = try root.status(of: Self.databaseName) != nil
             if creating || isThere {
-                // First, since nothing is to be made in another user's folder.
+                // This check comes first, since nothing must be created in another user's folder.
                 try Self.requirePrivate(root, at: path, of: path)
                 try Folder.create("blobs", in: root)
             }
@@ -90,14 +91,14 @@ package struct StoreFolder: Sendable {
             advice: "Choose another folder with --store, or create a store with 'resumectl get'.", cause: cause)
     }
 
-    /// The path of a folder that exists, with each symbolic link replaced by what it leads to.
+    /// Returns the path of an existing folder with all symbolic links resolved.
     private static func withoutLinks(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }
         return unsafe String(cString: found)
     }
 
-    /// Makes sure that SQLite, which opens files by path, finds the folder that was looked at.
+    /// Checks that SQLite, which opens files by path, uses the same folder.
     private func requireSamePlace() throws {
         guard try Folder(pathWithoutLinks).file.status().identity == root.file.status().identity else {
             throw StoreError(
@@ -106,7 +107,7 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    /// Makes the folder with its parents, all of them private.
+    /// Creates the folder and its parents, all of them private.
     private static func createFolders(_ path: String) throws(SystemError) {
         do {
             try Folder.create(path)
@@ -121,12 +122,12 @@ package struct StoreFolder: Sendable {
 
     var databasePath: String { path(of: Self.databaseName) }
 
-    /// Where SQLite finds a file of the folder.
+    /// Returns the path of a file in the folder for SQLite.
     package func path(of name: String) -> String { "\(pathWithoutLinks)/\(name)" }
 
-    /// Makes an empty database where there is none.
+    /// Creates an empty database if there is none.
     ///
-    /// - Returns: Whether it was made.
+    /// - Returns: Whether it was created.
     func prepareDatabaseFile(creating: Bool) throws -> Bool {
         guard try !isBeingRebuilt() else {
             throw StoreError(
@@ -141,7 +142,7 @@ package struct StoreFolder: Sendable {
         }
         guard creating else { throw Self.noStore(at: path) }
         do {
-            // SQLite gives its log and index files the permissions of this one.
+            // SQLite creates its log and index files with the permissions of this file.
             _ = try OpenFile(Self.databaseName, in: root.file, flags: O_RDWR | O_CREAT | O_EXCL)
             return true
         } catch {
@@ -150,20 +151,20 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    /// Whether there is a blob: then a database that is empty or gone was lost.
+    /// Whether there is a blob; then a database that is empty or missing was lost.
     func hasBlobs() throws(SystemError) -> Bool {
         try blobs.names().contains { BlobName(fileName: $0) != nil }
     }
 
-    /// How many bytes the write-ahead log has.
+    /// Returns the size of the write-ahead log in bytes.
     package func logSize() throws(SystemError) -> Int64 {
         try root.status(of: "\(Self.databaseName)-wal").map { $0.size } ?? 0
     }
 
-    /// Puts real blocks aside, where there is room; not having them is no error.
+    /// Allocates the reserve if there is enough space; failing to do so is not an error.
     func fillReserve() {
         if let status = try? root.status(of: Self.reserveName) {
-            // A link, a device or a second name of some file is not ours to write to, nor to remove.
+            // A link, a device or a file with several names must not be written to or removed.
             guard status.isOwn, status.size < Self.reserveSize else { return }
         }
         guard let file = try? OpenFile(Self.reserveName, in: root.file, flags: O_RDWR | O_CREAT),
@@ -180,10 +181,10 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    /// Frees the reserve.
+    /// Removes the reserve to free its space.
     package func giveUpReserve() {
         guard (try? root.status(of: Self.reserveName))?.isOwn == true else { return }
-        // Where this fails there is nothing to free; the caller's next try says so.
+        // If this fails, nothing is freed, and the caller's next attempt reports the error.
         _ = try? root.remove(Self.reserveName)
     }
 }

@@ -1,66 +1,67 @@
 package import ResumeFiles
 
-/// A lock of a whole store, which some hold beside one another and some alone.
+/// A shared or exclusive lock of a whole store, released when its process ends.
 ///
-/// It dies with its process.
-/// There are two. Writers hold one shared around their transactions, a checkpoint holds it alone: so no process can
-/// reset the write-ahead log inside another one's checkpoint, which corrupts the database with SQLite 3.7.0 to 3.51.2.
-/// And who makes a blob holds the other one shared until its row is committed, who sweeps orphans holds it alone.
+/// There are two. Writers hold one of them shared during transactions, and checkpoints hold it exclusively. So no
+/// process can reset the write-ahead log during another one's checkpoint, which corrupts the database with SQLite 3.7.0
+/// to 3.51.2. The other one is held shared from the creation of a blob to the commit of its row, and exclusively while
+/// orphans are removed.
 package struct StoreLock: Sendable {
     private let file: OpenFile
 
     /// How long to wait for the lock before the store counts as busy.
     ///
-    /// Longer than the sync of a checkpoint takes on a disk with much else to write, which was seen to be ten seconds.
+    /// It is longer than the sync of a checkpoint on a disk with much else to write, which has taken ten seconds.
     private static let patience: Duration = .seconds(30)
 
-    /// Opens the lock of writers of the store in a folder.
+    /// Opens the writers' lock of a store.
     ///
-    /// - Throws: ``SystemError``
+    /// - Throws: ``SystemError``.
     package init(writersOf path: String) throws {
         try self.init(writersIn: Folder(path))
     }
 
-    /// Opens the lock of writers anew: locks of different instances exclude one another even in one process.
+    /// Opens the writers' lock again: different instances exclude each other even in one process.
     package init(writersIn store: Folder) throws(SystemError) {
         file = try OpenFile("lock", in: store.file, flags: O_RDWR | O_CREAT)
     }
 
-    /// Opens the lock of those who make blobs, which is that of their folder.
+    /// Opens the creation lock, which is a lock on the blobs folder.
     ///
-    /// Not the writers' one: a creation waits for the database, and whoever has the database may wait for that one.
+    /// It is separate from the writers' lock, since a creation waits for the database, and the user of the database may
+    /// wait for the writers' lock.
     init(creationsIn store: StoreFolder) throws(SystemError) {
         file = try OpenFile(".", in: store.blobs.file, flags: O_RDONLY | O_DIRECTORY)
     }
 
-    /// Takes the lock beside others until ``unlock()``, or until this goes away.
+    /// Acquires the lock as a shared one until ``unlock()``, or until this value is released.
     func holdShared() throws {
         guard try lock(LOCK_SH, patience: Self.patience) else { throw Self.busy }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
     /// Closing the descriptor is not enough: a child that another thread is starting has a copy of it until its `exec`.
     func unlock() {
-        // In a forked child the lock is the parent's.
+        // In a forked child the lock belongs to the parent.
         if !ForkedChild.isCurrent { flock(file.descriptor, LOCK_UN) }
     }
 
-    /// Runs a body beside others who hold it shared.
+    /// Runs a closure while holding the lock as a shared one.
     package func shared<Result>(_ body: () throws -> Result) throws -> Result {
         try holdShared()
         defer { flock(file.descriptor, LOCK_UN) }
         return try body()
     }
 
-    /// Runs a body with nobody else anywhere; nil where that cannot be had within `patience`.
+    /// Runs a closure while holding the lock exclusively; nil if it could not be acquired within `patience`.
     package func exclusive<Result>(patience: Duration = .zero, _ body: () throws -> Result) throws -> Result? {
         guard try lock(LOCK_EX, patience: patience) else { return nil }
         defer { flock(file.descriptor, LOCK_UN) }
         return try body()
     }
 
-    /// Like ``exclusive(patience:_:)``, for what must not be left undone.
+    /// Runs a closure like ``exclusive(patience:_:)``, but throws if the lock could not be acquired.
     package func exclusively<Result>(_ body: () throws -> Result) throws -> Result {
         guard let result = try exclusive(patience: Self.patience, body) else { throw Self.busy }
         return result
@@ -70,7 +71,7 @@ package struct StoreLock: Sendable {
         .busy, "another process has held the store's lock for more than \(patience)",
         advice: "Look for a stopped process, and try again.")
 
-    /// Takes the lock, looking again every millisecond: a blocking `flock` could not be bounded.
+    /// Acquires the lock by polling every millisecond, since a blocking `flock` has no timeout.
     private func lock(_ kind: Int32, patience: Duration) throws(SystemError) -> Bool {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -87,12 +88,12 @@ package struct StoreLock: Sendable {
 }
 
 extension StoreFolder {
-    /// Opens a file of locks; each opening has locks of its own.
+    /// Opens a lock file; each instance has separate locks.
     func locks(_ file: LockFile) throws(SystemError) -> ByteLocks {
         try ByteLocks(file.rawValue, in: root, flags: O_RDWR | O_CREAT)
     }
 
-    /// Opens a file of locks to look at; nil where nobody has made it: a full disk may have no room for it.
+    /// Opens a lock file to query its locks; nil if it does not exist, for example because the disk is full.
     func locksThere(_ file: LockFile) throws(SystemError) -> ByteLocks? {
         do {
             return try ByteLocks(file.rawValue, in: root, flags: O_RDWR)

@@ -1,13 +1,13 @@
 internal import ResumeHTTP
 package import ResumeSQLite
 
-/// Which part of which download a writer works on.
+/// Identifies the part of a download that a writer works on.
 package struct PartReference: Sendable, Hashable {
-    /// The download's number.
+    /// The download's ID.
     var id: Int64
-    /// The generation that the writer knows: with another one its bytes are of no use.
+    /// The generation that the writer knows; if the entry has another one, the writer's bytes are not used.
     var generation: Int64
-    /// Where the part begins.
+    /// The offset of the part's first byte.
     var offset: Int64
 
     package init(id: Int64, generation: Int64, offset: Int64) {
@@ -17,15 +17,15 @@ package struct PartReference: Sendable, Hashable {
 
 /// The rows of `chunk` and `block`.
 extension Connection {
-    /// Gives an entry other parts, fewer bytes than before, under a new generation, so that nobody who knows the old
-    /// one claims them again.
+    /// Reduces the parts of an entry and assigns a new generation, so that writers with the old one cannot record the
+    /// removed bytes again.
     ///
     /// - Parameters:
-    ///   - id: The entry's number.
-    ///   - generation: The one that it must have.
-    ///   - change: What is left of the parts that are there.
-    /// - Returns: Whether the generation was the entry's.
-    /// - Throws: `SQLiteError`
+    ///   - id: The entry's ID.
+    ///   - generation: The expected generation.
+    ///   - change: Returns the parts to keep.
+    /// - Returns: Whether the entry had the expected generation.
+    /// - Throws: `SQLiteError`.
     package borrowing func reduceChunks(
         of id: Int64, generation: Int64, _ change: ([Entry.Chunk]) -> [Entry.Chunk]
     ) throws -> Bool {
@@ -39,7 +39,7 @@ extension Connection {
         return true
     }
 
-    /// Replaces the parts of an entry, drops the checksums of what is not held any more, and keeps the totals.
+    /// Replaces the parts of an entry, removes checksums of bytes that are not stored any more, and updates the totals.
     borrowing func setChunks(
         _ chunks: [Entry.Chunk], of id: Int64, generation: Int64, plannedEnd: Int64? = nil
     ) throws {
@@ -63,8 +63,8 @@ extension Connection {
         try run("UPDATE store SET received = received + ?", .integer(chunks.heldBytes &- before))
     }
 
-    /// The checksums of an entry in order of their offsets, none over another: so that together they are not longer than
-    /// what is held, whatever rows somebody planted.
+    /// Returns the checksums of an entry in the order of their offsets, without overlaps: so their total length is
+    /// limited by that of the stored bytes, even if rows were manipulated.
     package borrowing func blocks(of id: Int64) throws -> [Block] {
         try rows(
             "SELECT first_byte, length, crc32c FROM block WHERE download = ? ORDER BY first_byte", .integer(id)
@@ -77,7 +77,7 @@ extension Connection {
         }.compactMap { $0 }.disjoint
     }
 
-    /// Puts an entry of another database into this one, under its number.
+    /// Inserts an entry of another database with its ID.
     package borrowing func insert(_ entry: Entry, _ blocks: [Block]) throws {
         let representation = entry.representation
         try run(

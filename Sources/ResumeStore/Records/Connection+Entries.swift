@@ -2,8 +2,8 @@ internal import ResumeFiles
 internal import ResumeHTTP
 package import ResumeSQLite
 
-/// The rows of `download` and `chunk`, read and written. Everything that changes what the totals sum changes the
-/// totals in the same transaction.
+/// Reads and writes the rows of `download` and `chunk`. The totals are updated in the same transaction as the rows that
+/// they sum.
 extension Connection {
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
@@ -11,19 +11,19 @@ extension Connection {
         suggested_filename, requester, varied, vary, variant, grows
         """
 
-    /// The columns of an entry, with NULL for each that a database of an older release does not have.
+    /// Returns the columns of an entry, with NULL for those that a database of an older release does not have.
     ///
-    /// For who may not migrate it; ``entry(id:columns:)`` and ``entry(key:columns:)`` take them.
+    /// For callers that must not migrate it; use the result with ``entry(id:columns:)`` and ``entry(key:columns:)``.
     package borrowing func columnsThere() throws -> String { try existing(Self.columns, in: "download") }
 
-    /// Columns of a table, with NULL for each that it does not have.
+    /// Returns columns of a table, with NULL for those that it does not have.
     borrowing func existing(_ columns: String, in table: String) throws -> String {
         let names = try rows("SELECT name FROM pragma_table_info(?)", .text(table)) { $0.text(0) }.compactMap { $0 }
         return columns.split { $0 == "," || $0.isWhitespace }.map { names.contains(String($0)) ? $0 : "NULL" }
             .joined(separator: ", ")
     }
 
-    /// No number of a row is believed beyond this, so that sums and differences of them cannot overflow.
+    /// The largest accepted number in a row, so that sums and differences cannot overflow.
     static let largest: Int64 = 1 << 60
 
     package borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
@@ -36,9 +36,7 @@ extension Connection {
             .flatMap { $0 }.map { try withChunks($0) }
     }
 
-    /// All entries in the order of their last use.
-    ///
-    /// A row that cannot be read is left out, not a failure of all.
+    /// Returns all entries in the order of their last use; unreadable rows are ignored.
     package borrowing func entries() throws -> [Entry] {
         var chunks: [Int64: [Entry.Chunk]] = [:]
         let rows = try rows(
@@ -80,7 +78,7 @@ extension Connection {
             let state = row.text(11).flatMap({ Entry.State(rawValue: $0) }), let createdAt = row.integer(14),
             let usedAt = row.integer(15), let bootID = row.text(16), id > 0
         else { return nil }
-        // A row that has had no response yet has generation 0 and no representation.
+        // Before the first response, a row has generation 0 and no representation.
         let representation =
             generation == 0
             ? nil
@@ -90,7 +88,7 @@ extension Connection {
                 contentType: row.text(7), reprDigest: row.text(8), contentCoding: row.text(18),
                 acceptsRanges: row.integer(9) != 0, suggestedFilename: row.text(20), vary: row.text(23))
         let selection = row.text(17)
-        // Ranges that nobody can read are no wish for the whole.
+        // If the ranges are unreadable, it must not become a download of the whole file.
         guard selection == nil || selection.flatMap({ RangeSelection($0) }) != nil else { return nil }
         return Entry(
             id: id, generation: generation, bootID: bootID,
@@ -103,9 +101,9 @@ extension Connection {
             isInUse: false, grows: row.integer(25) == 1)
     }
 
-    /// Makes the entry of a key.
+    /// Inserts an entry for a key.
     ///
-    /// - Returns: Its number; nil where there is one of that key.
+    /// - Returns: Its ID; nil if the key has an entry already.
     borrowing func claim(
         key: String, variant: Int, url: String, selection: RangeSelection?, destination: String?, now: Int64
     ) throws -> Int64? {
@@ -122,12 +120,12 @@ extension Connection {
         return id
     }
 
-    /// The number of a key's row, whether the rest of it can be read or not.
+    /// Returns the ID of a key's row, even if the rest of the row is unreadable.
     borrowing func id(ofKey key: String) throws -> Int64? {
         try integer("SELECT id FROM download WHERE key = ?", .text(key))
     }
 
-    /// Takes a lease holder's entry into use under the present start of the machine.
+    /// Records the use of a leased entry during the current boot of the machine.
     borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
         try run(
             """
@@ -135,7 +133,7 @@ extension Connection {
             """, .integer(now), .text(url), .text(BootIdentifier.current), .integer(entry.id))
     }
 
-    /// Removes an entry and what the totals count of it.
+    /// Removes an entry and updates the totals.
     ///
     /// - Returns: Its blobs, to be removed after the commit.
     package borrowing func remove(_ entry: Entry) throws -> [BlobName] {
@@ -143,13 +141,13 @@ extension Connection {
         return try removeRow(entry.id, generation: entry.generation) ? blobs : []
     }
 
-    /// Removes a row of `download` from the table and the totals.
+    /// Removes a row of `download` and updates the totals.
     ///
     /// - Parameters:
-    ///   - id: The row's number.
-    ///   - generation: The one it must have; nil for any.
-    /// - Returns: Whether it was there.
-    /// - Throws: `SQLiteError`
+    ///   - id: The row's ID.
+    ///   - generation: The expected generation; nil for any.
+    /// - Returns: Whether the row existed.
+    /// - Throws: `SQLiteError`.
     borrowing func removeRow(_ id: Int64, generation: Int64? = nil) throws -> Bool {
         let received = try receivedBytes(of: id)
         let removed = try run(
@@ -160,16 +158,16 @@ extension Connection {
         return true
     }
 
-    /// The blobs that the rows of a download name.
+    /// Returns the blobs in the rows of a download.
     borrowing func blobs(of id: Int64) throws -> [BlobName] {
         try rows("SELECT DISTINCT path FROM chunk WHERE download = ?", .integer(id)) { row in
             row.text(0).flatMap { BlobName(path: $0) }
         }.compactMap { $0 }
     }
 
-    /// What the totals count of a download.
+    /// Returns the number of bytes of a download that the totals include.
     borrowing func receivedBytes(of id: Int64) throws -> Int64 {
-        // Not `sum`, which fails where planted numbers overflow.
+        // Not `sum`, which fails if manipulated numbers overflow.
         try integer("SELECT CAST(total(received) AS INTEGER) FROM chunk WHERE download = ?", .integer(id)) ?? 0
     }
 

@@ -1,21 +1,21 @@
 package import ResumeSQLite
 
-/// The numbers of rows, where another program has left none for new ones.
+/// The IDs of rows, if another program has left none for new rows.
 extension Connection {
-    /// A number that a store cannot reach: rows that have it, or a higher one, were planted.
+    /// An ID that a store cannot reach: rows with this or a higher ID were manipulated.
     private static let plantedNumber: Int64 = 1 << 62
 
-    /// The tables whose numbers are never used twice, so that SQLite gives none after the highest.
+    /// The tables with `AUTOINCREMENT`, where SQLite never reuses an ID and assigns none after the largest one.
     private static let numberedTables = ["download", "queue", "queued"]
 
-    /// Whether each table has numbers left for new rows.
+    /// Whether each table has IDs left for new rows.
     package borrowing func hasNumbersLeft() throws -> Bool {
         try count("SELECT count(*) FROM sqlite_sequence WHERE CAST(seq AS INTEGER) = \(Int64.max)") == 0
     }
 
-    /// Lets the numbers of new rows continue after the highest one in use, in each table that has none left.
+    /// Makes the IDs of new rows continue after the highest used one, in each table that has none left.
     ///
-    /// Rows with planted numbers are removed.
+    /// Rows with manipulated IDs are removed.
     ///
     /// - Returns: Whether there was such a table.
     borrowing func restoreNumbers() throws -> Bool {
@@ -44,18 +44,18 @@ extension Connection {
         return isRestored
     }
 
-    /// Numbers the last events from 1, in their order, if one of them has a planted number.
+    /// Renumbers the latest events from 1 in their order, if one of them has a manipulated ID.
     ///
-    /// After the highest number SQLite takes random ones, and then the order of the events is lost.
+    /// After the largest ID, SQLite assigns random ones, so the order of the events would be lost.
     ///
-    /// - Parameter limit: How many events are kept.
-    /// - Throws: `SQLiteError`
+    /// - Parameter limit: The number of events to keep.
+    /// - Throws: `SQLiteError`.
     borrowing func restoreEventNumbers(keeping limit: Int64) throws {
         guard let last = try integer("SELECT max(id) FROM event"), last >= Self.plantedNumber else { return }
         try run(
             "DELETE FROM event WHERE id <= 0 OR id NOT IN (SELECT id FROM event ORDER BY id DESC LIMIT ?)",
             .integer(limit))
-        // Each number is at least the new one, so that this is never that of another event.
+        // Each ID is at least the new one, so the new ID is never that of another event.
         let ids = try rows("SELECT id FROM event ORDER BY id") { $0.integer(0) }.compactMap { $0 }
         for (number, id) in zip(Int64(1)..., ids) where id != number {
             try run("UPDATE event SET id = ? WHERE id = ?", .integer(number), .integer(id))

@@ -3,13 +3,13 @@ package import ResumeSQLite
 
 /// The rows of `queue` and `queued`.
 extension Connection {
-    /// The number of a queue, which is made where there is none.
+    /// Returns the ID of a queue, which is inserted if it does not exist.
     package borrowing func queue(named name: String) throws -> Int64 {
         try run("INSERT INTO queue (name) VALUES (?) ON CONFLICT (name) DO NOTHING", .text(name))
         return try integer("SELECT id FROM queue WHERE name = ?", .text(name)) ?? 0
     }
 
-    /// The queues by number.
+    /// Returns the queues in the order of their IDs.
     package borrowing func queues() throws -> [(id: Int64, name: String)] {
         try rows("SELECT id, name FROM queue ORDER BY id") { row in
             row.integer(0).flatMap { id in row.text(1).map { (id, $0) } }
@@ -18,12 +18,10 @@ extension Connection {
 
     private static let queuedColumns = "id, key, url, destination, state, priority, forced, position, terms, failure"
 
-    /// The columns of a request, with NULL for each that a database of an older release does not have.
+    /// Returns the columns of a request, with NULL for those that a database of an older release does not have.
     package borrowing func queuedColumnsThere() throws -> String { try existing(Self.queuedColumns, in: "queued") }
 
-    /// The requests of a queue, those first that run first.
-    ///
-    /// A row that cannot be read is left out, not a failure of all.
+    /// Returns the requests of a queue in the order in which they run; unreadable rows are ignored.
     package borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [QueuedRequest] {
         try rows(
             """
@@ -42,12 +40,12 @@ extension Connection {
         }.compactMap { $0 }
     }
 
-    /// Adds a request, or changes the one that is there.
+    /// Inserts or updates a request.
     ///
-    /// - Returns: The row's number.
+    /// - Returns: The row's ID.
     package borrowing func setQueued(_ request: QueuedRequest, in queue: Int64) throws -> Int64 {
         if let id = request.id {
-            // One that was delivered meanwhile must not come back.
+            // Only updated: if it was delivered in the meantime, it must not be inserted again.
             try run(
                 """
                 UPDATE queued SET url = ?, state = ?, priority = ?, forced = ?, position = ?, terms = ?, failure = ?
@@ -71,29 +69,29 @@ extension Connection {
         return id ?? 0
     }
 
-    /// Takes a request away, since it was delivered.
+    /// Removes a request after its delivery.
     borrowing func removeQueued(_ id: Int64) throws {
         try run("DELETE FROM queued WHERE id = ?", .integer(id))
     }
 
-    /// Takes a request of a queue away, since it is not wanted any more.
+    /// Removes a request that was cancelled from a queue.
     borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
         try run("DELETE FROM queued WHERE id = ? AND queue = ?", .integer(id), .integer(queue))
     }
 }
 
-/// What the collector removed of requests that are queued.
+/// The bytes of queued requests that the collector removed.
 extension Connection {
-    /// Adds to what is still to be reported to the queues that want a download.
+    /// Records the removal of bytes for all queues that request a download.
     borrowing func noteEviction(of key: String, bytes: Int64) throws {
         guard bytes > 0 else { return }
-        // A planted number must not overflow.
+        // A manipulated number must not overflow.
         try run(
             "UPDATE queued SET evicted = min(max(evicted, 0), ?) + ? WHERE key = ?", .integer(Self.largest),
             .integer(min(bytes, Self.largest)), .text(key))
     }
 
-    /// How many bytes were removed of the downloads of a queue since they last ran, by key: of one, or of all.
+    /// Returns the number of bytes removed since the downloads of a queue last ran, by key; for one key or all.
     borrowing func evictedBytes(in queue: Int64, key: String? = nil) throws -> [String: Int64] {
         let body: (borrowing Row) -> (String, Int64)? = { row in
             row.text(0).flatMap { key in row.integer(1).map { (key, $0) } }
@@ -108,7 +106,7 @@ extension Connection {
         return Dictionary(found.compactMap { $0 }, uniquingKeysWith: max)
     }
 
-    /// Forgets what was removed of a download of a queue, since it is reported.
+    /// Clears the number of removed bytes of a download in a queue after it was reported.
     borrowing func forgetEviction(of key: String, in queue: Int64) throws {
         try run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", .integer(queue), .text(key))
     }

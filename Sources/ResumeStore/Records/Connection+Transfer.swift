@@ -2,12 +2,12 @@ internal import ResumeFiles
 internal import ResumeHTTP
 package import ResumeSQLite
 
-/// What a running transfer commits. Each statement checks the generation: a writer that has been overtaken changes
-/// nothing and is told so.
+/// Statements of a running transfer. Each one checks the generation, so an outdated writer changes nothing and gets
+/// that as the result.
 extension Connection {
-    /// Gives an entry another representation, with an empty blob.
+    /// Replaces the representation of an entry and gives it an empty blob.
     ///
-    /// - Returns: The blobs of the old one, to be removed after the commit; nil where the generation is another.
+    /// - Returns: The old blobs, to be removed after the commit; nil if the entry has another generation.
     borrowing func startOver(
         id: Int64, generation: Int64, with representation: Representation, for requester: Requester, url: String,
         length: Int64?, blob: BlobName, grows: Bool, now: Int64
@@ -34,17 +34,15 @@ extension Connection {
         return old
     }
 
-    /// Records that bytes are held.
-    ///
-    /// Claims only grow.
+    /// Records that bytes are stored; the recorded numbers never decrease.
     ///
     /// - Parameters:
     ///   - part: The part that was written.
-    ///   - received: How many of its bytes survive the process.
-    ///   - durable: How many of its bytes survive a power loss; 0 leaves that as it is.
-    ///   - blocks: The checksums of what has come since the last time.
-    /// - Returns: Whether the generation still is the entry's.
-    /// - Throws: `SQLiteError`
+    ///   - received: The number of its bytes that survive a crash of the process.
+    ///   - durable: The number of its bytes that survive a power failure; 0 keeps the recorded number.
+    ///   - blocks: The checksums of the bytes since the last checkpoint.
+    /// - Returns: Whether the entry still has the generation.
+    /// - Throws: `SQLiteError`.
     borrowing func checkpoint(_ part: PartReference, received: Int64, durable: Int64, blocks: [Block] = []) throws
         -> Bool
     {
@@ -63,14 +61,15 @@ extension Connection {
         return true
     }
 
-    /// Makes the row of a further part, of which nothing is held.
+    /// Inserts the row of another part without bytes.
     ///
     /// - Parameters:
-    ///   - part: Where it begins, and under which generation.
-    ///   - path: The blob.
-    ///   - end: Where it is to end.
-    /// - Returns: Whether there is such a row now: the generation is the entry's, and none of another kind lies there.
-    /// - Throws: `SQLiteError`
+    ///   - part: Its beginning and generation.
+    ///   - path: The path of the blob.
+    ///   - end: The planned end of the part.
+    /// - Returns: Whether there is such a row now; false if the generation or an existing row at this offset is
+    ///   different.
+    /// - Throws: `SQLiteError`.
     borrowing func insertPart(_ part: PartReference, path: String, end: Int64) throws -> Bool {
         try run(
             """
@@ -99,19 +98,19 @@ extension Connection {
             .integer(generation))
     }
 
-    /// Remembers that an entry is worked on.
+    /// Records that an entry is in use.
     borrowing func setUsed(id: Int64, now: Int64) throws {
         try run("UPDATE download SET used_at = ? WHERE id = ?", .integer(now), .integer(id))
     }
 
-    /// Remembers since when the server says that there is no such resource, or forgets it.
+    /// Records since when the server has reported that the resource does not exist, or clears it.
     borrowing func setGone(id: Int64, since now: Int64?) throws {
         try run("UPDATE download SET gone_at = ? WHERE id = ?", .optional(now), .integer(id))
     }
 
-    /// Marks an entry as complete, all of it having been synced.
+    /// Marks an entry as complete after all of it was synced.
     ///
-    /// - Returns: Whether the generation still is the entry's.
+    /// - Returns: Whether the entry still has the generation.
     borrowing func markComplete(id: Int64, generation: Int64, now: Int64) throws -> Bool {
         try run(
             "UPDATE chunk SET durable = received WHERE download = ? AND generation = ?", .integer(id),
@@ -124,7 +123,7 @@ extension Connection {
 
 /// The rows of `event`.
 extension Connection {
-    /// How many events are kept.
+    /// The number of events to keep.
     private static let eventLimit: Int64 = 1000
 
     package borrowing func record(_ event: Event) throws {
@@ -136,7 +135,7 @@ extension Connection {
         try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID.addingSaturating(-Self.eventLimit)))
     }
 
-    /// The events of a key, or of all, oldest first.
+    /// Returns the events of a key, or of all keys, oldest first.
     package borrowing func events(key: String?) throws -> [Event] {
         let rows =
             if let key {
@@ -147,7 +146,7 @@ extension Connection {
         return rows.compactMap { $0 }
     }
 
-    /// What happened to an entry last.
+    /// Returns the last event of an entry.
     borrowing func lastEvent(key: String) throws -> Event? {
         try first("\(Self.events) WHERE key = ? ORDER BY id DESC LIMIT 1", .text(key), body: Self.event).flatMap { $0 }
     }

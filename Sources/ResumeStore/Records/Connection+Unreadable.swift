@@ -1,7 +1,7 @@
 package import ResumeSQLite
 
-/// Rows that nobody can read, since another program made them or removed what they belong to: they are no entry's, and
-/// count in the sums all the same.
+/// Rows that are unreadable, because another program created them or removed rows that they belong to. They belong to
+/// no entry, but the totals include them.
 extension Connection {
     private static let unreadableParts = """
         FROM chunk WHERE NOT (typeof(first_byte) = 'integer' AND first_byte BETWEEN 0 AND \(largest)
@@ -10,7 +10,7 @@ extension Connection {
         """
     private static let lostBlocks = "FROM block WHERE download NOT IN (SELECT id FROM download)"
 
-    /// Only rows that may be such ones are read one by one: a collection waits for it.
+    /// Reads only rows that may be unreadable one by one, since a collection waits for the result.
     private borrowing func unreadableEntries() throws -> [Int64] {
         try rows(
             """
@@ -21,15 +21,15 @@ extension Connection {
         ) { Self.entry($0) == nil ? $0.integer(0) : nil }.compactMap { $0 }
     }
 
-    /// How many rows nobody can read.
+    /// Returns the number of unreadable rows.
     package borrowing func unreadableRows() throws -> Int64 {
         let parts = try count("SELECT count(*) \(Self.unreadableParts)")
         return try parts + count("SELECT count(*) \(Self.lostBlocks)") + Int64(unreadableEntries().count)
     }
 
-    /// Removes the rows that nobody can read; the sums are to be made anew then.
+    /// Removes the unreadable rows; the totals must be recalculated afterwards.
     borrowing func removeUnreadableRows() throws {
-        // What belongs to them goes with them.
+        // Rows that belong to them are removed too.
         for id in try unreadableEntries() { try run("DELETE FROM download WHERE id = ?", .integer(id)) }
         try run("DELETE \(Self.unreadableParts)")
         try run("DELETE \(Self.lostBlocks)")

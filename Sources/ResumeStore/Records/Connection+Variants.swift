@@ -1,19 +1,19 @@
 internal import ResumeHTTP
 internal import ResumeSQLite
 
-/// For whom an entry's bytes were fetched: hashes of a request, as they are stored.
+/// The request that an entry's bytes were fetched with, as stored hashes.
 struct Requester: Sendable, Hashable {
-    /// The hash of the whole request; nil where it is not known.
+    /// The hash of the whole request; nil if it is unknown.
     var code: [UInt8]?
-    /// The hash of the fields that the server named in `Vary`; nil where it named none.
+    /// The hash of the fields that the server named in `Vary`; nil if there were none.
     var varied: [UInt8]?
 
     /// Hashes a request.
     ///
     /// - Parameters:
-    ///   - identity: The request; nil where the caller did not tell.
+    ///   - identity: The request; nil if it is unknown.
     ///   - vary: ``Representation/vary``.
-    ///   - key: The store's.
+    ///   - key: The key of the store's hashes.
     init(_ identity: RequestIdentity?, vary: String?, key: [UInt8]) {
         code = identity?.code(key)
         varied = vary.flatMap { $0 == "*" ? nil : identity?.code(ofFieldsNamedIn: $0, key) }
@@ -24,34 +24,34 @@ struct Requester: Sendable, Hashable {
         self.varied = varied
     }
 
-    /// Whoever asks is sent to the server first.
+    /// No request, so that all requests must be confirmed by the server.
     static let nobody = Requester(code: nil, varied: nil)
 
-    /// Whether it is the very request.
+    /// Whether it is exactly this request.
     func isSame(as identity: RequestIdentity?, key: [UInt8]) -> Bool {
         guard let code, let identity else { return false }
         return code == identity.code(key)
     }
 }
 
-/// One of the representations that are held of one download.
+/// One of the stored representations of a download.
 struct Variant: Sendable {
-    /// Its number; 1 for the first.
+    /// Its number, which is 1 for the first.
     var number: Int
-    /// For whom it was fetched.
+    /// The request it was fetched with.
     var requester: Requester
-    /// The request fields that it depends on: ``Representation/vary``.
+    /// The request fields that it depends on; see ``Representation/vary``.
     var vary: String?
 
-    /// How many there may be of one download.
+    /// The maximum number of variants of a download.
     static let most = 4
 
-    /// A number as it is stored; nil where there can be no such variant.
+    /// Converts a stored number; nil if it is not valid.
     static func number(_ stored: Int64) -> Int? {
         Int(exactly: stored).flatMap { (1...most).contains($0) ? $0 : nil }
     }
 
-    /// What names one in the store: a URL has no fragment here, so that no other download has this key.
+    /// Returns the key of a variant; URLs have no fragment here, so no other download has this key.
     static func key(_ name: String, _ number: Int) -> String {
         number > 1 ? "\(name)\(suffix(number))" : name
     }
@@ -62,22 +62,22 @@ struct Variant: Sendable {
     static let nameInSQL =
         "CASE variant WHEN 1 THEN download.key ELSE substr(download.key, 1, length(download.key) - \(suffix(most).count)) END"
 
-    /// A caller's own key without what would name a variant: which one it is, the request decides.
+    /// Removes the suffix of a variant from a caller's key, since the request determines the variant.
     static func withoutNumber(_ key: String) -> String {
         (2...most).map(suffix).first { key.hasSuffix($0) }.map { String(key.dropLast($0.count)) } ?? key
     }
 
-    /// What names the download of which a key names a variant, which is what a queue's rows have.
+    /// Returns the name of the download that a variant's key belongs to, as in rows of queues.
     static func name(_ key: String, _ number: Int) -> String {
         number > 1 && key.hasSuffix(suffix(number)) ? String(key.dropLast(suffix(number).count)) : key
     }
 }
 
 extension [Variant] {
-    /// The one that a request is most likely to be answered with: what was fetched with the same request, else with the
-    /// same values of the fields that the server named in `Vary`, else what was used last.
+    /// Returns the number of the variant that the server is most likely to send for a request.
     ///
-    /// It is only where to begin: the server's answer decides.
+    /// It is the one fetched with the same request, or with the same values of the fields named in `Vary`, or the last
+    /// used one. It is only a guess; the server's response decides.
     func best(for identity: RequestIdentity?, key: [UInt8]) -> Int? {
         let same = first { $0.requester.isSame(as: identity, key: key) }
         let alike = first { variant in
@@ -88,17 +88,15 @@ extension [Variant] {
     }
 }
 
-/// The columns that tell whose an entry's bytes are.
+/// The columns with the requests of entries.
 extension Connection {
-    /// The key of the store's hashes.
-    ///
-    /// - Returns: nil if it has been lost.
+    /// Returns the key of the store's hashes; nil if it was lost.
     borrowing func identityKey() throws -> [UInt8]? {
         let key = try first("SELECT identity_key FROM store WHERE id = 1") { $0.blob(0) }.flatMap { $0 }
         return key?.count == RequestIdentity.keySize ? key : nil
     }
 
-    /// Makes a new key if it has been lost: then the server is asked again who may have what is held.
+    /// Creates a new key if it was lost; then the server must confirm again who may use the stored bytes.
     borrowing func renewIdentityKey() throws -> [UInt8] {
         if let key = try identityKey() { return key }
         let key = RequestIdentity.newKey()
@@ -106,7 +104,7 @@ extension Connection {
         return key
     }
 
-    /// What is held of a download, last used first.
+    /// Returns the variants of a download, last used first.
     borrowing func variants(of name: String) throws -> [Variant] {
         try rows(
             """
@@ -123,28 +121,28 @@ extension Connection {
         }.compactMap { $0 }
     }
 
-    /// What is held of a download that a request is most likely to go on with.
+    /// Returns the variant of a download that a request is most likely to continue.
     borrowing func entry(
         named name: String, for identity: RequestIdentity? = nil, key: [UInt8] = []
     ) throws -> Entry? {
         try variants(of: name).best(for: identity, key: key).flatMap { try entry(key: Variant.key(name, $0)) }
     }
 
-    /// Remembers that the bytes of an entry do not have a digest that was asked for.
+    /// Records that the bytes of an entry do not match a requested digest.
     borrowing func refuse(_ digest: HTTPDigest, id: Int64, generation: Int64) throws {
         try run(
             "UPDATE download SET refused_digest = ? WHERE id = ? AND generation = ?", .text(digest.fieldValue),
             .integer(id), .integer(generation))
     }
 
-    /// The digest that the bytes of an entry were found not to have.
+    /// Returns the digest that the bytes of an entry do not match.
     borrowing func refusedDigest(id: Int64) throws -> HTTPDigest? {
         let text = try first("SELECT refused_digest FROM download WHERE id = ?", .integer(id)) { $0.text(0) }
         return HTTPDigest(field: text.flatMap { $0 })
     }
 
-    /// Whether the same is held of a download beside an entry, complete, and does not have a digest either: for the same
-    /// request, or of the same representation.
+    /// Whether another complete variant does not match the digest either and was fetched with the same request, or is
+    /// of the same representation.
     borrowing func hasRefused(_ digest: HTTPDigest, of name: String, beside entry: Entry) throws -> Bool {
         for variant in try variants(of: name) where variant.number != entry.variant {
             guard let other = try self.entry(key: Variant.key(name, variant.number)), other.held.hasAllBytes,
@@ -157,8 +155,9 @@ extension Connection {
         return false
     }
 
-    /// Removes what else is held of a download for the same request, unless somebody works on it: once something newer was
-    /// delivered, nobody is to be given it.
+    /// Removes other variants fetched with the same request, except pinned ones and those in use.
+    ///
+    /// They are outdated after something newer was delivered.
     ///
     /// - Returns: The blobs, to be removed after the commit.
     borrowing func removeVariants(
@@ -174,7 +173,7 @@ extension Connection {
         return blobs
     }
 
-    /// Takes note of whom the server has confirmed what is held to.
+    /// Records the request for which the server confirmed the stored bytes.
     borrowing func setRequester(id: Int64, generation: Int64, _ requester: Requester, url: String) throws {
         try run(
             "UPDATE download SET requester = ?, varied = ?, url = ? WHERE id = ? AND generation = ?",

@@ -1,91 +1,91 @@
 internal import ResumeFiles
 public import ResumeHTTP
 
-/// One download as the store holds it.
+/// A download in the store.
 public struct Entry: Sendable, Hashable {
     /// Whether bytes are missing.
     public enum State: String, Sendable, Hashable {
-        /// Bytes are missing, or may be.
+        /// Bytes are or may be missing.
         case partial
-        /// Everything is there and not delivered yet: no request is needed.
+        /// All bytes are stored but not delivered; no request is needed.
         case complete
     }
 
-    /// A part of the bytes held.
+    /// A part of the stored bytes.
     public struct Chunk: Sendable, Hashable {
-        /// The file, relative to the store.
+        /// The path of the file, relative to the store.
         public var path: String
-        /// Where in the file the part begins: in the representation, or in what is wanted of it.
+        /// The offset of the part in the file, which contains the representation or the requested ranges of it.
         public var offset: Int64
-        /// How many bytes survive the process.
+        /// The number of bytes that survive a crash of the process.
         public var length: Int64
-        /// How many bytes survive a power loss.
+        /// The number of bytes that survive a power failure.
         public var durable: Int64
     }
 
-    /// The row's number: never used twice.
+    /// The row's ID, which is never reused.
     package var id: Int64
-    /// Random, and new with each blob and whenever bytes were given up; 0 before the first response.
+    /// A random number that changes with each blob and when bytes are discarded; 0 before the first response.
     ///
-    /// A writer that knows another one has lost the entry.
+    /// A writer with another generation must not change the entry any more.
     package let generation: Int64
-    /// Under which start of the machine the bytes were received.
+    /// The boot of the machine during which the bytes were received.
     let bootID: String
-    /// For whom the bytes were fetched.
+    /// The request that the bytes were fetched with.
     var requester: Requester
 
-    /// What names the download: by default its URL, without what signs it.
+    /// The key of the download: by default its URL without signature.
     public var key: String
-    /// Which of the representations of its download it is: 1, or one that the server sent to another request.
+    /// The number of the variant of its download: 1, or another one that the server sent for a different request.
     public var variant: Int
-    /// The URL it was last asked for by, without user info and signature.
+    /// The last requested URL, without user info and signature.
     public var url: String
-    /// What of the representation is wanted; nil for all of it.
+    /// The requested ranges of the representation; nil for all of it.
     public var selection: RangeSelection?
-    /// What the bytes belong to; nil before the first response.
+    /// The representation that the bytes belong to; nil before the first response.
     public var representation: Representation?
     /// Whether bytes are missing.
     public var state: State
-    /// The parts held, in order of their offsets.
+    /// The stored parts, in the order of their offsets.
     public var chunks: [Chunk]
-    /// Where the download is to be delivered, if that was said.
+    /// The destination of the download, if it is known.
     public var destination: String?
-    /// Whether the collector passes it over.
+    /// Whether the collector keeps it.
     public var isPinned: Bool
-    /// When it was made, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     public var createdAt: Int64
-    /// When it was last worked on, in milliseconds since 1970.
+    /// The time of the last use, in milliseconds since 1970.
     public var usedAt: Int64
-    /// Since when the server says that there is no such resource (404, 410), in milliseconds since 1970; nil where it
-    /// has not said so last.
+    /// Since when the server has reported that the resource does not exist (404, 410), in milliseconds since 1970; nil
+    /// if its last response was different.
     public var goneAt: Int64?
-    /// Whether somebody works on it at this moment.
+    /// Whether it is currently in use.
     public var isInUse: Bool
     /// Whether the length of the blob counts, not only the rows of its parts: one stream has written all of it, in order,
     /// since this start of the machine.
     var grows = false
 
-    /// What names its download, whichever variant it is.
+    /// The name of its download, which is the same for all variants.
     package var name: String { Variant.name(key, variant) }
 
-    /// How many bytes are held and survive the process.
+    /// The number of stored bytes that survive a crash of the process.
     public var receivedBytes: Int64 { chunks.heldBytes }
 
-    /// How many bytes are held and survive a power loss.
+    /// The number of stored bytes that survive a power failure.
     public var durableBytes: Int64 { chunks.durable.heldBytes }
 
-    /// How many bytes are wanted, all or those of the ranges; nil where that is not known.
+    /// The number of requested bytes, of the whole file or of the ranges; nil if it is unknown.
     public var totalBytes: Int64? { held.totalLength }
 
-    /// Whether the next request can ask for the rest only.
+    /// Whether the next request can be for the remaining bytes only.
     public var isResumable: Bool {
         state == .complete || (representation?.validator != nil && representation?.acceptsRanges == true)
     }
 
-    /// What the next request depends on.
+    /// The state that the next request depends on.
     public var held: HeldPartial { held(upTo: chunks.contiguousEnd) }
 
-    /// The same, where so many bytes are held from the first one on by now, for a caller who may have it, or not yet.
+    /// The same with a given number of contiguous bytes and the caller's access to them.
     func held(upTo end: Int64, _ access: HeldPartial.Access = .granted) -> HeldPartial {
         HeldPartial(
             representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection,
@@ -97,12 +97,12 @@ public struct Entry: Sendable, Hashable {
         PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
     }
 
-    /// A generation that nobody else has.
+    /// Creates a unique generation.
     static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
 }
 
 extension Entry {
-    /// A download of which there is no row.
+    /// Creates an entry for a download without a row.
     init(unclaimed name: String, _ caller: Caller, _ selection: RangeSelection?) {
         let now = WallClock.milliseconds
         self.init(
@@ -114,50 +114,50 @@ extension Entry {
 }
 
 extension Int64 {
-    /// The sum, or the nearest number that there is.
+    /// Returns the sum, or the nearest possible number if it overflows.
     package func addingSaturating(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 }
 
-/// Something that happened to a download, kept for people to read.
+/// An event of a download, recorded for users.
 public struct Event: Sendable, Hashable {
-    /// What happened.
+    /// The kind of event.
     public enum Kind: String, Sendable, Hashable {
-        /// A download began from nothing.
+        /// A download began without stored bytes.
         case started
-        /// It was continued.
+        /// A download was resumed.
         case resumed
-        /// It began anew although bytes were held.
+        /// A download started over although bytes were stored.
         case restarted
-        /// It ended before everything was there; what came is kept.
+        /// A download ended early; the received bytes are kept.
         case interrupted
-        /// A queue or a task paused it; what came is kept.
+        /// A queue or a task paused a download; the received bytes are kept.
         case paused
-        /// It was cancelled; what came is kept.
+        /// A download was cancelled; the received bytes are kept.
         case cancelled
-        /// An answer was refused.
+        /// A response was refused.
         case refused
-        /// It was handed over to its destination.
+        /// A download was delivered to its destination.
         case delivered
-        /// The collector took it away.
+        /// The collector removed a download.
         case evicted
-        /// A person or program took it away, such as by a cancellation that removes what came.
+        /// A user or program removed a download, for example by a cancellation that discards the received bytes.
         case purged
-        /// Part of it was given up, since the disk did not keep it.
+        /// Part of a download was discarded, since it was damaged on disk.
         case damaged
     }
 
     /// The download's key.
     public var key: String
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     public var at: Int64
-    /// What happened.
+    /// The kind of event.
     public var kind: Kind
-    /// Why.
+    /// The reason.
     public var reason: Reason
-    /// How many bytes it was about: held, kept, freed or delivered.
+    /// The number of bytes that were stored, kept, freed or delivered.
     public var bytes: Int64
 
     package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
@@ -165,14 +165,14 @@ public struct Event: Sendable, Hashable {
     }
 }
 
-/// The store's sums, kept without a scan.
+/// The totals of a store, which are available without scanning it.
 public struct Totals: Sendable, Hashable {
-    /// How many entries there are.
+    /// The number of entries.
     public var entries: Int64
-    /// How many bytes they hold.
+    /// The number of bytes of all entries.
     public var receivedBytes: Int64
 
-    /// Makes sums.
+    /// Creates totals.
     public init(entries: Int64, receivedBytes: Int64) {
         self.entries = entries
         self.receivedBytes = receivedBytes

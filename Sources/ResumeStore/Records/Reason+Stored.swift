@@ -1,11 +1,11 @@
 internal import ResumeHTTP
 
-/// A reason as one text: its code, a colon, its explanation.
+/// A reason as a single text: its code, a colon, and its explanation.
 extension Reason {
-    /// The text that is stored.
+    /// The text to store.
     var stored: String { "\(code.rawValue): \(text)" }
 
-    /// Reads what was stored; a text that was planted makes some reason, too.
+    /// Parses a stored text; a manipulated text results in some reason, too.
     init(stored: String) {
         let parts = stored.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let text = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
