@@ -37,7 +37,7 @@ int resume_files_lock_byte(int descriptor, int kind, int64_t byte) {
 
 int resume_files_unlock_all(int descriptor) {
     struct flock request = one_byte(F_UNLCK, 0);
-    request.l_len = 0;  // to the end of the file, even if it grows
+    request.l_len = 0; // to the end of the file, even if it grows
     return fcntl(descriptor, F_OFD_SETLK, &request);
 }
 

@@ -15,7 +15,7 @@ public struct RebuildReport: Sendable {
     public var lost: [String] = []
     /// The folder with the old database and the blobs that do not belong to saved entries.
     public var asideFolder: String?
-    /// The number of blobs in ``asideFolder``.
+    /// The number of blobs in `asideFolder`.
     public var asideBlobs = 0
 }
 

@@ -5,7 +5,7 @@ internal import FoundationNetworking
 internal import HTTPTypes
 
 extension HTTPResponse {
-    /// What URLSession tells of a response.
+    /// Converts a response of URLSession.
     init(_ response: HTTPURLResponse) {
         let isCode = (100...999).contains(response.statusCode)
         self.init(status: .init(code: isCode ? response.statusCode : 999))

@@ -18,26 +18,26 @@ internal import Synchronization
 final class SessionBody: ResponseBody {
     private struct State {
         var task: URLSessionTask?
-        /// Bytes of the body that were received.
+        /// The number of received bytes of the body.
         var received: Int64 = 0
-        /// How many the head announced; nil if it did not.
+        /// The number of bytes announced in the head; nil if there was none.
         var announced: Int64?
-        /// Responses before the final one (1xx).
+        /// The number of responses before the final one (1xx).
         var interim = 0
     }
 
-    /// Servers send one or two.
+    /// The maximum number of interim responses; servers send one or two.
     private static let mostInterim = 100
 
     private let mailbox: BodyMailbox<HTTPResponse, Data>
     private let state = Mutex(State())
-    /// Where a reader is called that comes after the bytes.
+    /// The queue for a reader that starts after bytes were received.
     private let queue = DispatchQueue(label: "resume-store.body")
-    /// Where URLSession is called, since that may wait: on Linux all sessions of a process share one thread.
+    /// The queue for calls of URLSession, which may block: on Linux all sessions of a process share one thread.
     ///
-    /// A serial queue has a thread of its own; concurrent queues share theirs with all tasks.
+    /// A serial queue has a separate thread; concurrent queues share theirs with all tasks.
     private let calls = DispatchQueue(label: "resume-store.session")
-    /// Host and port, for messages.
+    /// The host and port, for messages.
     private let authority: String
     private let isHead: Bool
     /// Called once, when the task has ended.
@@ -50,7 +50,7 @@ final class SessionBody: ResponseBody {
         mailbox = BodyMailbox(noHead: Self.noResponse(authority), cost: { $0.count }, read: { try $1($0.bytes) })
     }
 
-    /// Starts the request, unless it has been cancelled by then.
+    /// Starts the request, unless it was cancelled before.
     func start(_ makeTask: @escaping @Sendable () -> URLSessionTask) {
         calls.async {
             guard !self.mailbox.hasEnded else { return self.onEnd(self) }
@@ -69,7 +69,7 @@ final class SessionBody: ResponseBody {
         try await mailbox.read(reader) { _, _ in queue.async { self.mailbox.drain() } }
     }
 
-    /// Stops the transfer and drops the parts that wait.
+    /// Stops the transfer and discards waiting parts.
     func cancel(with error: any Error) {
         end(with: error, drops: true)
         calls.async { self.state.withLock { $0.task }?.cancel() }
@@ -81,7 +81,7 @@ final class SessionBody: ResponseBody {
 
     // MARK: The session's side
 
-    /// Takes a head, which may be that of an interim response.
+    /// Receives a head, which may be that of an interim response.
     func receive(_ response: URLResponse) {
         guard let answer = response as? HTTPURLResponse else { return }
         guard answer.statusCode >= 200 else {
@@ -89,26 +89,26 @@ final class SessionBody: ResponseBody {
                 state.interim += 1
                 return state.interim
             }
-            // Nobody asked to change the protocol.
+            // A change of the protocol was not requested.
             if answer.statusCode == 101 || count > Self.mostInterim {
                 cancel(with: TransportError.invalid("unexpected interim responses (1xx)", from: authority))
             }
             return
         }
-        // That of a redirect comes twice.
+        // The head of a redirect is reported twice.
         guard !mailbox.hasHead else { return }
         let head = HTTPResponse(answer)
         let length = Representation(fields: head.headerFields).completeLength
         guard length != nil || head.headerFields[.contentLength] == nil || head.headerFields[.transferEncoding] != nil
         else {
-            // libcurl takes the last of several, and ignores what is no number (RFC 9112, 6.3).
+            // libcurl uses the last of several lengths, and ignores invalid ones (RFC 9112, 6.3).
             return cancel(with: TransportError.invalid("the length is not valid", from: authority))
         }
         state.withLock { $0.announced = isHead || answer.statusCode == 304 ? nil : length }
         mailbox.add(head)
     }
 
-    /// Takes a part, and waits while the mailbox is full.
+    /// Receives a part, and blocks while the mailbox is full.
     func receive(_ data: Data) {
         guard !data.isEmpty else { return }
         state.withLock { $0.received += Int64(data.count) }
@@ -118,9 +118,9 @@ final class SessionBody: ResponseBody {
         room.wait()
     }
 
-    /// Takes the end of the task.
+    /// Receives the end of the task.
     func complete(_ response: URLResponse?, _ error: (any Error)?) {
-        // Of a redirect to nowhere, only the end is reported.
+        // For a redirect without a valid destination, only the end is reported.
         if error == nil, !mailbox.hasHead, let response { receive(response) }
         let hasHead = mailbox.hasHead
         let missing = state.withLock { max(($0.announced ?? 0) - $0.received, 0) }

@@ -7,14 +7,14 @@ internal import FoundationNetworking
 #endif
 internal import Synchronization
 
-/// A session that works on one request at a time, with its delegate.
+/// A session that runs one request at a time, with its delegate.
 ///
-/// Its delegate is held up while the body's reader writes, and while too much waits for a reader.
+/// The delegate's thread is blocked while the body's reader writes, and while too much data waits for a reader.
 final class SessionBox: Sendable {
     let session: URLSession
     private let delegate: SessionDelegate
 
-    /// No timeout of URLSession's: the engine watches for stalls by itself.
+    /// Disables the timeouts of URLSession, since the engine detects stalls.
     static let longTime: TimeInterval = 365 * 86_400
 
     init() {
@@ -37,7 +37,7 @@ final class SessionBox: Sendable {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     }
 
-    /// Starts a request whose answer a body takes.
+    /// Starts a request and passes its response to a body.
     func start(_ request: URLRequest, for body: SessionBody) {
         body.start { [session, delegate] in
             delegate.body.withLock { $0 = body }
@@ -47,12 +47,12 @@ final class SessionBox: Sendable {
 }
 
 #if canImport(FoundationNetworking)
-/// Runs what the session tells its delegate at once, on the thread that receives.
+/// Runs the calls of the delegate synchronously, on the thread that receives.
 ///
-/// That is the back-pressure which FoundationNetworking lacks: it reads on while its delegate is busy, and keeps all that
-/// comes; and a task that is suspended asks for everything again when it is resumed. Held up like this it does not read:
-/// neither this session nor, since they share a thread, any other one of the process.
-/// Should it ever stop adding operations from its own queue, bodies will still be right, and memory not bounded.
+/// This provides the back-pressure that FoundationNetworking lacks: it reads and buffers data while its delegate is
+/// busy, and a suspended task repeats the whole request when it is resumed. A blocked thread reads nothing, neither for
+/// this session nor for others of the process, which share it. If FoundationNetworking ever stops adding operations
+/// from that thread, bodies are still correct, but memory is not bounded.
 private final class CallerQueue: OperationQueue, @unchecked Sendable {
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
         block()
@@ -60,7 +60,7 @@ private final class CallerQueue: OperationQueue, @unchecked Sendable {
 }
 #endif
 
-/// Hands what a session tells to the body of its request.
+/// Passes the events of a session to the body of its request.
 private final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let body = Mutex<SessionBody?>(nil)
 
@@ -80,24 +80,24 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
         body.withLock { $0.take() }?.complete(task.response, error)
     }
 
-    /// The engine follows redirects, and decides what may go along.
+    /// Does not follow redirects, since the engine does and decides what may be sent to their destination.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         completionHandler(nil)
-        // On Linux it is told as an answer only when its body has come, however long that is.
+        // Otherwise, a redirect is reported on Linux only after its body was received, however long that is.
         body.withLock { $0 }?.receive(response)
     }
 
-    /// Servers are trusted as the system says; credentials are the caller's fields, and nothing else.
+    /// Uses the system's decision on trusting servers; the only credentials are the caller's header fields.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-        // libcurl decides on trust, and does not ask. Not on this thread, which all sessions share: the answer waits
-        // for it, and no session would get another one.
+        // libcurl decides on trust without asking. The handler must not be called on this thread, which all sessions
+        // share: the call waits for the thread, so all sessions would stop.
         DispatchQueue.global().async { completionHandler(.rejectProtectionSpace, nil) }
         #else
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust

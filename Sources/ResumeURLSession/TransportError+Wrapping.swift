@@ -5,9 +5,10 @@ internal import FoundationNetworking
 internal import ResumeDownload
 
 extension TransportError {
-    /// Tells by what happened what URLSession failed with: its codes alone do not, on Linux a cut is -1, unknown.
+    /// Determines the kind of error from the events before it, since URLSession's code is not sufficient: on Linux the
+    /// code of a closed connection is -1 (unknown).
     ///
-    /// Of the error only its words are used, since it carries the URL with its signature.
+    /// Only the error's message is used, since the error contains the URL with its signature.
     init(wrapping error: any Error, from authority: String, afterHead: Bool) {
         let sentence = error.localizedDescription
         let text = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
@@ -18,7 +19,7 @@ extension TransportError {
             .clientCertificateRequired:
             self.init(.tls, "the TLS connection to \(authority) failed: \(text)")
         case _ where afterHead:
-            // A body is cut, or its framing is wrong; both are found out by the bytes that are missing.
+            // The body is incomplete or its framing is wrong; both are detected by the missing bytes.
             self = Self.cut(authority)
         case .cannotFindHost, .dnsLookupFailed:
             self.init(.nameNotResolved, "could not resolve the host of \(authority)")
@@ -29,7 +30,7 @@ extension TransportError {
         case .badServerResponse, .cannotParseResponse:
             self = .invalid(text, from: authority)
         case .badURL, .unsupportedURL:
-            // libcurl's code for a protocol that it does not know is that for an answer in none, as well.
+            // libcurl uses the same code for an unsupported protocol and for a response that is not HTTP.
             self =
                 Self.isAnswer(text)
                 ? .invalid(text, from: authority)
@@ -49,12 +50,12 @@ extension TransportError {
         TransportError(.invalidResponse, "invalid HTTP response from \(authority): \(problem)")
     }
 
-    /// libcurl's words where it was the server that spoke.
+    /// Whether the message of libcurl is about the server's response.
     private static func isAnswer(_ text: String) -> Bool {
         ["response", "HTTP/0.9", "header"].contains { text.contains($0) }
     }
 
-    /// libcurl's words for a certificate that is not trusted come under the code for anything.
+    /// Whether the message is about TLS; libcurl reports untrusted certificates with an unspecific code.
     private static func isTLS(_ text: String) -> Bool {
         ["SSL", "TLS", "certificate"].contains { text.contains($0) }
     }

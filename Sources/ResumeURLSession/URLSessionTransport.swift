@@ -7,32 +7,32 @@ public import ResumeDownload
 internal import ResumeHTTP
 internal import Synchronization
 
-/// A transport over URLSession: the system's own client on Apple platforms, with its proxies, certificates and network
-/// settings; on Linux Foundation's, over libcurl.
+/// A transport that uses URLSession.
 ///
-/// Redirects are left to the engine, and no cookie, cache or stored credential is used. URLSession decodes bodies whatever
-/// it is asked for, so this one serves `Accept-Encoding: identity` only. `docs/transports.md` lists what differs from
-/// `AsyncHTTPTransport`.
+/// On Apple platforms that is the system's HTTP client with its proxies, certificates and network settings; on Linux it
+/// is Foundation's, which uses libcurl. Redirects are left to the engine, and no cookies, caches or stored credentials
+/// are used. URLSession decodes bodies regardless of the request, so only `Accept-Encoding: identity` is supported.
+/// `docs/transports.md` lists the differences from `AsyncHTTPTransport`.
 public final class URLSessionTransport: Transport {
     private struct State {
-        /// Sessions without a request, which keep their connections.
+        /// Sessions without a request, which keep their connections open.
         var idle: [SessionBox] = []
-        /// Requests that are not over, by their tasks.
+        /// Requests that have not ended, by the identity of their bodies.
         var live: [ObjectIdentifier: SessionBody] = [:]
         var isShutDown = false
     }
 
     private let state = Mutex(State())
 
-    /// How many sessions wait for further requests; those beyond are closed.
+    /// The maximum number of idle sessions; additional ones are closed.
     private static let mostIdle = 8
 
-    /// Makes a transport with sessions of its own.
+    /// Creates a transport with separate sessions.
     ///
     /// Call ``shutdown()`` at the end.
     public init() {}
 
-    /// Closes its connections; what is still being received fails.
+    /// Closes the connections; running requests fail.
     public func shutdown() {
         let (live, idle) = state.withLock { state in
             state.isShutDown = true
@@ -49,7 +49,7 @@ public final class URLSessionTransport: Transport {
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let message = try URLRequest(for: request)
         let box = state.withLock { $0.idle.popLast() } ?? SessionBox()
-        // Of the URL, which has no user info: the request's authority may have a password.
+        // Taken from the URL, which has no user info: the request's authority may contain a password.
         let authority = message.url.flatMap { try? DownloadURL($0.absoluteString).authority } ?? ""
         let body = SessionBody(authority: authority, isHead: request.method == .head) { [weak self] body in
             self?.end(body, on: box)
@@ -59,7 +59,7 @@ public final class URLSessionTransport: Transport {
             return state.isShutDown
         }
         guard !isRefused else {
-            // A session keeps its delegate until it is told to end.
+            // A session retains its delegate until it is invalidated.
             box.session.finishTasksAndInvalidate()
             throw Self.isShutDown
         }
@@ -71,7 +71,7 @@ public final class URLSessionTransport: Transport {
         }
     }
 
-    /// Takes a session back when its task is over.
+    /// Reuses a session after its task has ended.
     private func end(_ body: SessionBody, on box: SessionBox) {
         let isKept = state.withLock { state in
             state.live[ObjectIdentifier(body)] = nil
@@ -91,7 +91,7 @@ extension URLRequest {
             let url = try? DownloadURL("\(scheme)://\(authority)\(path)"), let url = URL(string: url.absoluteString)
         else { throw TransportError(.invalidRequest, "the request has no valid URL") }
         let codings = request.headerFields[values: .acceptEncoding].map { $0.lowercased() }
-        // What came could be told from what was sent by nobody.
+        // It would be impossible to know whether the received bytes are those that were sent.
         guard codings == ["identity"] else {
             throw TransportError(
                 .invalidRequest, "URLSession decodes response bodies and supports only 'Accept-Encoding: identity'")

@@ -73,7 +73,7 @@ public enum Plan: Sendable, Hashable {
         public var offset: Int64
         /// The end of the missing bytes, excluded; nil for the end of the representation.
         public var end: Int64?
-        /// The number of stored bytes after ``end`` that are requested as well, to be compared.
+        /// The number of stored bytes after `end` that are requested as well, to be compared.
         public var tail: Int64 = 0
         /// How the server compares the validator.
         public var condition: ResumePolicy.Condition
@@ -170,7 +170,7 @@ public enum Plan: Sendable, Hashable {
                 validator: representation.validator, first: part.first, shift: shift))
     }
 
-    /// The plan with `If-Range` instead of a preceding HEAD request, for use after ``HeadVerdict/unknown(_:)``.
+    /// The plan with `If-Range` instead of a preceding HEAD request, for use after an unknown ``HeadVerdict``.
     public var conditional: Plan {
         guard case .range(var range) = self, range.condition == .head else { return self }
         range.condition = .ifRange

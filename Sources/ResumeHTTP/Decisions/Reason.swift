@@ -1,4 +1,4 @@
-/// Why a download was resumed, started over, retried or given up.
+/// Why a download was resumed, started over, retried or abandoned.
 ///
 /// The code is for programs and does not change between releases; the text is for people.
 public struct Reason: Sendable, Hashable {

@@ -33,7 +33,7 @@ public struct HTTPDigest: Sendable, Hashable {
 
     /// Creates a digest from its bytes.
     ///
-    /// - Returns: nil if their number is not the algorithm's ``Algorithm/byteCount``.
+    /// - Returns: nil if their number is not the algorithm's `byteCount`.
     public init?(_ algorithm: Algorithm, bytes: some Sequence<UInt8>) {
         self.algorithm = algorithm
         self.bytes = Array(bytes)

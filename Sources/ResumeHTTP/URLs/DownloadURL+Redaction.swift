@@ -77,7 +77,7 @@ extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
     /// The URL as it may be displayed: ``redacted``, with long random strings abbreviated, since they may be secrets.
     public var description: String { origin + Self.redacted(requestTarget, abbreviates: true) }
 
-    /// The same as ``description``.
+    /// The same as `description`.
     public var debugDescription: String { description }
 }
 

@@ -3,13 +3,13 @@ package import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
-    /// Removes the entries of a person's or program's choice.
+    /// Removes entries that the caller chooses.
     ///
     /// - Parameters:
-    ///   - dryRun: Only say what would be removed.
-    ///   - isChosen: Which entries.
-    /// - Returns: What was removed, and what would have been but for its being in use.
-    /// - Throws: ``StoreError``
+    ///   - dryRun: Whether to report what would be removed without removing it.
+    ///   - isChosen: Whether to remove an entry.
+    /// - Returns: The removed entries, and those that are in use and were kept.
+    /// - Throws: ``StoreError``.
     public func purge(dryRun: Bool = false, where isChosen: @Sendable (Entry) -> Bool) async throws -> RemovalReport {
         let chosen = try await survey { connection in try connection.entries() }.filter(isChosen)
         let report = try await purge(chosen, dryRun: dryRun)
@@ -19,25 +19,25 @@ extension DownloadStore {
 
     /// Removes one entry.
     ///
-    /// - Parameter key: What names it in the store, as ``Entry/key`` has it: the ranges of a selection are a part of that.
-    /// - Returns: What was removed, or is in use; nothing where there is no such entry.
-    /// - Throws: ``StoreError``
+    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
+    /// - Returns: The removed entry, or that it is in use; empty if there is no such entry.
+    /// - Throws: ``StoreError``.
     public func purge(key: String) async throws -> RemovalReport { try await purge(key: key, because: .purged) }
 
-    /// Removes one entry, for a reason that the log tells.
+    /// Removes one entry, with a reason for the events.
     package func purge(key: String, because reason: Reason) async throws -> RemovalReport {
         let entry = try await read { connection in try connection.entry(key: key) }
         return try await purge(entry.map { [$0] } ?? [], because: reason, dryRun: false)
     }
 
-    /// Removes what is held of a download for a request, and nothing of what is held for others.
+    /// Removes the stored data of a download for one request, and keeps that for other requests.
     ///
     /// - Parameters:
-    ///   - name: What names the download.
+    ///   - name: The name of the download.
     ///   - identity: The request.
-    ///   - reason: Why, for the log.
-    /// - Returns: What was removed, or is in use.
-    /// - Throws: ``StoreError``
+    ///   - reason: The reason for the events.
+    /// - Returns: The removed entries, and those that are in use and were kept.
+    /// - Throws: ``StoreError``.
     @discardableResult
     package func purge(
         name: String, of identity: RequestIdentity, because reason: Reason
@@ -65,19 +65,19 @@ extension DownloadStore {
         return report
     }
 
-    /// How many entries go in one transaction: a million rows must not be one.
+    /// The number of entries per transaction, since a million rows should not be removed in a single one.
     static let batch = 256
 
-    /// Removes entries that are idle.
+    /// Removes entries that are not in use.
     ///
-    /// - Returns: How many bytes of the totals that freed.
+    /// - Returns: The number of bytes by which the totals decreased.
     func remove(
         _ chosen: [Entry], because reason: Reason, kind: Event.Kind, dryRun: Bool, into report: inout RemovalReport
     ) async throws -> Int64 {
         do {
             return try await removeBatch(chosen, because: reason, kind: kind, dryRun: dryRun, into: &report)
         } catch let error as StoreError where error.code == .noSpace && !dryRun {
-            // Even a DELETE needs pages of log. They are kept aside for this.
+            // Even a DELETE needs pages in the log, for which the reserve is kept.
             folder.giveUpReserve()
             var freed: Int64 = 0
             var failure: (any Error)?
@@ -86,7 +86,7 @@ extension DownloadStore {
                     freed = freed.addingSaturating(
                         try await removeBatch([entry], because: reason, kind: kind, dryRun: false, into: &report))
                 } catch let error as StoreError where error.code == .noSpace {
-                    // A smaller one may need fewer, and makes room for this one.
+                    // A smaller entry may need fewer pages, and makes space for this one.
                     failure = error
                 }
             }
@@ -105,25 +105,25 @@ extension DownloadStore {
         } catch {
             throw StoreError(wrapping: error)
         }
-        // A row whose number no lock can have (it was planted) counts as in use.
+        // A row with an ID that cannot be locked (because it was manipulated) counts as in use.
         let idle = chosen.filter {
             (try? leases.tryLock($0.id)) == true && (try? waiters.isLocked($0.id)) == false
         }
-        // Before the row goes, since nobody else knows where it lies; and before the transaction, since a destination
-        // may be on a disk that does not answer.
+        // Before the row is removed, since only the row has the destination; and outside the transaction, since the
+        // destination may be on a disk that does not respond.
         if !dryRun { try await Blocking.run { idle.forEach(Self.removeLeftovers) } }
         let outcome: (removed: [Entry], blobs: [BlobName]) = try await write { connection in
             var removed: [Entry] = []
             var blobs: [BlobName] = []
             for entry in idle {
-                // Chosen before the lock was had: only what has not been used since is removed.
+                // Chosen before it was locked: it is kept if it has been used since.
                 guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
                     current.goneAt == entry.goneAt
                 else { continue }
                 removed.append(current)
                 guard !dryRun else { continue }
                 blobs += try connection.remove(current)
-                // Who purges wants it gone: of what happened to it only this is kept.
+                // After a purge, only this event of the download is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
                 if kind == .evicted { try connection.noteEviction(of: entry.name, bytes: current.receivedBytes) }
                 try connection.record(
@@ -135,7 +135,7 @@ extension DownloadStore {
         }
         KillPoint.reached(.evictionCommitted)
         try removeBlobs(outcome.blobs)
-        // The locks are held until the files are gone.
+        // The locks are held until the files are removed.
         withExtendedLifetime(leases) {}
         let known = Set(idle.map(\.id))
         report.inUse += chosen.filter { !known.contains($0.id) }.map(\.key)
@@ -145,11 +145,11 @@ extension DownloadStore {
         return outcome.removed.reduce(0) { $0.addingSaturating($1.receivedBytes) }
     }
 
-    /// Removes a second name of the blob, or a copy, that a delivery that died has left beside its destination.
+    /// Removes a second name or a copy of the blob that an interrupted delivery left next to its destination.
     ///
-    /// To be called under the entry's lock: then no delivery is under way.
+    /// The entry must be locked, so that no delivery is running.
     @Sendable static func removeLeftovers(of entry: Entry) {
-        // A short whole is delivered without being recorded as complete.
+        // Also for partial entries: a small download is delivered without being recorded as complete.
         guard let destination = entry.destination.flatMap({ try? Destination($0) }),
             let folder = try? Folder(destination.folder, followsLinks: true)
         else { return }
@@ -161,7 +161,7 @@ extension DownloadStore {
 }
 
 extension Array {
-    /// The elements in order, in arrays of at most `count`.
+    /// Returns the elements in order, in arrays of at most `count`.
     func chunked(by count: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
     }

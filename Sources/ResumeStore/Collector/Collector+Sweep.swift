@@ -3,7 +3,7 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
-    /// Files without rows go at once; rows without files go if nobody works on them.
+    /// Removes files without rows, and rows without files that are not in use.
     func sweep(dryRun: Bool, into report: inout RemovalReport) async throws {
         let orphans = try await orphanedBlobs(removing: !dryRun)
         report.orphans += orphans.map { $0.name.path }
@@ -11,15 +11,15 @@ extension DownloadStore {
         report.removed += try await removeEmptyEntries(dryRun: dryRun)
     }
 
-    /// Blobs that no row names.
+    /// Finds blobs that no row refers to, and optionally removes them.
     ///
-    /// With the lock of creations held alone nobody can be between making a blob and committing its row. Files whose
-    /// names no blob has are not the store's, and are left alone.
+    /// The exclusive creation lock ensures that no blob is between its creation and the commit of its row. Files whose
+    /// names are not valid for blobs do not belong to the store and are ignored.
     package func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
         let folder = folder
         do {
             let lock = try StoreLock(creationsIn: folder)
-            // Tried again and again, never waited for on the database's queue: whoever holds the lock may need it.
+            // Tried repeatedly without blocking the database's queue, which the holder of the lock may need.
             for _ in 0..<200 {
                 let orphans = try await database.withConnection { connection in
                     try lock.exclusive {
@@ -29,7 +29,7 @@ extension DownloadStore {
                 if let orphans { return orphans }
                 try await Task.sleep(for: .milliseconds(10))
             }
-            // They wait for the next collection.
+            // The next collection removes them.
             return []
         } catch let error as CancellationError {
             throw error
@@ -45,14 +45,14 @@ extension DownloadStore {
         let orphans = try folder.blobs.names().compactMap { BlobName(fileName: $0) }.filter { !known.contains($0.path) }
         return try orphans.compactMap { name in
             guard let status = try folder.blobs.status(of: name.fileName) else { return nil }
-            // Nobody here makes folders: it is somebody else's.
+            // The store creates no folders here, so it belongs to another program.
             if status.kind == .folder { return nil }
             return (name, removing ? try folder.blobs.remove(name.fileName) : status.bytesOnDisk)
         }
     }
 
-    /// Entries of which nothing is held, idle and not pinned: left by a process that died before it had recorded a
-    /// byte, or with a blob that somebody removed.
+    /// Removes entries without bytes that are neither in use nor pinned: left by a process that ended before it
+    /// recorded any bytes, or whose blob was removed by another program.
     private func removeEmptyEntries(dryRun: Bool) async throws -> [RemovalReport.Removed] {
         let (folder, leases) = (folder, try leaseFile())
         let isMissing: @Sendable (Entry) throws -> Bool = { entry in
@@ -68,7 +68,7 @@ extension DownloadStore {
             }
         }
         if chosen.isEmpty { return [] }
-        // Before the row goes, and beside the database's queue, as in every removal.
+        // Before the row is removed, and outside the database's queue, as in every removal.
         if !dryRun { try await Blocking.run { chosen.forEach(Self.removeLeftovers) } }
         let (removed, blobs) = try await write { connection in
             var removed: [RemovalReport.Removed] = []
@@ -78,7 +78,7 @@ extension DownloadStore {
                 let isMissing = try isMissing(entry)
                 if isMissing { removed.append(.init(key: entry.key, bytes: 0, reason: .blobMissing)) }
                 guard !dryRun else { continue }
-                // What is in the blob of an empty one was not recorded, and is of no use to anyone.
+                // The blob of an empty entry has only bytes that were not recorded, and cannot be used.
                 blobs += try connection.remove(entry)
                 if isMissing {
                     try connection.noteEviction(of: entry.name, bytes: entry.receivedBytes)
@@ -91,31 +91,31 @@ extension DownloadStore {
             return (removed, blobs)
         }
         try removeBlobs(blobs)
-        // The locks are held until the files are gone.
+        // The locks are held until the files are removed.
         withExtendedLifetime(leases) {}
         return removed
     }
 
-    /// How much the log and the database grow, at most, while a download is written to a disk with nothing to spare.
+    /// The number of bytes by which log and database grow, at most, while a download is written to an almost full disk.
     private static let roomForRecords: Int64 = 1 << 20
 
-    /// Makes room for a download before its first byte is written: on the disk, and in the budget.
+    /// Makes room for a download before its first byte is written: on the disk, and within the size limit.
     ///
-    /// - Throws: ``StoreError`` with `noSpace` where the disk has none even without the idle entries. Being over
-    ///   the budget is no error: what is asked for comes first.
+    /// - Throws: ``StoreError`` with `noSpace` if the disk has not enough space even without unused entries. Exceeding
+    ///   the size limit is not an error, since the requested download has priority.
     func makeRoom(for length: Int64) async throws {
         let free = try freeSpace()
         let total = try await totals().receivedBytes
-        // Nothing is given up for what does not fit all the same.
+        // Nothing is removed for a download that does not fit anyway.
         let canFit = length <= free.addingSaturating(total)
-        // What is recorded needs room beside the bytes.
+        // Recording the download needs space in addition to its bytes.
         let deficit = max(length.addingSaturating(Self.roomForRecords) - free, 0)
-        // What is larger than the whole budget is an exception to it, not a reason to lose everything else.
+        // A download that is larger than the size limit is an exception to it, not a reason to remove everything else.
         let share = length > configuration.maximumSize ? 0 : length
         let allowed = min(max(configuration.maximumSize - share, 0), max(total - deficit, 0))
-        // A collection that fails must not fail the download: there may be room without it.
+        // A failing collection must not fail the download, since there may be enough space without it.
         if canFit, total > allowed, let report = try? await collect(maximumSize: allowed), !report.removed.isEmpty {
-            // XFS gives the blocks of a removed file back a moment later.
+            // XFS frees the blocks of a removed file a moment later.
             var looks = 0
             while try freeSpace() < length, looks < 100 {
                 try await Task.sleep(for: .milliseconds(20))
@@ -129,9 +129,9 @@ extension DownloadStore {
         }
     }
 
-    /// Bytes that may still be written to the store's file system.
+    /// Returns the number of bytes that can still be written to the store's file system.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     public func freeSpace() throws -> Int64 {
         try StoreError.refuseForkedChild()
         do {

@@ -2,47 +2,47 @@ internal import ResumeFiles
 public import ResumeHTTP
 internal import ResumeSQLite
 
-/// What was taken away, or would be.
+/// What was removed, or would be in a dry run.
 public struct RemovalReport: Sendable {
-    /// An entry that was removed.
+    /// A removed entry.
     public struct Removed: Sendable, Hashable {
-        /// What names it.
+        /// The entry's key.
         public var key: String
-        /// How many bytes it held.
+        /// The number of its bytes.
         public var bytes: Int64
-        /// Why it was chosen.
+        /// The reason for its removal.
         public var reason: Reason
     }
 
-    /// The entries removed, in the order in which they were chosen.
+    /// The removed entries, in the order of their removal.
     public var removed: [Removed] = []
-    /// Keys of entries that were chosen but are in use; they were left alone.
+    /// The keys of entries that were chosen but kept because they are in use.
     public var inUse: [String] = []
-    /// Keys of pinned entries, which are left alone, where the store stays over its budget; largest first.
+    /// The keys of pinned entries if the store still exceeds its size limit, largest first.
     public var pinned: [String] = []
-    /// Files without a row that were removed, relative to the store.
+    /// The paths of removed files without a row, relative to the store.
     public var orphans: [String] = []
-    /// Bytes that files without a row took up.
+    /// The number of bytes that these files used on disk.
     public var orphanBytes: Int64 = 0
 
-    /// How many bytes were freed.
+    /// The number of bytes that were freed.
     public var freedBytes: Int64 { removed.reduce(orphanBytes) { $0.addingSaturating($1.bytes) } }
 }
 
 extension DownloadStore {
-    /// Applies a budget: removes expired entries, then the least recently used ones until the rest fits; then files
+    /// Removes expired entries, then the least recently used ones until the store fits its size limit, then files
     /// without a row and rows without a file.
     ///
-    /// What a queue or a task has paused does not expire, and goes only where nothing else is left to make room.
-    /// Whole entries only, never a pinned one, never one that is in use. Each is chosen and deleted in one
-    /// transaction under its lock, its row first and its file after.
+    /// Downloads paused by a queue or a task do not expire, and are removed only if removing others is not sufficient.
+    /// Pinned entries and those in use are never removed, and others only as a whole. Each is chosen and deleted in one
+    /// transaction while it is locked, first its row and then its file.
     ///
     /// - Parameters:
-    ///   - maximumSize: How many bytes may be held; nil for the configured budget.
-    ///   - maximumAge: How long an entry may lie unused, in seconds; nil for the configured time.
-    ///   - dryRun: Only say what would be removed.
-    /// - Returns: What was removed, and what would have been but for its being in use.
-    /// - Throws: ``StoreError``
+    ///   - maximumSize: The size limit in bytes; nil for the configured one.
+    ///   - maximumAge: The time in seconds after which unused entries expire; nil for the configured one.
+    ///   - dryRun: Whether to report what would be removed without removing it.
+    /// - Returns: The removed entries, and those that are in use and were kept.
+    /// - Throws: ``StoreError``.
     public func collect(
         maximumSize: Int64? = nil, maximumAge: Int64? = nil, dryRun: Bool = false
     ) async throws -> RemovalReport {
@@ -69,15 +69,15 @@ extension DownloadStore {
         tell(report, totals)
     }
 
-    /// Expired entries first, then the least recently used until the sum is at most `size`; what is paused only where
-    /// that is not enough.
+    /// Removes expired entries, then the least recently used ones until the total is at most `size`; paused ones only
+    /// if that is not sufficient.
     private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport)
         async throws
     {
         let terms = EvictionTerms(now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod)
         var total = try await totals().receivedBytes
         if total > size, !dryRun {
-            // Nothing is given up for a sum that is wrong.
+            // Nothing is removed because of a wrong total.
             try await repairSums()
             total = try await totals().receivedBytes
         }
@@ -89,7 +89,7 @@ extension DownloadStore {
                     let freed = try await remove(chosen, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
                     total = total.addingSaturating(-freed)
                 }
-                // They come by their last use.
+                // Entries are sorted by their last use, so later ones have not expired.
                 if reason == .expired, batch.last.map({ !terms.isExpired($0.entry) }) ?? false { break }
             }
         }
@@ -107,7 +107,7 @@ extension DownloadStore {
                         chosen.append(next.entry)
                         excess -= next.entry.receivedBytes
                     }
-                    // What is in use stays, and the next ones in order are tried: each turn shortens the list.
+                    // Entries in use are kept, and the next ones are tried: each iteration shortens the list.
                     let freed = try await remove(
                         chosen, because: isPaused ? .pausedOverBudget : .overBudget, kind: .evicted, dryRun: dryRun,
                         into: &report)
@@ -119,7 +119,7 @@ extension DownloadStore {
         report.pinned = try await read { connection in try connection.pinnedKeys() }
     }
 
-    /// The next entries of a walk; nil at its end.
+    /// Returns the next batch of entries; nil at the end.
     private func candidates(_ cursor: inout CandidateCursor) async throws -> [Candidate]? {
         guard cursor.position != nil else { return nil }
         let start = cursor
@@ -131,7 +131,7 @@ extension DownloadStore {
         do {
             let paused = try folder.locksThere(.paused)
             return batch.map { candidate in
-                // A row whose number no lock can have was planted.
+                // A row with an ID that cannot be locked was manipulated.
                 let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
                 return Candidate(entry: candidate.entry, isPaused: isPaused)
             }
@@ -140,7 +140,7 @@ extension DownloadStore {
         }
     }
 
-    /// Gives freed pages back to the file system and leaves nothing of what was deleted in the log.
+    /// Returns free pages to the file system and removes deleted data from the log.
     func compact() async throws {
         let (lock, checkpointer) = (guardLock, checkpointer)
         do {
@@ -149,30 +149,30 @@ extension DownloadStore {
                 try checkpointer.truncate(connection)
             }
         } catch {
-            // Nothing depends on it: the pages stay free, and the next collection tries again.
+            // Not an error: the pages remain unused, and the next collection tries again.
             let failure = StoreError(wrapping: error)
             guard failure.code == .noSpace || failure.code == .busy else { throw failure }
         }
     }
 }
 
-/// Why entries go that the store has room for.
+/// The rules for removing entries regardless of the size limit.
 private struct EvictionTerms {
-    /// In milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     var now: Int64
-    /// How long an entry may lie unused, in seconds.
+    /// The time in seconds after which an unused entry expires.
     var age: Int64
-    /// How long an entry may be gone from its server, in seconds.
+    /// The time in seconds for which an entry is kept after its server reported that the resource does not exist.
     var grace: Int64
 
-    /// Why an entry goes whatever room there is; nil where it stays, as all that is paused does.
+    /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
     func reason(for candidate: Candidate) -> Reason? {
         if candidate.isPaused { return nil }
         if isExpired(candidate.entry) { return .expired }
         return candidate.entry.goneAt.map { isOver(grace, since: $0) } ?? false ? .gone : nil
     }
 
-    /// An entry of the future (the clock was set back) is young, not expired.
+    /// Whether an entry has expired; one from the future (the clock was set back) has not.
     func isExpired(_ entry: Entry) -> Bool { isOver(age, since: entry.usedAt) }
 
     private func isOver(_ seconds: Int64, since start: Int64) -> Bool {

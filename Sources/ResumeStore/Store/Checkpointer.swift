@@ -1,22 +1,21 @@
 internal import ResumeSQLite
 internal import Synchronization
 
-/// Copies the write-ahead log into the database, in the store's stead and never beside a writer.
+/// Copies the write-ahead log to the database, never at the same time as a writer.
 ///
-/// SQLite's own checkpoints are switched off on every connection: when one process resets the log inside another's
-/// checkpoint, SQLite 3.7.0 to 3.51.2 corrupts the database for good
-/// (<https://www.sqlite.org/wal.html#the_wal_reset_bug>). With the store's lock held exclusively no writer can be
-/// there to reset it.
+/// SQLite's automatic checkpoints are disabled on every connection: if one process resets the log during another one's
+/// checkpoint, SQLite 3.7.0 to 3.51.2 corrupts the database (<https://www.sqlite.org/wal.html#the_wal_reset_bug>).
+/// While the store's lock is held exclusively, no writer can reset the log.
 final class Checkpointer: Sendable {
     private let folder: StoreFolder
     private let lock: StoreLock
     private let commits = Atomic<Int>(0)
 
-    /// How many commits of this process go by before it looks at the log's size.
+    /// The number of commits of this process between two checks of the log's size.
     private static let commitsBetweenLooks = 128
-    /// The size of the log, in bytes, from which on a checkpoint is tried.
+    /// The log size in bytes at which a checkpoint is tried.
     private static let softLimit: Int64 = 4 << 20
-    /// The size from which on it is waited for.
+    /// The log size in bytes at which a checkpoint waits for the lock.
     private static let hardLimit: Int64 = 32 << 20
 
     init(folder: StoreFolder, lock: StoreLock) {
@@ -24,7 +23,7 @@ final class Checkpointer: Sendable {
         self.lock = lock
     }
 
-    /// To be called after each commit, outside the lock.
+    /// Runs a checkpoint if the log is large; must be called after each commit, outside the lock.
     func committed(_ connection: borrowing Connection) throws {
         let count = commits.wrappingAdd(1, ordering: .relaxed).newValue
         guard count % Self.commitsBetweenLooks == 0 else { return }
@@ -35,26 +34,25 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Empties the log, so that what was deleted is not left in it.
+    /// Empties the log, so that it contains no deleted data.
     func truncate(_ connection: borrowing Connection) throws {
         try lock.exclusive(patience: .milliseconds(500)) {
             try Self.tolerant { try connection.checkpoint(.truncate) }
         }
     }
 
-    /// A last checkpoint, if nobody is writing.
+    /// Runs a last checkpoint, unless there is a writer.
     ///
-    /// It leaves an empty log, since the next opening would read through a long
-    /// one. A reader is not waited for.
+    /// It empties the log, since the next opening would have to read a long one. It does not wait for readers.
     func finish(_ connection: borrowing Connection) throws {
         guard try folder.logSize() > 0 else { return }
         try connection.execute("PRAGMA busy_timeout = 0")
         try lock.exclusive { try Self.tolerant { try connection.checkpoint(.truncate) } }
     }
 
-    /// A reader in another process is no failure: the log stays, and the next checkpoint takes it.
+    /// Runs a checkpoint and ignores that there are readers in other processes: the next checkpoint copies the log.
     ///
-    /// Neither is a full disk, on which the commit itself has succeeded.
+    /// A full disk is ignored too, since the commit has succeeded.
     private static func tolerant(_ body: () throws -> (frames: Int, copied: Int)) throws {
         do {
             _ = try body()

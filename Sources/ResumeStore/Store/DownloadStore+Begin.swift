@@ -4,20 +4,20 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
-    /// Opens one download for work: takes its lease, and finds out what of it can be relied on.
+    /// Opens a download: takes its lease, and checks which of its stored bytes can be relied on.
     ///
     /// - Parameters:
-    ///   - url: What will be asked for.
-    ///   - headerFields: The caller's own fields of the request, with credentials. Whoever sends the same ones to the same
-    ///     URL is given what is complete without a request; all others, and callers who do not tell (nil), ask the server
-    ///     first. They are stored as a keyed hash only.
-    ///   - key: What names the download; nil for the URL without user info and signature.
-    ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
-    ///   - policy: On which terms it is continued.
-    ///   - destination: The file that it is to become, where that is known; see ``Transfer/setDestination(_:)``.
-    ///   - waits: Whether to wait for somebody who works on it already, in this process or another, or to fail.
-    /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
-    /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
+    ///   - url: The URL to request.
+    ///   - headerFields: The caller's header fields of the request, including credentials. If they and the URL are the
+    ///     same as before, complete data is used without a request. Otherwise, or if they are unknown (nil), the server
+    ///     is asked first. Only a keyed hash of them is stored.
+    ///   - key: The key of the download; nil for the URL without user info and signature.
+    ///   - selection: The requested ranges; nil for all of the representation. Each selection is a separate download.
+    ///   - policy: The conditions for resuming.
+    ///   - destination: The destination file, if it is known; see ``Transfer/setDestination(_:)``.
+    ///   - waits: Whether to wait if another task or process is using the download, or to throw an error.
+    /// - Returns: The transfer. When it is closed or released, others can open the download.
+    /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
     public func begin(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), destination: Destination? = nil, waits: Bool = true
@@ -27,7 +27,7 @@ extension DownloadStore {
             selection: selection, waits: waits)
     }
 
-    /// Does what ``begin(_:headerFields:key:selection:policy:destination:waits:)`` does.
+    /// Implements ``begin(_:headerFields:key:selection:policy:destination:waits:)``.
     func begin(_ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
         let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, in: self))
@@ -37,7 +37,7 @@ extension DownloadStore {
             let lease: Lease
             let variant: Int
             do {
-                // Before the look: nobody makes the first row of a key without this lease.
+                // Before reading the row, since the first row of a key is created only with this lease.
                 keyLease = try keyLease ?? Lease.take(number, in: folder)
                 let row = try await read { connection in
                     let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
@@ -53,7 +53,7 @@ extension DownloadStore {
                     keyLease = try await Lease.wait(for: number, in: folder)
                     continue
                 }
-                // Whoever waits for the key is to be seen by who delivers next.
+                // Tasks that wait for the key must be visible to the next delivery.
                 if keyLease?.isAwaited == false { keyLease = nil }
                 variant = row.variant
                 if let free = try Lease.take(id, in: folder) {
@@ -66,11 +66,11 @@ extension DownloadStore {
             } catch let error as SystemError {
                 throw StoreError(wrapping: error)
             }
-            // The entry may have been delivered or removed while the lease was waited for.
+            // The entry may have been delivered or removed while waiting for the lease.
             let adopted = try await adopt(lease, keyLease, name: name, variant: variant, selection, for: caller)
             guard let transfer = adopted else { continue }
             try await transfer.noteDestination()
-            // Coded bytes are no answer for who asks for the file itself, however complete they are.
+            // Encoded bytes cannot be used if the unencoded file is requested, even if they are complete.
             let isCoded = await transfer.partial.representation?.contentCoding != nil
             if isCoded, !caller.policy.storesCoded { try await transfer.discard(reason: .codedHeld) }
             return transfer
@@ -80,43 +80,44 @@ extension DownloadStore {
             advice: "Run 'resumectl verify' to check the database.")
     }
 
-    /// Does what ``write(durability:_:)`` does, for a body that may add an entry.
+    /// Runs ``write(durability:_:)`` with a closure that may insert an entry.
     func writeEntry<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
         do {
             return try await write(body)
         } catch let error as StoreError where error.code == .noSpace {
-            // SQLite says the same of a full disk and of numbers that are used up.
+            // SQLite reports the same error for a full disk and for IDs that are used up.
             guard try await write({ try $0.restoreNumbers() }) else { throw error }
             return try await write(body)
         }
     }
 
-    /// How often an entry may be gone when its lease is had: more often than others can deliver or remove it meanwhile.
+    /// How often an entry may have disappeared when its lease is taken: more often than others can deliver or remove
+    /// it.
     private static let mostAttempts = 1000
 
-    /// What names a download in the store.
+    /// Returns the name of a download in the store.
     ///
-    /// A URL has no fragment here, so that no other download has this key.
+    /// URLs have no fragment here, so no other download has this name.
     static func key(_ key: String, _ selection: RangeSelection?) -> String {
         selection.map { "\(key)#\($0)" } ?? key
     }
 
-    /// The key as the caller gave it.
+    /// Returns the key that the caller specified.
     ///
-    /// - Returns: nil where the key is not one of this selection.
+    /// - Returns: The key; nil if the name is not one of this selection.
     package static func callersKey(_ key: String, _ selection: RangeSelection?) -> String? {
         let suffix = self.key("", selection)
         return key.hasSuffix(suffix) ? String(key.dropLast(suffix.count)) : nil
     }
 
-    /// The same for a URL, unless its caller names it.
+    /// Returns the name of a download from the caller's key, or from the URL if there is none.
     package static func key(of url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
         self.key(key.map { Variant.withoutNumber(DownloadURL.redactedKey($0)) } ?? url.redacted, selection)
     }
 
-    /// Clamps an entry to what the disk can be trusted to hold, and opens its blob.
+    /// Reduces an entry to the bytes that the disk can be trusted to have, and opens its blob.
     private func adopt(
         _ lease: Lease, _ keyLease: Lease?, name: String, variant: Int, _ selection: RangeSelection?, for caller: Caller
     ) async throws -> Transfer? {
@@ -124,22 +125,22 @@ extension DownloadStore {
             (try connection.entry(id: lease.id), try connection.blocks(of: lease.id))
         }
         guard let entry = found else {
-            // Gone; or there and unreadable, and then of no use to anyone.
+            // Removed, or unreadable; an unreadable row cannot be used.
             try await write { connection in _ = try connection.removeRow(lease.id) }
             return nil
         }
-        // A row that was lost, since SQLite's locks do not work: another one has its number.
+        // The row was lost because SQLite's locks do not work, and another row has its ID.
         guard entry.key == Variant.key(name, variant) else { return nil }
         guard entry.selection == selection, entry.variant == variant else {
-            // A key of the caller's own that reads like that of other ranges or variants, or a planted row.
+            // The caller's key looks like that of other ranges or variants, or the row was manipulated.
             try removeBlobs(try await write { connection in try connection.remove(entry) })
             return nil
         }
-        // Whatever becomes of the entry now, its next destination may be another one.
+        // The entry may get another destination from now on.
         try await Blocking.run { Self.removeLeftovers(of: entry) }
         let folder = folder
         let access = caller.access(to: entry, identityKey)
-        // Until the server has said that this caller may have it, nothing of another one's entry changes.
+        // Another caller's entry is not changed until the server has confirmed that this caller may use it.
         let shown = access == .foreign ? entry.url : caller.url.redacted
         let lastBlocks = Trusted.last(of: entry, among: blocks)
         let trusted: Trusted
@@ -149,10 +150,10 @@ extension DownloadStore {
             throw StoreError(wrapping: error)
         }
         let adopted: Entry? = try await write { connection in
-            // With locks that do not work somebody may have started it over meanwhile.
+            // If locks do not work, another process may have restarted the download in the meantime.
             guard try connection.entry(id: entry.id) == entry else { return nil }
             try connection.adopt(entry, url: shown, now: WallClock.milliseconds)
-            // Parts that several streams left beside one another become one.
+            // Adjacent parts of several streams are joined.
             let chunks = trusted.chunks.joined
             if chunks != entry.chunks {
                 _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
@@ -176,7 +177,7 @@ extension DownloadStore {
         guard let adopted else { return nil }
         let known = Set(lastBlocks)
         let unread = blocks.within(adopted.chunks).filter { !known.contains($0) }
-        // A folder of that name, which only somebody else can have made, is left: no row names it any more.
+        // A folder with that name was created by another program and is kept; no row refers to it any more.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
             store: self, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
@@ -185,7 +186,7 @@ extension DownloadStore {
     }
 }
 
-/// An entry that was made just now, so that there is nothing to look at.
+/// A new entry, so that there are no stored bytes to check.
 struct Fresh: Sendable {
     let entry: Entry
     let lease: Lease

@@ -3,18 +3,18 @@ internal import ResumeMigrations
 package import ResumeSQLite
 
 extension DownloadStore {
-    /// What marks the database as this library's: "RSUM".
+    /// The application ID of the database: "RSUM".
     package static let applicationID: Int64 = 0x5253_554D
 
     /// Opens the store in a folder.
     ///
     /// - Parameters:
-    ///   - path: The folder. It should be the store's alone.
-    ///   - creating: Whether a store that is not there is made, with the folder and its parents.
-    ///   - configuration: Budget and intervals.
+    ///   - path: The folder, which should contain nothing but the store.
+    ///   - creating: Whether to create the store, the folder and its parents if they do not exist.
+    ///   - configuration: Limits and intervals.
     /// - Returns: The store.
     /// - Throws: ``StoreError``: `noStore`, `notAStore`, `damaged`, `newerStore`, `unsupportedFileSystem`,
-    ///   `unsupportedSQLite`, `noSpace`, `io`, `forkedChild`. Nothing is erased or repaired by itself.
+    ///   `unsupportedSQLite`, `noSpace`, `io`, `forkedChild`. Nothing is deleted or repaired automatically.
     public static func open(
         at path: String, creating: Bool = true, configuration: Configuration = Configuration()
     ) async throws -> DownloadStore {
@@ -45,11 +45,11 @@ extension DownloadStore {
 }
 
 extension Database {
-    /// Opens folder, lock and connection and brings the schema up to date, on the database's own queue.
+    /// Opens the folder, the lock and the connection, and migrates the schema, on the database's queue.
     fileprivate func opening(path: String, creating: Bool) throws -> (StoreFolder, Presence, StoreLock) {
         let folder = try StoreFolder(path: path, creating: creating)
         if !creating { try folder.requireStore() }
-        // Before the database is looked at, which a rebuild replaces.
+        // Before reading the database, which a rebuild replaces.
         let presence = try Presence(in: folder)
         try folder.requireOwnFiles()
         let isNew = try folder.prepareDatabaseFile(creating: creating)
@@ -65,7 +65,8 @@ extension Database {
         return (folder, presence, lock)
     }
 
-    /// Opens; on a full disk a second time, with the reserve's place for the log's index.
+    /// Opens the connection; if the disk is full, removes the reserve to make space for the log's index and tries
+    /// again.
     private func openGivingUpReserve(of folder: StoreFolder, _ make: @Sendable () throws -> Connection) throws {
         do {
             try open(make)
@@ -73,7 +74,7 @@ extension Database {
             switch error.code {
             case .ioError, .full, .cannotOpen: break
             case .error, .schema:
-                // Statements that never change: it is the file that SQLite cannot make sense of.
+                // The statements never change, so it is the file that SQLite cannot interpret.
                 throw StoreError(
                     .damaged, "the database at \(folder.path) is damaged: \(error.message)",
                     advice: "Nothing was deleted. \(StoreError.rebuildAdvice)", cause: error)
@@ -92,20 +93,21 @@ extension Database {
     }
 }
 
-/// The schema of the database: is it ours, is it whole, is it up to date.
+/// Checks that a database belongs to a store and has the expected schema, and migrates it.
 package enum Schema {
-    /// The version that this release reads and writes.
+    /// The schema version that this release reads and writes.
     package static let version = Int64(Migration.all.count)
 
-    /// Migrates a database that is older or empty; leaves any other one as it is.
+    /// Migrates a database that is older or empty, and does not change others.
     ///
-    /// An empty one beside blobs (`hasBlobs`) is one that was lost.
+    /// If there are blobs (`hasBlobs`), an empty database is one that was lost.
     static func prepare(
         _ connection: borrowing Connection, at path: String, lock: StoreLock, hasBlobs: () throws -> Bool
     ) throws {
         var version = try verifiedVersion(connection, at: path)
         if version < Self.version {
-            // Alone, since the change to WAL mode and the first tables must not meet another process's.
+            // Exclusively, since other processes must not switch to WAL mode or create the first tables at the same
+            // time.
             try lock.exclusively {
                 version = try verifiedVersion(connection, at: path)
                 if version == 0 {
@@ -119,18 +121,18 @@ package enum Schema {
             }
         }
         if try connection.text("PRAGMA journal_mode") != "wal" {
-            // Somebody switched it off; the lock above knows no other mode.
+            // Another program disabled it; the store's lock requires this mode.
             try lock.exclusively { try useLog(connection, at: path) }
         }
     }
 
-    /// In bytes.
+    /// The page size in bytes.
     package static let pageSize: Int64 = 4096
 
-    /// Set before the first table is made.
+    /// Settings that must be set before the first table is created.
     private static let layout = "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL;"
 
-    /// Makes the tables in an empty database that nobody else knows, without a log beside it.
+    /// Creates the tables in an empty database that nothing else uses, without a write-ahead log.
     package static func create(_ connection: borrowing Connection) throws {
         try connection.execute(layout)
         for migration in Migration.all { try apply(migration, to: connection) }
@@ -150,7 +152,7 @@ package enum Schema {
         }
     }
 
-    /// A migration and its version, in one transaction.
+    /// Applies a migration and sets its version in one transaction.
     static func apply(_ migration: Migration, to connection: borrowing Connection) throws {
         try connection.transaction(.immediate, durability: .power) {
             try connection.execute(migration.sql)
@@ -162,9 +164,9 @@ package enum Schema {
         }
     }
 
-    /// The version of a database that is this library's and as the migrations of that version leave it.
+    /// Returns the version of a database after checking that it belongs to a store and has the schema of that version.
     package static func verifiedVersion(_ connection: borrowing Connection, at path: String) throws -> Int64 {
-        // On one state of the database: another process may be about to migrate it.
+        // In one snapshot of the database, since another process may be migrating it.
         let (version, application, texts) = try connection.transaction(.deferred) {
             (
                 try connection.count("PRAGMA user_version"),

@@ -2,35 +2,35 @@ internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 
-/// A request of a queue as the store keeps it: without secrets.
+/// A request of a queue as stored, without secrets.
 package struct QueuedRequest: Sendable, Hashable {
-    /// What became of it so far.
+    /// The state of the request.
     package enum State: String, Sendable, Hashable {
         case waiting, running, paused
-        /// It failed for good, and does not run by itself any more.
+        /// It failed permanently and is not retried automatically.
         case failed
     }
 
-    /// The row's number: never used twice; nil before there is a row.
+    /// The row's ID, which is never reused; nil if there is no row.
     package var id: Int64?
-    /// What names the download in the store.
+    /// The key of the download in the store.
     package var key: String
     /// The URL without user info and signature.
     package var url: String
-    /// The file that it becomes, as an absolute path.
+    /// The absolute path of the destination.
     package var destination: String
     package var state: State
     package var priority: Int64
     package var isForced: Bool
-    /// Of two with the same priority the one with the higher position runs first.
+    /// Among requests with the same priority, those with a higher position run first.
     package var position: Int64
-    /// What else was asked for, in the queue's own words; nil where that is not all.
+    /// The other conditions of the request, encoded by the queue; nil if they cannot be stored completely.
     package var terms: String?
-    /// Why it failed for good; nil in every other state.
+    /// Why it failed permanently; nil in every other state.
     package var failure: Reason?
-    /// How many bytes the store holds of it; read only.
+    /// The number of its stored bytes; read-only.
     package var receivedBytes: Int64 = 0
-    /// How many it has, where that is known; read only.
+    /// The total number of its bytes, if it is known; read-only.
     package var totalBytes: Int64?
 
     package init(
@@ -50,7 +50,7 @@ package struct QueuedRequest: Sendable, Hashable {
     }
 }
 
-/// The right to work with the queue of a name: a kernel lock, dropped when this goes away or its process ends.
+/// The exclusive right to use a queue: a kernel lock, released with this object or when its process ends.
 package final class QueueLease: Sendable {
     let id: Int64
     private let locks: ByteLocks
@@ -60,27 +60,27 @@ package final class QueueLease: Sendable {
         self.locks = locks
     }
 
-    /// Lets the next one have the queue.
+    /// Releases the queue.
     package func release() { locks.unlock(id) }
 }
 
-/// A sign that somebody waits for a download: whoever delivers it leaves the whole in the store, for a copy.
+/// Indicates that a task waits for a download: after its delivery, the complete data is kept in the store for a copy.
 ///
-/// It ends when this goes away.
+/// It ends when it is released.
 package final class WaitingSign: Sendable {
     private let waiters: ByteLocks
 
     fileprivate init(_ numbers: [Int64], in folder: StoreFolder) throws {
         waiters = try folder.locks(.waiters)
-        // Shared with others who wait; nobody takes them alone.
+        // A shared lock, which nothing locks exclusively.
         for number in numbers { _ = try waiters.tryLock(number, exclusively: false) }
     }
 }
 
 extension DownloadStore {
-    /// Takes the queue of a name.
+    /// Locks the queue with a name.
     ///
-    /// - Throws: ``StoreError`` with `inUse` where another queue of that name is open, in this process or another.
+    /// - Throws: ``StoreError`` with `inUse` if a queue of that name is open in this process or another one.
     package func leaseQueue(named name: String) async throws -> QueueLease {
         let id = try await writeEntry { connection in try connection.queue(named: name) }
         do {
@@ -96,7 +96,8 @@ extension DownloadStore {
         }
     }
 
-    /// What a queue has still to deliver, what runs first coming first, each with what is held of it.
+    /// Returns the undelivered requests of a queue in the order in which they run, with the numbers of their stored
+    /// bytes.
     package func queued(in queue: QueueLease) async throws -> [QueuedRequest] {
         try await read { connection in
             try connection.queued(in: queue.id).map { request in
@@ -109,9 +110,9 @@ extension DownloadStore {
         }
     }
 
-    /// Adds and changes requests of a queue and takes others away, all or none.
+    /// Adds, changes and removes requests of a queue in one transaction.
     ///
-    /// - Returns: The numbers of the rows, in the order of the requests.
+    /// - Returns: The row IDs, in the order of the requests.
     package func record(
         _ requests: [QueuedRequest], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
     ) async throws -> [Int64] {
@@ -121,16 +122,16 @@ extension DownloadStore {
         }
     }
 
-    /// How many bytes the collector removed of the downloads of a queue since they last ran, by key.
+    /// Returns the number of bytes that the collector removed since the downloads of a queue last ran, by key.
     ///
-    /// To its end also where the task is cancelled: a report must not say that they are there.
+    /// It completes even if the task is cancelled, since otherwise a report would say that the bytes are still stored.
     package func evictedBytes(in queue: QueueLease) async throws -> [String: Int64] {
         try await readToEnd { connection in try connection.evictedBytes(in: queue.id) }
     }
 
-    /// How many bytes the collector removed of a download since it last ran; from now on none.
+    /// Returns the number of bytes that the collector removed since a download last ran, and clears it.
     package func takeEvictedBytes(of key: String, in queue: QueueLease) async throws -> Int64 {
-        // Most have lost nothing, and need no commit.
+        // Most downloads have lost nothing, and need no commit.
         guard let bytes = try await evictedBytes(in: queue, key: key), bytes > 0 else { return 0 }
         try await write { connection in try connection.forgetEviction(of: key, in: queue.id) }
         return bytes
@@ -140,7 +141,8 @@ extension DownloadStore {
         try await read { connection in try connection.evictedBytes(in: queue.id, key: key)[key] }
     }
 
-    /// How many bytes the collector removed of a download, where that is the last thing that happened to it.
+    /// Returns the number of bytes that the collector removed of a download, if that was the last event of the
+    /// download.
     package func evictedBytes(key name: String) async throws -> Int64? {
         let last = try await read { connection in
             try (1...Variant.most).compactMap { try connection.lastEvent(key: Variant.key(name, $0)) }
@@ -148,13 +150,13 @@ extension DownloadStore {
         return last.flatMap { $0.kind == .evicted ? $0.bytes : nil }
     }
 
-    /// Says that somebody waits for a download whom a copy is to be left for.
+    /// Indicates that a task waits for a copy of a download.
     package func announceWaiting(
         for url: DownloadURL, key: String?, selection: RangeSelection?
     ) async throws -> WaitingSign {
         let name = Self.key(of: url, named: key, selection: selection)
         let id = try await read { connection in
-            // Whoever works on it has used it last.
+            // The variant in use is the last used one.
             try connection.id(ofKey: Variant.key(name, try connection.variants(of: name).first?.number ?? 1))
         }
         do {
@@ -166,9 +168,9 @@ extension DownloadStore {
 }
 
 extension DownloadStore {
-    /// Gives back the memory that SQLite can do without.
+    /// Releases memory that SQLite does not need.
     package func releaseMemory() async {
-        // It is a wish; the pages are read again when they are needed.
+        // Errors are ignored, since this only frees memory; pages are read again if needed.
         try? await database.withConnection { connection in try connection.execute("PRAGMA shrink_memory") }
     }
 }

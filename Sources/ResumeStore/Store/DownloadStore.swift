@@ -4,8 +4,8 @@ package import ResumeSQLite
 
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.
 ///
-/// Any number of tasks and processes may use one store at a time. ``begin(_:headerFields:key:selection:policy:destination:waits:)``
-/// is the door to one download; everything else looks after what is left.
+/// Any number of tasks and processes can use a store at the same time. Open a download with
+/// ``begin(_:headerFields:key:selection:policy:destination:waits:)``; the other methods manage stored entries.
 ///
 /// ```swift
 /// let store = try await DownloadStore.open(at: "/var/cache/example")
@@ -14,29 +14,30 @@ package import ResumeSQLite
 /// request.headerFields = plan.fields  // set on your client's request: Range and If-Range when resuming
 /// ```
 public final class DownloadStore: Sendable {
-    /// What a store may be told.
+    /// The options of a store.
     public struct Configuration: Sendable {
-        /// How many bytes idle entries may hold together before the least recently used are evicted.
+        /// The maximum total size of unused entries in bytes; beyond it, the least recently used ones are removed.
         public var maximumSize: Int64
-        /// How long an entry may lie unused, in seconds, before it is evicted.
+        /// The time in seconds after which an unused entry is removed.
         public var maximumAge: Int64
-        /// How many bytes survive nothing but the process, at most, before they are synced to disk.
+        /// The maximum number of received bytes that are not synced to disk and would be lost after a power failure.
         public var durableInterval: Int64
-        /// How long an entry is kept, in seconds, whose server says that there is no such resource (404, 410).
+        /// The time in seconds for which an entry is kept after its server reported that the resource does not exist
+        /// (404, 410).
         public var gracePeriod: Int64
-        /// Told what a collection removed, also of one that makes room for a download, and what the store holds after
-        /// it; nil for nobody.
+        /// Receives the result of each collection, including those that make room for a download, and the totals after
+        /// it.
         ///
-        /// It is waited for. What is only looked at (a dry run) and what is purged by choice is not told.
+        /// Called synchronously after each collection. Not called for dry runs or explicit purges.
         public var onCollection: (@Sendable (RemovalReport, Totals) -> Void)?
-        /// Decides when received bytes are recorded and synced.
+        /// The clock that determines when received bytes are recorded and synced.
         package var clock = StoreClock.continuous
-        /// Whether transfers share a few threads, for programs that run no tasks of high priority.
+        /// Whether transfers share a few threads, for programs without tasks of high priority.
         package var sharesThreads = false
         /// Whether the lengths of blobs count where the file system allows that; false to rely on commits alone.
         package var trustsLengths = true
 
-        /// Makes a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
+        /// Creates a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(
             maximumSize: Int64 = 16 << 30, maximumAge: Int64 = 30 * 86_400, durableInterval: Int64 = 64 << 20,
             gracePeriod: Int64 = 7 * 86_400
@@ -48,9 +49,9 @@ public final class DownloadStore: Sendable {
         }
     }
 
-    /// The folder.
+    /// The path of the folder.
     public let path: String
-    /// What the store was told.
+    /// The options that the store was opened with.
     public let configuration: Configuration
 
     package let folder: StoreFolder
@@ -61,7 +62,7 @@ public final class DownloadStore: Sendable {
     let pausedEntries = PausedEntries()
     let briefWatch: BriefWatch
     let deliveries: DeliveryBatch
-    /// The key of the hashes that tell whose bytes are held.
+    /// The key of the hashes of requests.
     package let identityKey: [UInt8]
 
     init(
@@ -82,20 +83,20 @@ public final class DownloadStore: Sendable {
 
     /// Closes the database after a last checkpoint.
     ///
-    /// Transfers still open fail from then on.
+    /// Open transfers fail afterwards.
     public func close() async {
-        // In a forked child it is the parent's, who goes on with it.
+        // In a forked child it belongs to the parent, which continues to use it.
         if ForkedChild.isCurrent { return }
         let checkpointer = checkpointer
-        // What the checkpoint could not do, the next opening does.
+        // If the checkpoint fails, the next opening does it.
         try? await database.withConnection { connection in try checkpointer.finish(connection) }
         await database.close()
         presence.end()
     }
 
-    /// Runs a synchronous body in a writing transaction, beside other writers but never beside a checkpoint.
+    /// Runs a synchronous closure in a write transaction, which waits for checkpoints of other processes.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     package func write<Result: Sendable>(
         durability: Connection.CommitDurability = .process,
         _ body: @Sendable (borrowing Connection) throws -> Result
@@ -110,9 +111,9 @@ public final class DownloadStore: Sendable {
         }
     }
 
-    /// Does what ``write(durability:_:)`` does on the calling thread, which it blocks.
+    /// Runs ``write(durability:_:)`` on the calling thread, which is blocked.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     func writeNow<Result: Sendable>(
         durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
@@ -131,12 +132,12 @@ public final class DownloadStore: Sendable {
         let result = try guardLock.shared {
             try connection.transaction(.immediate, durability: durability) { try body(connection) }
         }
-        // The commit stands, whatever becomes of the log; `doctor` shows its size.
+        // The commit has succeeded even if the checkpoint fails; `doctor` shows the size of the log.
         try? checkpointer.committed(connection)
         return result
     }
 
-    /// Runs a synchronous body that only reads, on one state of the database.
+    /// Runs a synchronous closure that only reads, in one snapshot of the database.
     ///
     /// - Throws: ``StoreError``, `CancellationError`
     package func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
@@ -145,8 +146,7 @@ public final class DownloadStore: Sendable {
         try await read(from: database, body)
     }
 
-    /// Does what ``read(_:)`` does with a connection of its own, beside what transfers read and write: for what may take
-    /// long.
+    /// Runs ``read(_:)`` with a separate connection, so that long reads do not delay transfers.
     ///
     /// - Throws: ``StoreError``, `CancellationError`
     package func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
@@ -156,14 +156,14 @@ public final class DownloadStore: Sendable {
         try await read { _ in }
         let (path, survey) = (folder.databasePath, Database(label: "resume-store.survey"))
         do {
-            // Not for reading only: then SQLite's integrity check leaves out the CHECK constraints.
+            // Not opened as read-only, since SQLite's integrity check would then skip CHECK constraints.
             try await survey.open {
                 let connection = try Connection.open(path: path)
                 try connection.execute("PRAGMA query_only = ON")
                 return connection
             }
         } catch {
-            // Without another descriptor, or after the folder was moved, it takes its turn.
+            // If no file descriptor is left, or the folder was moved, the shared connection is used.
             return try await read(body)
         }
         do {
@@ -191,9 +191,9 @@ public final class DownloadStore: Sendable {
         }
     }
 
-    /// Does what ``read(_:)`` does, to its end also where the task is cancelled: for what is asked for then.
+    /// Runs ``read(_:)`` to completion even if the task is cancelled, for what is needed after a cancellation.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     func readToEnd<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
@@ -209,9 +209,9 @@ public final class DownloadStore: Sendable {
 }
 
 extension DownloadStore {
-    /// All entries, least recently used first.
+    /// Returns all entries, least recently used first.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     public func entries() async throws -> [Entry] {
         let leases = try leaseFile()
         return try await survey { connection in try connection.entries() }.map { entry in
@@ -221,11 +221,11 @@ extension DownloadStore {
         }
     }
 
-    /// The entry of a key.
+    /// Returns the entry with a key.
     ///
-    /// - Parameter key: What names it in the store, as ``Entry/key`` has it: the ranges of a selection are a part of that.
-    /// - Returns: The entry, nil where there is none.
-    /// - Throws: ``StoreError``
+    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
+    /// - Returns: The entry, nil if there is none.
+    /// - Throws: ``StoreError``.
     public func entry(key: String) async throws -> Entry? {
         let leases = try leaseFile()
         guard var entry = try await read({ connection in try connection.entry(key: key) }) else { return nil }
@@ -233,35 +233,35 @@ extension DownloadStore {
         return entry
     }
 
-    /// The last events, oldest first.
+    /// Returns the last events, oldest first.
     ///
-    /// - Parameter key: Only those of one download, by what names it in the store; nil for all.
-    /// - Returns: At most the last 1000.
-    /// - Throws: ``StoreError``
+    /// - Parameter key: The ``Entry/key`` of an entry for its events only; nil for all events.
+    /// - Returns: At most the last 1000 events.
+    /// - Throws: ``StoreError``.
     public func events(key: String? = nil) async throws -> [Event] {
         try await read { connection in try connection.events(key: key) }
     }
 
-    /// The store's sums, without a scan.
+    /// Returns the totals without scanning the entries.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     public func totals() async throws -> Totals {
         try await read { connection in try connection.totals() }
     }
 
-    /// Keeps an entry from the collector, or no longer.
+    /// Protects an entry from the collector, or ends its protection.
     ///
     /// - Returns: Whether there is such an entry.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     public func setPinned(_ isPinned: Bool, key: String) async throws -> Bool {
         try await write { connection in
             try connection.run("UPDATE download SET pinned = ? WHERE key = ?", .flag(isPinned), .text(key)) > 0
         }
     }
 
-    /// Records that something happened, for ``events(key:)``.
+    /// Records an event, which ``events(key:)`` returns.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     public func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64 = 0) async throws {
         let event = Event(key: key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: bytes)
         try await write { connection in try connection.record(event) }

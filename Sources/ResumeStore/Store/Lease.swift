@@ -3,8 +3,8 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 internal import Synchronization
 
-/// The right to work on one entry: a kernel lock on the byte of the entry's number, dropped when this goes away or
-/// its process ends.
+/// The exclusive right to use an entry: a kernel lock on the byte with the entry's ID as its offset, released with this
+/// object or when its process ends.
 final class Lease: Sendable {
     let id: Int64
     private let leases: LeaseTable
@@ -18,21 +18,21 @@ final class Lease: Sendable {
         leases.giveBack(id)
     }
 
-    /// Takes the lease of an entry if nobody has it.
+    /// Takes the lease of an entry if it is available; otherwise nil.
     static func take(_ id: Int64, in folder: StoreFolder) throws -> Lease? {
         guard try folder.leases.take(id, in: folder) else { return nil }
         return Lease(id: id, leases: folder.leases)
     }
 
-    /// Waits until the lease can be had, however long its holder works; looks often enough to take over at once
-    /// when the holder dies.
+    /// Waits until the lease is available, without a timeout; it polls often enough to continue soon after the holder
+    /// crashed.
     ///
-    /// While it waits, the holder can see that somebody does, and leaves a finished blob for him.
+    /// While it waits, the holder of the lease can detect that, and keeps a finished blob for it.
     ///
-    /// - Throws: `CancellationError` where the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     static func wait(for id: Int64, in folder: StoreFolder) async throws -> Lease {
         let sign = try folder.locks(.waiters)
-        // Shared with other waiters; nobody takes it alone, so it is had at once.
+        // Shared with other waiting tasks and never locked exclusively, so it does not block.
         _ = try sign.tryLock(id, exclusively: false)
         defer { sign.unlock(id) }
         var pause = Duration.milliseconds(1)
@@ -43,9 +43,10 @@ final class Lease: Sendable {
         }
     }
 
-    /// Stands for a key of which there is no row yet, beside the numbers of rows.
+    /// Returns a number for a key without a row, which is different from all row IDs.
     ///
-    /// Two keys with the same number would wait for each other. The store's secret key keeps anyone from choosing such URLs.
+    /// Two keys with the same number would wait for each other. URLs with the same number cannot be constructed without
+    /// the store's secret key.
     static func number(of key: String, in store: DownloadStore) -> Int64 {
         let hash = RequestIdentity.code(store.identityKey, Array(key.utf8)).prefix(8).reduce(0 as UInt64) {
             $0 << 8 | UInt64($1)
@@ -53,13 +54,13 @@ final class Lease: Sendable {
         return 1 << 61 | Int64(hash >> 3)
     }
 
-    /// Whether somebody waits for this lease.
+    /// Whether a task waits for this lease.
     var isAwaited: Bool { leases.isAwaited(id) }
 }
 
-/// The leases that were taken through one opening of a store.
+/// The leases of one open store.
 ///
-/// They share a descriptor, whose locks do not exclude one another; so it is remembered which of them are held.
+/// They share a descriptor, whose locks do not exclude each other, so the held ones are also recorded here.
 final class LeaseTable: Sendable {
     private struct State {
         var held: Set<Int64> = []
@@ -68,7 +69,7 @@ final class LeaseTable: Sendable {
 
     private struct Files {
         let leases: ByteLocks
-        /// Looked into, never locked: those who wait have descriptors of their own.
+        /// Only queried, never locked, since waiting tasks use separate descriptors.
         let waiters: ByteLocks
     }
 
@@ -98,14 +99,14 @@ final class LeaseTable: Sendable {
     }
 
     fileprivate func giveBack(_ id: Int64) {
-        // In a forked child the locks are the parent's.
+        // In a forked child the locks belong to the parent.
         guard !ForkedChild.isCurrent else { return }
         state.withLock { $0.files }?.leases.unlock(id)
         forget(id)
     }
 
     fileprivate func isAwaited(_ id: Int64) -> Bool {
-        // Where it cannot be found out, the blob stays: it costs space, not bytes.
+        // If it is unknown, the blob is kept, which only needs disk space.
         (try? state.withLock { $0.files }?.waiters.isLocked(id)) ?? true
     }
 }

@@ -1,64 +1,65 @@
 public import HTTPTypes
 public import ResumeHTTP
 
-/// A store of partial downloads, wherever it keeps them: on disk (``DownloadStore``) or in memory (``MemoryStore``).
+/// A store of partial downloads, on disk (``DownloadStore``) or in memory (``MemoryStore``).
 ///
-/// ``fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` does a whole download with the HTTP client of the caller;
-/// ``begin(_:headerFields:key:selection:policy:waits:)`` is the door for who makes each request himself.
+/// ``fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` runs a whole download with the caller's HTTP
+/// client; ``begin(_:headerFields:key:selection:policy:waits:)`` is for callers that issue each request themselves.
 public protocol PartialStore: Sendable {
-    /// One download of this store under its lease.
+    /// An open download of this store.
     associatedtype Partial: PartialTransfer
 
-    /// Opens one download for work, of which nobody else has the lease then.
+    /// Opens a download exclusively.
     ///
     /// - Parameters:
-    ///   - url: What will be asked for.
-    ///   - headerFields: The caller's own fields of the request, with credentials. Whoever sends the same ones to the same
-    ///     URL is given what is complete without a request; all others, and callers who do not tell (nil), ask the server
-    ///     first.
-    ///   - key: What names the download; nil for the URL without user info and signature.
-    ///   - selection: What is wanted of the representation; nil for all of it. Each selection is a download of its own.
-    ///   - policy: On which terms it is continued.
-    ///   - waits: Whether to wait for somebody who works on it already, or to fail.
-    /// - Returns: The transfer. Close it, or let it go: then the next one may work on the entry.
-    /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
+    ///   - url: The URL to request.
+    ///   - headerFields: The caller's header fields of the request, including credentials. If they and the URL are the
+    ///     same as before, complete data is used without a request. Otherwise, or if they are unknown (nil), the server
+    ///     is asked first.
+    ///   - key: The key of the download; nil for the URL without user info and signature.
+    ///   - selection: The requested ranges; nil for all of the representation. Each selection is a separate download.
+    ///   - policy: The conditions for resuming.
+    ///   - waits: Whether to wait if the download is in use, or to throw an error.
+    /// - Returns: The transfer. When it is closed or released, others can open the download.
+    /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
     func begin(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
         waits: Bool
     ) async throws -> Partial
 }
 
-/// One download under its lease, in the store's own place: what to ask, what to do with the answer, bytes in, data out.
+/// An open download: plans requests, judges responses, receives bytes and returns complete data.
 ///
-/// Call in this order, for each request: ``plan(avoidsRange:)``, send, ``receive(_:to:)``, ``write(_:)`` for each part
-/// of the body, ``endBody(_:)``; and when that says that everything is there, ``takeData(upTo:)``. ``close()`` at the
-/// end, whatever happened: what came is kept for the next request.
+/// Call in this order, for each request: ``plan(avoidsRange:)``, send the request, ``receive(_:to:)``, ``write(_:)``
+/// for each part of the body, ``endBody(_:)``; when that returns true, ``takeData(upTo:)``. Call ``close()`` at the
+/// end, also after an error: received bytes are kept for the next request.
 public protocol PartialTransfer: Actor {
-    /// What names the download in the store.
+    /// The key of the download in the store.
     nonisolated var key: String { get }
-    /// What is held so far.
+    /// The current state of the stored bytes.
     var partial: HeldPartial { get }
-    /// Whether every byte is there, and the caller may have them, so that they can be had without a request.
+    /// Whether every byte is stored and the caller may use them, so that no request is needed.
     var isComplete: Bool { get }
-    /// Whether the body goes on, but nothing more of it is wanted.
+    /// Whether all requested bytes have been received although the body continues.
     nonisolated var hasAllWanted: Bool { get }
 
-    /// Decides what to ask for next.
+    /// Decides what to request next.
     ///
-    /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
-    /// - Returns: What to ask for, with the fields to send.
+    /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if
+    ///   possible.
+    /// - Returns: What to request, with the header fields to send.
     func plan(avoidsRange: Reason?) -> Plan
 
-    /// Takes the head of a response, after redirects, and prepares for its body.
+    /// Handles the head of a response, after redirects, and prepares for its body.
     ///
     /// - Parameters:
-    ///   - response: Status and fields.
-    ///   - plan: What was asked for.
-    /// - Returns: What to do. Where it says so (`usesBody`) the body is to be written, else to be discarded.
-    /// - Throws: ``StoreError``: `noSpace` and `tooLarge` where the announced length does not fit.
+    ///   - response: The status and the header fields.
+    ///   - plan: The plan of the request.
+    /// - Returns: What to do: if `usesBody` is true, the body must be written, otherwise discarded.
+    /// - Throws: ``StoreError``: `noSpace` and `tooLarge` if the announced length does not fit.
     func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict
 
-    /// Takes the next part of a body: compares what is held already, keeps the rest.
+    /// Handles the next part of a body: compares bytes that are stored already, and stores the others.
     ///
     /// - Parameter bytes: The part.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `tooLarge`.
@@ -66,59 +67,60 @@ public protocol PartialTransfer: Actor {
 
     /// Ends a body.
     ///
-    /// - Parameter ending: How it ended.
-    /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
-    /// - Throws: ``StoreError``
+    /// - Parameter ending: How the body ended.
+    /// - Returns: Whether every byte of the complete length is stored now.
+    /// - Throws: ``StoreError``.
     func endBody(_ ending: Transfer.BodyEnding) async throws -> Bool
 
-    /// Reads bytes that are held, such as those to be compared with what the server has.
+    /// Reads stored bytes, for example to compare them with the server's.
     ///
-    /// - Parameter range: Offsets in what will be handed over.
+    /// - Parameter range: Offsets in the delivered data.
     /// - Returns: All bytes of the range.
-    /// - Throws: ``StoreError``: `notHeld` where some of the range is not; `heldBytesDiffer` where the disk did not keep it.
+    /// - Throws: ``StoreError``: `notHeld` if some of the range is not stored; `heldBytesDiffer` if it is damaged on
+    ///   disk.
     func read(_ range: Range<Int64>) async throws -> [UInt8]
 
-    /// Drops all that is held, since it is wrong.
+    /// Discards all stored bytes because they are wrong.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``.
     func discard(reason: Reason) async throws
 
-    /// Gives up what was held last, since it was found to be wrong; what came before stays.
+    /// Discards the last stored bytes because they are wrong, and keeps those before.
     ///
     /// - Parameters:
-    ///   - length: How many bytes stay.
-    ///   - reason: What was found.
-    /// - Throws: ``StoreError``
+    ///   - length: The number of bytes to keep.
+    ///   - reason: Why the others are wrong.
+    /// - Throws: ``StoreError``.
     func rewind(to length: Int64, reason: Reason) async throws
 
-    /// Hands a complete download over as bytes, and ends the transfer: the store does not hold it any more.
+    /// Returns the bytes of a complete download, ends the transfer and removes the download from the store.
     ///
-    /// While somebody else waits for the same download, it stays for him.
+    /// If another task waits for the same download, it is kept in the store.
     ///
-    /// - Parameter limit: How many bytes there may be at most.
-    /// - Returns: All of them.
-    /// - Throws: ``StoreError``: `tooLarge`, `misuse` where bytes are missing; then the download stays. `heldBytesDiffer`
-    ///   where bytes that were held before are not those that were recorded any more: they were dropped, and the next
-    ///   plan asks for them.
+    /// - Parameter limit: The maximum number of bytes.
+    /// - Returns: All bytes.
+    /// - Throws: ``StoreError``: `tooLarge`; `misuse` if bytes are missing. In both cases the download is kept.
+    ///   `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were discarded, and the
+    ///   next plan requests them again.
     func takeData(upTo limit: Int) async throws -> [UInt8]
 
-    /// Lets go of the entry; what is held is kept.
+    /// Closes the transfer; stored bytes are kept.
     ///
-    /// - Throws: ``StoreError``; the lease is given back all the same.
+    /// - Throws: ``StoreError``; the lease is released even then.
     func close() async throws
 }
 
 extension PartialTransfer {
-    /// Decides what to ask for next, the rest where possible.
+    /// Decides what to request next, which is the rest if possible.
     public func plan() -> Plan { plan(avoidsRange: nil) }
 }
 
 extension PartialStore {
-    /// Opens the download of all that a URL names, on the usual terms, and waits for somebody who works on it already.
+    /// Opens the download of a URL with the default policy, and waits if it is in use.
     ///
     /// - Parameters:
-    ///   - url: What will be asked for.
-    ///   - headerFields: The caller's own fields of the request; nil where the server is to be asked in any case.
+    ///   - url: The URL to request.
+    ///   - headerFields: The caller's header fields of the request; nil if the server must be asked in any case.
     /// - Returns: The transfer.
     /// - Throws: ``StoreError``, `CancellationError`.
     public func begin(_ url: DownloadURL, headerFields: HTTPFields? = nil) async throws -> Partial {
@@ -128,9 +130,9 @@ extension PartialStore {
 }
 
 extension DownloadStore: PartialStore {
-    /// Opens one download for work, without a destination that is known before.
+    /// Opens a download without a known destination.
     ///
-    /// - Throws: ``StoreError``, with `inUse` where it is not waited for; `CancellationError`.
+    /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
     public func begin(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
         waits: Bool

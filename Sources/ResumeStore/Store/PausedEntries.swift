@@ -2,13 +2,15 @@ internal import ResumeFiles
 internal import ResumeSQLite
 internal import Synchronization
 
-/// The entries that tasks of one store have paused, each with a shared lock on the byte of its number: the collector of
-/// any process sees that, and the kernel drops it with the process.
+/// The entries that tasks of a store have paused.
+///
+/// Each has a shared kernel lock on the byte with its ID as the offset, so that the collectors of all processes know
+/// it; the lock is released when the process ends.
 final class PausedEntries: Sendable {
     private struct State {
-        /// One descriptor for all of them, opened with the first.
+        /// The shared descriptor, opened with the first entry.
         var locks: ByteLocks?
-        /// How many tasks have an entry.
+        /// The number of tasks per entry.
         var counts: [Int64: Int] = [:]
     }
 
@@ -18,7 +20,7 @@ final class PausedEntries: Sendable {
         try state.withLock { state in
             let locks = try state.locks ?? folder.locks(.paused)
             state.locks = locks
-            // Nobody takes it alone.
+            // Never locked exclusively.
             if state.counts[id] == nil { _ = try locks.tryLock(id, exclusively: false) }
             state.counts[id, default: 0] += 1
         }
@@ -28,15 +30,15 @@ final class PausedEntries: Sendable {
         state.withLock { state in
             guard let count = state.counts[id] else { return }
             state.counts[id] = count > 1 ? count - 1 : nil
-            // In a forked child the lock is the parent's.
+            // In a forked child the lock belongs to the parent.
             if count == 1, !ForkedChild.isCurrent { state.locks?.unlock(id) }
         }
     }
 }
 
-/// A sign that a task works on an entry, or has paused and means to go on: the collector takes the entry last.
+/// Indicates that a task uses an entry, or paused it and intends to continue: the collector removes such entries last.
 ///
-/// It ends when this goes away.
+/// It ends when it is released.
 package final class PausedSign: Sendable {
     private let id: Int64
     private let entries: PausedEntries
@@ -51,9 +53,9 @@ package final class PausedSign: Sendable {
 }
 
 extension Transfer {
-    /// Says that the entry is to be kept for who goes on with it, also when this transfer has ended.
+    /// Protects the entry for a task that intends to continue it, even after this transfer has ended.
     ///
-    /// - Returns: The sign; nil where there can be none: then it is evicted like any other.
+    /// - Returns: The sign; nil if it cannot be created, so that the entry is not protected.
     package var pausedSign: PausedSign? {
         try? PausedSign(entry.id, among: store.pausedEntries, in: store.folder)
     }

@@ -2,20 +2,21 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension ResumeData {
-    /// Names what an entry holds by its row; nil where the next request could not ask for the rest only.
+    /// Creates resume data from the row of an entry; nil if the next request could not be for the remaining bytes only.
     package init?(of entry: Entry, policy: ResumePolicy) {
         self.init(of: entry, held: entry.held, receivedBytes: entry.receivedBytes, policy: policy)
     }
 
-    /// Names what is held of an entry; nil where the next request could not ask for the rest only.
+    /// Creates resume data from the state of an entry; nil if the next request could not be for the remaining bytes
+    /// only.
     init?(of entry: Entry, held: HeldPartial, receivedBytes: Int64, policy: ResumePolicy) {
-        // What the server has not said that this caller may have is no data of this caller's.
+        // Bytes that the server has not confirmed for this caller do not belong to it.
         guard held.access != .foreign else { return nil }
         switch Plan(for: held, policy: policy) {
         case .whole, .first: return nil
         case .range, .complete: break
         }
-        // Coded bytes are dropped by whoever asks for the file itself.
+        // Encoded bytes are discarded if the unencoded file is requested.
         guard held.representation?.contentCoding == nil || policy.storesCoded else { return nil }
         let key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
         self.init(
@@ -23,7 +24,7 @@ extension ResumeData {
             validator: held.representation?.validator, receivedBytes: receivedBytes, totalBytes: held.totalLength)
     }
 
-    /// Why what is held is not what this was made of; nil where it is, or may be.
+    /// Returns why the stored bytes are not those that this was created from; nil if they are or may be.
     package func mismatch(with held: HeldPartial) -> Reason? {
         if held.isEmpty, !held.hasAllBytes { return .partialGone }
         guard let validator, held.representation?.validator != validator else { return nil }
@@ -43,15 +44,15 @@ extension Reason {
 }
 
 extension DownloadStore {
-    /// What names a download, to go on with it later, whether somebody works on it now or not.
+    /// Returns resume data for a download, whether it is in use or not.
     ///
     /// - Parameters:
-    ///   - key: What names the download; by default its URL without user info and signature.
-    ///   - selection: What of it is wanted; nil for all of it.
-    ///   - policy: On which terms it will be continued.
-    /// - Returns: nil where nothing is held, or where what is held cannot be gone on with, for want of a validator or
-    ///   since the server serves no ranges.
-    /// - Throws: ``StoreError``
+    ///   - key: The key of the download; by default its URL without user info and signature.
+    ///   - selection: The requested ranges; nil for the whole file.
+    ///   - policy: The conditions for resuming.
+    /// - Returns: nil if no bytes are stored, or if they cannot be resumed because there is no validator or the server
+    ///   does not support ranges.
+    /// - Throws: ``StoreError``.
     public func resumeData(
         for key: String, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy()
     ) async throws -> ResumeData? {
@@ -59,9 +60,9 @@ extension DownloadStore {
         return try await entry(named: name, for: nil).flatMap { ResumeData(of: $0, policy: policy) }
     }
 
-    /// What is held of a download that a request is most likely to go on with.
+    /// Returns the entry of a download that a request is most likely to continue.
     ///
-    /// To its end also where the task is cancelled: that is when this is asked for.
+    /// It completes even if the task is cancelled, since it is needed then.
     package func entry(named name: String, for identity: RequestIdentity?) async throws -> Entry? {
         let identityKey = identityKey
         return try await readToEnd { connection in
@@ -71,7 +72,7 @@ extension DownloadStore {
 }
 
 extension Transfer {
-    /// What names what is held, to go on with it later; nil where nothing is, or where it cannot be gone on with.
+    /// The resume data of the stored bytes; nil if there are none or they cannot be resumed.
     public var resumeData: ResumeData? {
         ResumeData(of: entry, held: partial, receivedBytes: receivedBytes, policy: policy)
     }

@@ -5,41 +5,41 @@ internal import Foundation
 #endif
 public import ResumeHTTP
 
-/// What names a download that was interrupted, to go on with it later: small, `Codable`, and opaque.
+/// Identifies an interrupted download, to be resumed later: small, `Codable` and opaque.
 ///
-/// The bytes that came stay in the store; this says which ones they are. It is good after a restart of the program or
-/// of the machine, and after the store's folder was moved, since it has no path; it has no secret either, since user info
-/// and signatures are left out. What it says of validator and lengths is a claim, to be shown: what a download goes on
-/// with is what the store holds by then.
+/// It does not contain the received bytes, which stay in the store. It is valid after a restart of the program or of
+/// the machine, and after the store's folder was moved, since it contains no path. It contains no secrets, since user
+/// info and signatures are removed. Its validator and lengths are for display; a download resumes with what the store
+/// contains then.
 ///
-/// It also says where requests go. Take it from nobody whose URLs you would not fetch.
+/// It also determines where requests are sent, so accept it only from sources whose URLs you would fetch.
 public struct ResumeData: Sendable, Hashable {
-    /// What was asked for, without user info and signature.
+    /// The requested URL, without user info and signature.
     public let url: DownloadURL
-    /// What names the download in the store; nil for ``url``.
+    /// The key of the download in the store; nil for ``url``.
     public let key: String?
-    /// What of the representation is wanted; nil for all of it.
+    /// The requested ranges of the representation; nil for all of it.
     public let selection: RangeSelection?
-    /// What proved, when this was made, that bytes belong together; nil where nothing did.
+    /// The validator of the stored bytes when this was created; nil if there was none.
     public let validator: Validator?
-    /// How many bytes were held when this was made.
+    /// The number of stored bytes when this was created.
     public let receivedBytes: Int64
-    /// How many bytes are wanted; nil where that was not known.
+    /// The number of requested bytes; nil if it was unknown.
     public let totalBytes: Int64?
 
-    /// The entity tag as it came; nil where there was none.
+    /// The entity tag as received; nil if there was none.
     public var entityTag: String? {
         if case .entityTag(let tag) = validator { tag.rawValue } else { nil }
     }
 
-    /// Why bytes are no resume data.
+    /// The error for bytes that are not resume data.
     public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// They were not made by this library, or not all of them are there.
+        /// They were not created by this library, or are incomplete.
         case malformed
-        /// They were made by a newer release.
+        /// They were created by a newer release.
         case newerVersion(Int)
 
-        /// What is wrong, and what to do.
+        /// What is wrong, and what to do about it.
         public var description: String {
             switch self {
             case .malformed: "not resume data, or damaged; start the download again from its URL"
@@ -49,12 +49,12 @@ public struct ResumeData: Sendable, Hashable {
         }
     }
 
-    /// Makes a value; nil where it says what cannot be.
+    /// Creates a value; nil if the parameters are not valid.
     init?(
         url: String, key: String?, selection: RangeSelection?, validator: Validator?, receivedBytes: Int64,
         totalBytes: Int64?
     ) {
-        // Once more without secrets: what comes from elsewhere may have some.
+        // Removes secrets again, since resume data from other sources may contain some.
         guard let url = (try? DownloadURL(url)).flatMap({ try? DownloadURL($0.redacted) }),
             (0...Self.largest).contains(receivedBytes),
             (receivedBytes...Self.largest).contains(totalBytes ?? receivedBytes),
@@ -69,17 +69,17 @@ public struct ResumeData: Sendable, Hashable {
         self.totalBytes = totalBytes
     }
 
-    /// No length is believed beyond this, so that sums of them cannot overflow.
+    /// The largest accepted length, so that sums cannot overflow.
     private static let largest: Int64 = 1 << 60
-    /// More is not even read: the longest entity tag, URL and ranges take less.
+    /// The maximum number of bytes that are parsed: the longest entity tag, URL and ranges need less.
     private static let largestSize = 1 << 20
 }
 
 extension ResumeData {
-    /// Reads what ``bytes`` gave.
+    /// Creates a value from its ``bytes``.
     ///
-    /// - Parameter bytes: All of them.
-    /// - Throws: ``Problem``
+    /// - Parameter bytes: All of the bytes.
+    /// - Throws: ``Problem``.
     public init(_ bytes: [UInt8]) throws(Problem) {
         guard bytes.count <= Self.largestSize else { throw .malformed }
         do {
@@ -91,17 +91,17 @@ extension ResumeData {
         }
     }
 
-    /// The value as bytes, some hundred of them, to be kept wherever it suits.
+    /// The encoded value, some hundred bytes, to be stored anywhere.
     public var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Texts and integers can always be encoded.
+        // Encoding strings and integers never fails.
         return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
     }
 }
 
 extension ResumeData: Codable {
-    /// The form in which it is kept; a member that is added must be optional.
+    /// The encoded form; members added later must be optional.
     private struct Form: Codable {
         static let version = 1
 
@@ -119,11 +119,11 @@ extension ResumeData: Codable {
         var version: Int
     }
 
-    /// Reads a value.
+    /// Decodes a value.
     ///
-    /// - Throws: ``Problem``, or what the decoder throws.
+    /// - Throws: ``Problem``, or the decoder's error.
     public init(from decoder: any Decoder) throws {
-        // Alone at first, since a newer form may have other members.
+        // The version is decoded first, since a newer form may have other members.
         let version = try Version(from: decoder).version
         guard version <= Form.version else { throw Problem.newerVersion(version) }
         let form = try Form(from: decoder)
@@ -139,9 +139,9 @@ extension ResumeData: Codable {
         self = value
     }
 
-    /// Writes the value.
+    /// Encodes the value.
     ///
-    /// - Throws: What the encoder throws.
+    /// - Throws: The encoder's error.
     public func encode(to encoder: any Encoder) throws {
         var form = Form(
             url: url.redacted, key: key, ranges: selection?.description, received: receivedBytes, total: totalBytes)
@@ -155,7 +155,7 @@ extension ResumeData: Codable {
 }
 
 extension ResumeData: CustomStringConvertible {
-    /// What it claims, for people.
+    /// A description of the URL and the lengths.
     public var description: String {
         "\(receivedBytes) of \(totalBytes.map { "\($0)" } ?? "unknown") bytes of \(url)"
     }

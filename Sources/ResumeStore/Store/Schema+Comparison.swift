@@ -2,22 +2,22 @@ internal import ResumeMigrations
 package import ResumeSQLite
 internal import Synchronization
 
-/// The tables and indices of a database as SQLite keeps their texts, to be compared with what the migrations make.
+/// The SQL texts of all objects in a database, to be compared with those that the migrations create.
 ///
-/// Whatever is more, less or other was planted or lost: a trigger, a view, an index on an expression, a table without
-/// its checks. Only white space is not looked at, which SQLite's own `ALTER TABLE` sets as it likes.
+/// Any difference was added or lost: a trigger, a view, an index on an expression, a table without its checks. Only
+/// white space is ignored, since SQLite's own `ALTER TABLE` changes it.
 package struct SchemaTexts: Sendable, Equatable {
-    /// The texts by kind and name, such as `table download`.
+    /// The texts by type and name, such as `table download`.
     private var texts: [String: String]
 
-    /// Reads a database.
+    /// Reads the schema of a database.
     package init(of connection: borrowing Connection) throws {
         let rows = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema") { row in
             let name = "\(row.text(0) ?? "object") \(row.text(1) ?? "")"
             return (name, "\(row.text(2) ?? ""): \(Self.normalized(row.text(3) ?? ""))")
         }
         texts = Dictionary(rows, uniquingKeysWith: { "\($0); \($1)" })
-        // What `ANALYZE` leaves, which a person may have run.
+        // Tables created by `ANALYZE`, which a user may have run.
         for (name, text) in Self.statistics where texts[name] == text { texts[name] = nil }
     }
 
@@ -26,10 +26,10 @@ package struct SchemaTexts: Sendable, Equatable {
         "table sqlite_stat4": "sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
     ]
 
-    /// Whether there is nothing at all.
+    /// Whether the schema is empty.
     package var isEmpty: Bool { texts.isEmpty }
 
-    /// How this differs from what is expected, for a person; nil where it does not.
+    /// Describes the difference from the expected schema for users; nil if there is none.
     func difference(from expected: SchemaTexts) -> (isAddition: Bool, text: String)? {
         guard self != expected else { return nil }
         let names = Set(texts.keys).union(expected.texts.keys).sorted()
@@ -41,14 +41,15 @@ package struct SchemaTexts: Sendable, Equatable {
         return nil
     }
 
-    /// Whether any table is the same.
+    /// Whether at least one table is the same.
     package func sharesTable(with other: SchemaTexts) -> Bool {
         texts.contains { name, text in
             name.hasPrefix("table ") && !name.hasPrefix("table sqlite_") && other.texts[name] == text
         }
     }
 
-    /// A text with each white space as one space, and none beside brackets and commas; what is quoted stays.
+    /// Returns a text with white space reduced to single spaces, and removed next to parentheses and commas, except in
+    /// quotes.
     private static func normalized(_ text: String) -> String {
         var result: [UInt8] = []
         var quote: UInt8?
@@ -78,7 +79,8 @@ package struct SchemaTexts: Sendable, Equatable {
 extension SchemaTexts {
     private static let made = Mutex<[Int64: SchemaTexts]>([:])
 
-    /// What the migrations up to a version make, found out once a process by running them in memory.
+    /// Returns the schema that the migrations up to a version create, determined once per process with a database in
+    /// memory.
     package static func expected(at version: Int64) throws -> SchemaTexts {
         if let known = made.withLock({ $0[version] }) { return known }
         let connection = try Connection.open(path: ":memory:")

@@ -1,18 +1,18 @@
 internal import ResumeHTTP
 
-/// The errors of transfers that are told in more than one place.
+/// Errors of transfers that are thrown in several places.
 extension StoreError {
     static let closed = StoreError(.misuse, "the transfer is closed")
     static let incomplete = StoreError(.misuse, "the download is not complete")
     static let blobShort = StoreError(.io, Reason.blobShort.text)
 
-    /// The error of a destination that could not be written.
+    /// Creates the error for a destination that could not be written.
     init(writingDestination error: any Error) {
         self.init(wrapping: error)
         if code == .io { code = .destination }
     }
 
-    /// A key as messages show it.
+    /// Returns a key as shown in messages.
     package static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
 
     static func inUse(_ key: String) -> StoreError {
@@ -28,7 +28,7 @@ extension StoreError {
         StoreError(.notHeld, "not all bytes from \(range.lowerBound) to \(range.upperBound &- 1) have been received")
     }
 
-    /// The error of bytes that exceed a limit, when it is not known how many follow.
+    /// Returns the error for bytes that exceed a limit, if the total length is unknown.
     static func tooLarge(receiving received: Int64, limit: Int64) -> StoreError {
         StoreError(
             .tooLarge,

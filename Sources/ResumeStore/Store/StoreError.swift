@@ -2,79 +2,77 @@ internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 
-/// A failure of the store: what happened, what to do about it, and what caused it.
+/// An error of the store: what happened, what to do about it, and the cause.
 ///
-/// Two errors are equal when their codes are.
+/// Two errors are equal if their codes are equal.
 public struct StoreError: Error, Sendable, Equatable {
-    /// What kind of failure it is.
-    ///
-    /// New ones may be added.
+    /// The kind of error; codes may be added in later releases.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The code's name, stable from release to release.
+        /// The code's name, which does not change between releases.
         public let description: String
 
         private init(_ name: String) { description = name }
 
-        /// There is no store at that place.
+        /// There is no store in the folder.
         public static let noStore = Code("no-store")
-        /// The folder or a file in it is not what a store has there: a link, a device, another program's file.
+        /// The folder or a file in it cannot belong to a store: it is a link, a device, or another program's file.
         public static let notAStore = Code("not-a-store")
         /// The database is damaged.
         public static let damaged = Code("damaged")
-        /// The database was made by a newer release.
+        /// The database was created by a newer release.
         public static let newerStore = Code("newer-store")
         /// SQLite's write-ahead log does not work on this file system.
         public static let unsupportedFileSystem = Code("unsupported-file-system")
         /// The SQLite library is too old.
         public static let unsupportedSQLite = Code("unsupported-sqlite")
-        /// No such entry.
+        /// There is no such entry.
         public static let noEntry = Code("no-entry")
-        /// Another process or task has the entry, and the caller did not want to wait.
+        /// Another process or task is using the entry, and the caller does not wait.
         public static let inUse = Code("in-use")
-        /// Another process has a lock for too long.
+        /// Another process has held a lock for too long.
         public static let busy = Code("busy")
-        /// The entry was started over or removed by somebody else meanwhile.
+        /// The entry was restarted or removed by another process or task in the meantime.
         public static let superseded = Code("superseded")
         /// The destination cannot be written.
         public static let destination = Code("destination")
-        /// The destination is there already, and is not to be replaced.
+        /// The destination exists already and must not be replaced.
         public static let destinationExists = Code("destination-exists")
-        /// Whether another destination may do.
+        /// Whether another destination may work.
         package var isOfDestination: Bool { self == .destination || self == .destinationExists }
-        /// No space, or over a quota or limit.
+        /// There is no space left, or a quota or limit is exceeded.
         public static let noSpace = Code("no-space")
-        /// More bytes than may be held in memory.
+        /// The download has more bytes than are allowed in memory.
         public static let tooLarge = Code("too-large")
-        /// More is held where something was to be moved to.
+        /// The store that data is moved to already has more bytes of the download.
         public static let holdsMore = Code("holds-more")
-        /// The file system failed.
+        /// The file system reported an error.
         public static let io = Code("io")
-        /// SQLite failed in another way.
+        /// SQLite reported another error.
         public static let database = Code("database")
-        /// The held bytes and the server's differ.
+        /// The stored bytes differ from those of the server.
         public static let heldBytesDiffer = Code("held-bytes-differ")
         /// The body is longer than its Content-Range or length allows.
         public static let surplusBytes = Code("surplus-bytes")
-        /// The bytes that were to be read are not held.
+        /// The bytes to read are not stored.
         public static let notHeld = Code("not-held")
-        /// The process was forked from one that had opened a store.
+        /// The process was forked from one with an open store.
         ///
-        /// The calls of a ``Transfer``, an actor, cannot throw it: they stop such a process with a message.
+        /// The methods of ``Transfer``, an actor, cannot throw it: they stop the process with a message.
         public static let forkedChild = Code("forked-child")
-        /// A call that does not fit the state, such as a write before a response head.
+        /// A call that is not valid in the current state, such as a write before the head of a response.
         public static let misuse = Code("misuse")
     }
 
-    /// The kind of failure.
+    /// The kind of error.
     public var code: Code
     /// What happened, in one sentence.
     public var message: String
-    /// What to do about it; empty where the message says all.
+    /// What to do about it; empty if the message is sufficient.
     public var advice: String
-    /// What caused it, such as a `SQLiteError` or a ``SystemError``.
+    /// The cause, such as a `SQLiteError` or a ``SystemError``.
     public var cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, advice: String = "", cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -82,16 +80,16 @@ public struct StoreError: Error, Sendable, Equatable {
         self.cause = cause
     }
 
-    /// Equality on the code.
+    /// Compares the codes.
     public static func == (left: StoreError, right: StoreError) -> Bool {
         left.code == right.code
     }
 }
 
 extension StoreError {
-    /// Refuses to work in a forked child, where every lock is the parent's and no thread would ever answer.
+    /// Throws in a forked child, where all locks belong to the parent and the store's threads do not run.
     ///
-    /// To be called before anything waits; it costs one look at memory.
+    /// It must be called before anything waits; it only reads memory.
     package static func refuseForkedChild() throws(StoreError) {
         guard ForkedChild.isCurrent else { return }
         throw StoreError(
@@ -101,18 +99,18 @@ extension StoreError {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// Message and advice.
+    /// The message and the advice.
     public var description: String {
         advice.isEmpty ? message : "\(message). \(advice)"
     }
 }
 
 extension StoreError {
-    /// What to do about a damaged database.
+    /// The advice for a damaged database.
     static let rebuildAdvice =
         "Run 'resumectl doctor --rebuild' to recover all data that can be verified, or move the folder away."
 
-    /// Wraps what SQLite or the file system reported; leaves a ``StoreError`` as it is.
+    /// Wraps an error of SQLite or the file system; keeps a ``StoreError`` as it is.
     package init(wrapping error: any Error, at path: String? = nil) {
         let place = path.map { " at \($0)" } ?? ""
         switch error {
@@ -123,7 +121,7 @@ extension StoreError {
         case let error as SQLiteError:
             let code: Code =
                 switch error.code {
-                // The rows that this library writes meet every check: what does not was not written by it.
+                // Rows written by this library satisfy every check, so others were not written by it.
                 case .corrupt, .notADatabase, .constraint: .damaged
                 case .full: .noSpace
                 case .busy, .locked: .busy
@@ -148,7 +146,7 @@ extension StoreError {
 }
 
 extension Reason {
-    /// What the store found wrong with bytes that are held, as a reason to begin anew.
+    /// Returns what the store found wrong with stored bytes as the reason for starting over.
     package static func heldBytesDiffer(_ error: StoreError) -> Reason {
         Reason(code: .init(rawValue: error.code.description), text: error.message)
     }
