@@ -16,7 +16,7 @@ help:
 	@echo "make examples build the programs in Examples and run their tests"
 	@echo "make demo     show a download that is killed halfway, resumed and compared"
 	@echo "make bench    measure speed and memory against curl, wget, wget2 and aria2c, and a store of 100,000 entries"
-	@echo "make lint     check the format of the sources and the wording of texts"
+	@echo "make lint     check the format and structure of the sources and the wording of texts"
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
 	@echo "make release  build resumectl in the release configuration"
@@ -94,6 +94,7 @@ asan: setup-test
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples
 	Scripts/check-language.sh
+	Scripts/check-cycles.py
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples

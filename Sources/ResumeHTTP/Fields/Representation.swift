@@ -110,32 +110,6 @@ public struct Representation: Sendable, Hashable {
         return .lastModified(lastModified)
     }
 
-    /// Why there is no ``validator``; nil if there is one.
-    public var weakness: Reason? {
-        guard validator == nil else { return nil }
-        if entityTag != nil { return .weakEntityTag }
-        guard let lastModified else { return .noValidator }
-        let areDates = HTTPDate(lastModified) != nil && date.flatMap { HTTPDate($0) } != nil
-        return areDates ? .dateTooFresh : .dateUnusable
-    }
-
-    /// Returns why an answer with the same validator belongs to another representation; nil if nothing indicates that.
-    ///
-    /// Some servers keep an entity tag when the file changes. A field that only one of the two has is not a
-    /// contradiction, since a 206 may omit fields (RFC 9110, 15.3.7). The content coding is an exception: some servers
-    /// send ranges of the uncoded file with the tag of the coded one.
-    func contradiction(in answer: Representation) -> Reason? {
-        guard answer.contentCoding == contentCoding else {
-            return .codingChanged(from: contentCoding, to: answer.contentCoding)
-        }
-        if HTTPDigest.contradict(reprDigest, answer.reprDigest) { return .digestChanged }
-        if let mediaType, let new = answer.mediaType, new != mediaType { return .contentTypeChanged }
-        if let lastModified, let new = answer.lastModified, !HTTPDate.isSame(lastModified, new) {
-            return .dateContradictsTag
-        }
-        return nil
-    }
-
     /// The media type without parameters, in lower case.
     var mediaType: String? {
         contentType?.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

@@ -70,6 +70,6 @@ struct SuggestedFilename: Sendable, Hashable {
     private static func decoded(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
-        return DownloadURL.percentDecoded(parts[2].filter { $0 != " " })
+        return PercentEncoding.decoded(parts[2].filter { $0 != " " })
     }
 }

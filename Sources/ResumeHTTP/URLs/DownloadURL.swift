@@ -90,7 +90,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// User and password, percent-decoded, as `user:password` for basic authentication.
     public var credentials: String? {
         userInfo.map { info in
-            let text = Self.percentDecoded(info) ?? info
+            let text = PercentEncoding.decoded(info) ?? info
             return info.contains(":") ? text : text + ":"
         }
     }
@@ -101,28 +101,11 @@ public struct DownloadURL: Sendable, Hashable {
         // A secret in the path is not part of the name.
         let path = redacted.dropFirst(origin.count).prefix { $0 != "?" }
         guard let component = path.split(separator: "/", omittingEmptySubsequences: false).last,
-            let name = Self.percentDecoded(String(component)), !name.isEmpty, name != ".", name != "..",
+            let name = PercentEncoding.decoded(String(component)), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200
         else { return nil }
         // Compares bytes, since a combining mark after a slash forms one character with it.
         return name.utf8.contains(UInt8(ascii: "/")) || Printable.escaped(name) != name ? nil : name
-    }
-
-    /// Decodes `%XX`; nil if the result is not UTF-8, or if a `%` is not followed by two digits.
-    static func percentDecoded(_ text: String) -> String? {
-        var bytes: [UInt8] = []
-        var rest = ArraySlice(text.utf8)
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-            guard digits.count == 2 else { return nil }
-            bytes.append(UInt8(truncatingIfNeeded: digits[0] * 16 + digits[1]))
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 
     /// Resolves a `Location` field against this URL.

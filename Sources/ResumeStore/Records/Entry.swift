@@ -1,4 +1,3 @@
-internal import ResumeFiles
 public import ResumeHTTP
 
 /// A download in the store.
@@ -99,18 +98,6 @@ public struct Entry: Sendable, Hashable {
 
     /// Creates a unique generation.
     static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
-}
-
-extension Entry {
-    /// Creates an entry for a download without a row.
-    init(unclaimed name: String, _ caller: Caller, _ selection: RangeSelection?) {
-        let now = WallClock.milliseconds
-        self.init(
-            id: 0, generation: 0, bootID: "", requester: .nobody, key: name, variant: 1, url: caller.url.redacted,
-            selection: selection, representation: nil, state: .partial, chunks: [],
-            destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, goneAt: nil,
-            isInUse: true)
-    }
 }
 
 extension Int64 {

@@ -1,5 +1,5 @@
 package import ResumeFiles
-public import ResumeHTTP
+internal import ResumeHTTP
 package import ResumeSQLite
 
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.
@@ -202,75 +202,6 @@ public final class DownloadStore: Sendable {
             return try await database.withConnection { connection in
                 try connection.transaction(.deferred) { try body(connection) }
             }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
-    }
-}
-
-extension DownloadStore {
-    /// Returns all entries, least recently used first.
-    ///
-    /// - Throws: ``StoreError``.
-    public func entries() async throws -> [Entry] {
-        let leases = try leaseFile()
-        return try await survey { connection in try connection.entries() }.map { entry in
-            var entry = entry
-            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
-            return entry
-        }
-    }
-
-    /// Returns the entry with a key.
-    ///
-    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
-    /// - Returns: The entry, nil if there is none.
-    /// - Throws: ``StoreError``.
-    public func entry(key: String) async throws -> Entry? {
-        let leases = try leaseFile()
-        guard var entry = try await read({ connection in try connection.entry(key: key) }) else { return nil }
-        entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
-        return entry
-    }
-
-    /// Returns the last events, oldest first.
-    ///
-    /// - Parameter key: The ``Entry/key`` of an entry for its events only; nil for all events.
-    /// - Returns: At most the last 1000 events.
-    /// - Throws: ``StoreError``.
-    public func events(key: String? = nil) async throws -> [Event] {
-        try await read { connection in try connection.events(key: key) }
-    }
-
-    /// Returns the totals without scanning the entries.
-    ///
-    /// - Throws: ``StoreError``.
-    public func totals() async throws -> Totals {
-        try await read { connection in try connection.totals() }
-    }
-
-    /// Protects an entry from the collector, or ends its protection.
-    ///
-    /// - Returns: Whether there is such an entry.
-    /// - Throws: ``StoreError``.
-    public func setPinned(_ isPinned: Bool, key: String) async throws -> Bool {
-        try await write { connection in
-            try connection.run("UPDATE download SET pinned = ? WHERE key = ?", .flag(isPinned), .text(key)) > 0
-        }
-    }
-
-    /// Records an event, which ``events(key:)`` returns.
-    ///
-    /// - Throws: ``StoreError``.
-    public func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64 = 0) async throws {
-        let event = Event(key: key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: bytes)
-        try await write { connection in try connection.record(event) }
-    }
-
-    package func leaseFile() throws -> ByteLocks {
-        try StoreError.refuseForkedChild()
-        do {
-            return try folder.locks(.leases)
         } catch {
             throw StoreError(wrapping: error)
         }

@@ -43,20 +43,11 @@ package final class PausedSign: Sendable {
     private let id: Int64
     private let entries: PausedEntries
 
-    fileprivate init(_ id: Int64, among entries: PausedEntries, in folder: StoreFolder) throws {
+    init(_ id: Int64, among entries: PausedEntries, in folder: StoreFolder) throws {
         try entries.add(id, in: folder)
         self.id = id
         self.entries = entries
     }
 
     deinit { entries.remove(id) }
-}
-
-extension Transfer {
-    /// Protects the entry for a task that intends to continue it, even after this transfer has ended.
-    ///
-    /// - Returns: The sign; nil if it cannot be created, so that the entry is not protected.
-    package var pausedSign: PausedSign? {
-        try? PausedSign(entry.id, among: store.pausedEntries, in: store.folder)
-    }
 }

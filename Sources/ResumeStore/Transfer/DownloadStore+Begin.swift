@@ -191,3 +191,15 @@ struct Fresh: Sendable {
     let entry: Entry
     let lease: Lease
 }
+
+extension Entry {
+    /// A download of which there is no row.
+    init(unclaimed name: String, _ caller: Caller, _ selection: RangeSelection?) {
+        let now = WallClock.milliseconds
+        self.init(
+            id: 0, generation: 0, bootID: "", requester: .nobody, key: name, variant: 1, url: caller.url.redacted,
+            selection: selection, representation: nil, state: .partial, chunks: [],
+            destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, goneAt: nil,
+            isInUse: true)
+    }
+}

@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import HTTPTypes
+internal import ResumeDownload
+internal import ResumeHTTP
+
+extension GetCommand {
+    func validate() throws {
+        if urls.isEmpty && inputFile == nil { throw ValidationError("at least one URL or --input-file is required") }
+        // An error message about the path would reveal a password in the URL.
+        let paths = ["--output": output, "--directory": directory, "--input-file": inputFile, "--cacert": cacert]
+        if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
+            throw ValidationError("\(option) requires a path, not a URL")
+        }
+        if output?.isEmpty == true { throw ValidationError("--output must not be empty") }
+        if directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
+        if skipExisting, restart || sha256 != nil || sha512 != nil {
+            throw ValidationError("--skip-existing cannot be combined with --sha256, --sha512 or --restart")
+        }
+        if output == "-" {
+            throw ValidationError("--output requires a file: downloads cannot be written to standard output")
+        }
+        if output != nil && directory != nil { throw ValidationError("--output and --directory cannot be combined") }
+        if remoteHeaderName, output != nil {
+            throw ValidationError("--output and --remote-header-name cannot be combined")
+        }
+        let isSingle = urls.count == 1 && inputFile == nil
+        if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {
+            throw ValidationError("--output, --key, --sha256, --sha512 and --head-url require exactly one URL")
+        }
+        if let headUrl {
+            guard condition == .head else { throw ValidationError("--head-url requires --condition head") }
+            do {
+                _ = try DownloadURL(headUrl)
+            } catch {
+                throw ValidationError("--head-url: \(Redaction.problem(error, with: headUrl))")
+            }
+        }
+        if sha256 != nil && sha512 != nil { throw ValidationError("--sha256 and --sha512 cannot be combined") }
+        if key?.isEmpty == true { throw ValidationError("--key must not be empty") }
+        if let key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
+            throw ValidationError("--key must not contain a password or token; use a name or a complete URL")
+        }
+        if sha256 != nil, digest == nil { throw ValidationError("--sha256 requires 64 hexadecimal digits") }
+        if sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
+        if let acceptEncoding, acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding) {
+            throw ValidationError("--accept-encoding requires content codings such as gzip")
+        }
+        for header in headers where Self.field(header) == nil {
+            throw ValidationError("--header must have the form 'Name: value', without control characters")
+        }
+        for header in headers {
+            if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
+                let instead =
+                    name == .acceptEncoding ? "; use --accept-encoding" : name == .range ? "; use --range" : ""
+                throw ValidationError("--header cannot set \(name), which resumectl sets\(instead)")
+            }
+        }
+        guard (1...DownloadRequest.mostConnections).contains(connections) else {
+            throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
+        }
+        guard (1...64).contains(maxConcurrent) else {
+            throw ValidationError("--max-concurrent must be between 1 and 64")
+        }
+        guard (0...1000).contains(retries) else { throw ValidationError("--retries must be between 0 and 1000") }
+        guard stallTimeout >= 0.1, stallTimeout <= 86_400, connectTimeout >= 0.1, connectTimeout <= 86_400 else {
+            throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
+        }
+        if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be greater than 0") }
+    }
+
+    /// Parses `Name: value`.
+    static func field(_ header: String) -> HTTPField? {
+        guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
+            return nil
+        }
+        var value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        while value.last == " " || value.last == "\t" { value.removeLast() }
+        guard HTTPField.isValidValue(String(value)) else { return nil }
+        return HTTPField(name: name, value: String(value))
+    }
+}

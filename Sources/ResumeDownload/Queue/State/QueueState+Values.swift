@@ -1,0 +1,130 @@
+package import ResumeHTTP
+
+extension QueueState {
+    /// The state that an item should reach.
+    package enum Wish: Sendable, Hashable {
+        /// To run when it is its turn.
+        case waiting
+        /// To stay paused.
+        case paused
+        /// Nothing: all of its deliveries failed permanently. It runs again after a resume or a new request.
+        case failed
+        /// Nothing until it is requested again.
+        case cancelled
+        /// Nothing yet: an earlier process left it.
+        case restored
+        /// To have its partial data removed.
+        case dropped
+    }
+
+    /// A destination of an item.
+    package struct Delivery: Sendable, Hashable {
+        /// Unique: a delivery that was cancelled and is requested again gets a new number.
+        package let number: Int
+        package let destination: String
+        package var callers: [Caller] = []
+        /// Whether it is wanted even if no caller waits for it.
+        package var isKept: Bool
+        /// Whether a request for it exists.
+        package var isReady: Bool
+        /// Whether an earlier process left it and it has not been resumed or requested since.
+        package var isRestored = false
+        /// Whether it failed and waits until the other deliveries have been tried.
+        package var hasFailed = false
+        /// Why it failed permanently; nil if it did not.
+        package var failure: Reason?
+
+        /// Whether it can run when it is its turn.
+        var isNext: Bool { isReady && !hasFailed && failure == nil }
+        var isWanted: Bool { isKept || !callers.isEmpty }
+
+        /// Removes and returns the callers that already waited when a run began.
+        mutating func takeCallers(of run: Run) -> [Caller] {
+            defer { callers.removeAll(where: run.callers.contains) }
+            return callers.filter(run.callers.contains)
+        }
+    }
+
+    /// A delivery that was removed.
+    package struct Gone: Sendable, Hashable {
+        package let key: Key
+        package let number: Int
+    }
+
+    /// One attempt at a delivery.
+    package struct Run: Sendable, Hashable {
+        package let number: Int
+        package let destination: String
+        /// The number of the delivery.
+        package let delivery: Int
+        /// The callers that waited for it at the start.
+        package let callers: Set<Caller>
+        package var isStopping = false
+        /// Whether all bytes of a small file have been received.
+        ///
+        /// While it is being delivered together with others, it does not count towards ``QueueState/maximumRunning``.
+        package var isReceived = false
+    }
+
+    /// One download.
+    package struct Item: Sendable, Hashable {
+        package let key: Key
+        package var priority: QueuePriority
+        package var isForced = false
+        package var rank: Int64
+        package var wish: Wish
+        package var run: Run?
+        package var deliveries: [Delivery] = []
+        /// Whether it is removed as soon as its run has ended.
+        package var isForgotten = false
+
+        /// The next delivery to run.
+        var next: Delivery? { deliveries.first(where: \.isNext) }
+        var isInLine: Bool { wish == .waiting && run == nil && next != nil }
+        /// Whether it runs or waits to run.
+        var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
+        var place: WaitingLine.Place { .init(isForced: isForced, priority: priority, rank: rank, key: key) }
+        var callers: [Caller] { deliveries.flatMap(\.callers) }
+        /// Why it, or the first of its failed deliveries, failed permanently.
+        package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
+
+        /// The index of the delivery to a path, compared as bytes: equivalent Unicode spellings are different files.
+        func index(of destination: String) -> Int? {
+            deliveries.firstIndex { $0.destination.utf8.elementsEqual(destination.utf8) }
+        }
+    }
+
+    /// How a run ended.
+    package enum Ending: Sendable, Hashable {
+        case delivered
+        /// It was delivered according to the request that the run started with, but a newer request for the same file
+        /// asks for something else. Only callers that waited at the start are answered, and the item runs again.
+        case outdated
+        /// It failed, and so would the other deliveries, unless the failure concerns this destination only or their
+        /// requests differ (`sparing`). If its own delivery is spared because it has a newer request, only callers that
+        /// waited at the start are answered. With a reason, the failure is permanent.
+        case failed(isOfDestination: Bool, sparing: Set<Int> = [], forGood: Reason? = nil)
+        /// It was stopped on request.
+        case stopped
+    }
+
+    /// The answer to callers.
+    package enum Answer: Sendable, Hashable {
+        /// The outcome of the run that has just ended.
+        case outcome
+        /// Nothing until it is requested again.
+        case cancelled
+        /// The caller cancelled its own wait.
+        case left
+        case closed
+    }
+
+    /// An action for the queue to perform.
+    package enum Action: Sendable, Hashable {
+        case start(Key, Run)
+        case stop(Key)
+        case answer([Caller], Answer)
+        /// Remove the partial data, then call ``QueueState/dropped(_:)``.
+        case drop(Key)
+    }
+}
