@@ -24,7 +24,7 @@ ALLOWED = {
     ("Sources/ResumeStore/Store", "Sources/ResumeStore/Delivery"),
 }
 # Files that are longer than MOST_LINES today. Do not add any.
-LONG = {"Sources/ResumeStore/Bytes/BodyWriter.swift"}
+LONG = set()
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', re.S)
 DECLARATION = re.compile(

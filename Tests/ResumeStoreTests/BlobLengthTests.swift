@@ -20,11 +20,7 @@ struct BlobLengthTests {
         return try await DownloadStore.open(at: folder["store"], configuration: configuration)
     }
 
-    /// Records some bytes, writes more, and dies.
-    ///
-    /// - Parameters:
-    ///   - fields: More fields of the response.
-    ///   - change: Something else that happens before the bytes that are not recorded.
+    /// Records some bytes, calls `change`, writes more bytes, and dies; `fields` are added to the response.
     private static func die(
         _ store: DownloadStore, fields: HTTPFields = [:],
         change: (Transfer) async throws -> Void = { _ in }

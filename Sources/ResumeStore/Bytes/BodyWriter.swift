@@ -55,6 +55,12 @@ final class BodyWriter: Sendable {
         body.withLock { $0.take()?.course }
     }
 
+    /// Ends the body and gives up the bytes from an offset on, in memory only.
+    func truncate(to end: Int64) {
+        self.end()
+        account.update { $0.truncate(to: end) }
+    }
+
     /// Takes the next part of the body.
     ///
     /// - Returns: Whether more of it is wanted.

@@ -111,8 +111,8 @@ package struct PartLedger: Sendable {
     /// Notes bytes that were written at ``received``.
     ///
     /// - Parameters:
-    ///   - block: ``growingBlock``, extended by them.
-    ///   - start: The growing block that was extended.
+    ///   - start: ``growingBlock``, before them.
+    ///   - block: The same block, extended by them.
     /// - Returns: False if another block has begun to grow since; then nothing is noted.
     package mutating func receive(extending start: Block, to block: Block) -> Bool {
         guard start == growingBlock else { return false }

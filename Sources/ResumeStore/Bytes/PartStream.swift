@@ -23,8 +23,7 @@ package final class PartStream: Sendable {
     /// Commits when no more bytes arrive.
     private let look = Mutex<Task<Void, Never>?>(nil)
 
-    /// - Parameters:
-    ///   - offset: The offset of the part that it writes; nil for the main stream.
+    /// Makes the stream that writes the part at an offset; nil for the main stream.
     init(_ offset: Int64?, of store: DownloadStore, sync: BlobSync, readable: ReadableBlob) {
         (self.store, self.sync, self.readable) = (store, sync, readable)
         writer = BodyWriter(PartAccount(ledger: sync.ledger, offset: offset))
@@ -62,6 +61,7 @@ package final class PartStream: Sendable {
     ///   - blob: The blob.
     ///   - end: The end of the representation, if the body announces none.
     ///   - awaitsDigest: Whether a digest of the body will be compared.
+    /// - Throws: ``StoreError`` with `misuse` if the body would leave a gap.
     func begin(
         _ continuation: Verdict.Continuation, of blob: OpenFile, upTo end: Int64?, awaitsDigest: Bool = false
     ) throws {

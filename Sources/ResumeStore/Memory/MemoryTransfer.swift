@@ -142,7 +142,7 @@ public actor MemoryTransfer: PartialTransfer {
         writer.end()
         if access == .foreign { return length < held ? try takeOwnVariant() : () }
         guard length > 0 else { return drop() }
-        truncate(to: min(length, held))
+        writer.truncate(to: min(length, held))
     }
 
     /// Returns the bytes of a complete download and removes it from the store.
@@ -209,7 +209,7 @@ extension MemoryTransfer {
         let own = try store.takeVariant(of: entry, at: caller.url)
         Self.giveBack(entry, held: held, to: store)
         entry = own
-        truncate(to: 0)
+        writer.truncate(to: 0)
         access = .granted
     }
 
@@ -249,15 +249,9 @@ extension MemoryTransfer {
         if let length, entry.representation?.completeLength == nil { entry.representation?.completeLength = length }
     }
 
-    /// Gives up the bytes from an offset on.
-    private func truncate(to length: Int64) {
-        writer.end()
-        writer.account.update { $0.truncate(to: length) }
-    }
-
     private func drop() {
         entry.blob = nil
-        truncate(to: 0)
+        writer.truncate(to: 0)
         store.giveUp(entry.key)
     }
 }

@@ -3,6 +3,16 @@ internal import ResumeSQLite
 
 /// How a body and a transfer end.
 extension Transfer {
+    /// How the body of a response ended.
+    public enum BodyEnding: Sendable, Hashable {
+        /// At its announced length, or with its last chunk.
+        case whole
+        /// With the connection, which for a body without length and chunks is either the end or a cut.
+        case closeDelimited
+        /// Before its end, or because it was not read to its end.
+        case cut
+    }
+
     /// Ends a body.
     ///
     /// Where it came whole and its `Content-Digest` is another one, call ``rewind(to:reason:)`` instead.

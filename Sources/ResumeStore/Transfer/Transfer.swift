@@ -245,16 +245,6 @@ public actor Transfer {
     /// Then the rest need not be read.
     public nonisolated var hasAllWanted: Bool { main.hasAllWanted }
 
-    /// How the body of a response ended.
-    public enum BodyEnding: Sendable, Hashable {
-        /// At its announced length, or with its last chunk.
-        case whole
-        /// With the connection, which for a body without length and chunks is the end, or a cut: nobody can tell.
-        case closeDelimited
-        /// Before its end, or it was not read to its end.
-        case cut
-    }
-
     static let superseded = StoreError(
         .superseded, "another task or process restarted or removed this download", advice: "Run it again.")
 
