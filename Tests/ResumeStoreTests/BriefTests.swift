@@ -169,7 +169,7 @@ struct BriefTests {
     @Test(
         "A folder that files of the store cannot be named in is not tried again with others", arguments: [false, true])
     func refused(isOther: Bool) async throws {
-        try await Self.with { folder, store in
+        try await Self.with(ManualClock()) { folder, store in
             let out = isOther ? "/dev/shm/resume-test-\(UUID().uuidString)" : folder["out"]
             try await Shell.run("mkdir", out)
             defer { try? FileManager.default.removeItem(atPath: out) }
