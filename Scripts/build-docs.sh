@@ -25,6 +25,9 @@ for catalogue in Sources/*/*.docc; do
     for graph in "$symbols/$module".symbols.json "$symbols/$module"@*.symbols.json; do
         [ ! -f "$graph" ] || cp "$graph" "$output/symbols/"
     done
+    # ResumeStore re-exports the public types of ResumeFiles, which has no documentation.
+    [ "$module" != ResumeStore ] || sed 's/"name":"ResumeFiles"/"name":"ResumeStore"/' \
+        "$symbols/ResumeFiles.symbols.json" >"$output/symbols/ResumeStore-ResumeFiles.symbols.json"
     "$docc" convert "$catalogue" --additional-symbol-graph-dir "$output/symbols" \
         --output-path "$output/$module.doccarchive" --fallback-display-name "$module" \
         --fallback-bundle-identifier "resume-store.$module" --warnings-as-errors >&2

@@ -41,4 +41,4 @@ store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
 output=$("$program" "$store/store")
 echo "output of the program: $output"
-[ "$output" = "Accept-Encoding: identity true" ]
+[ "$output" = $'Accept-Encoding: identity true\ntrue' ]

@@ -13,6 +13,8 @@ let package = Package(
             dependencies: [
                 .product(name: "ResumeHTTP", package: "resume-store"),
                 .product(name: "ResumeStore", package: "resume-store"),
-            ])
+            ],
+            // Without it, members of types are found that need another import.
+            swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")])
     ]
 )

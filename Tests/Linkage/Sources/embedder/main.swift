@@ -8,6 +8,12 @@ let store = try await DownloadStore.open(at: CommandLine.arguments[1])
 let transfer = try await store.begin(url)
 let plan = await transfer.plan()
 let isSame = await inMemory.plan() == plan
-print(plan.fields.first?.description ?? "no fields", isSame)
+print(plan.fields.first.map { "\($0)" } ?? "no fields", isSame)
 try await transfer.close()
+do {
+    _ = try await DownloadStore.open(at: "/dev/null/store")
+} catch {
+    // The error of the system call is public without an import of the module that declares it.
+    print((error as? StoreError)?.cause.flatMap { $0 as? SystemError }?.number != nil)
+}
 await store.close()
