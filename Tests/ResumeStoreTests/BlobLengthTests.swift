@@ -102,7 +102,7 @@ struct BlobLengthTests {
             let name = try #require(HTTPField.Name("Content-Digest"))
             try await Self.die(store, fields: [name: "sha-256=:\(String(repeating: "A", count: 43))=:"])
             #expect(try await Self.held(folder) < Int64(Self.received))
-            #expect(try TransferTests.integer(folder, "SELECT grows FROM download") == 0)
+            #expect(try TransferTests.integer(folder, "SELECT grows = generation FROM download") == 0)
             await store.close()
         }
     }
@@ -114,7 +114,7 @@ struct BlobLengthTests {
             try await Self.die(store) { transfer in
                 try await transfer.rewind(to: 1_000_000, reason: Reason(code: .init(rawValue: "test"), text: "a test"))
             }
-            #expect(try TransferTests.integer(folder, "SELECT grows FROM download") == 0)
+            #expect(try TransferTests.integer(folder, "SELECT grows = generation FROM download") == 0)
             let held = try await Self.held(folder)
             #expect(held >= 1_000_000 && held < Int64(Self.received))
             await store.close()
@@ -146,6 +146,29 @@ struct BlobLengthTests {
             let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
             try await Shell.run("ln", folder["store/blobs/\(blob)"], folder["other"])
             #expect(try await Self.held(folder) == 0)
+            await store.close()
+        }
+    }
+
+    @Test("Nor before the first commit, and to another caller never without a request")
+    func foreign() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await Self.open(folder)
+            let first = try await TransferTests.begin(store)
+            let plan = await first.plan()
+            _ = try await first.receive(Self.server.answer(plan.fields).head, to: plan)
+            try await first.write(Array(Self.server.content[..<500_000]))
+            await first.letGo()
+            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == 0)
+            let other = try await store.begin(DownloadURL(TransferTests.url), headerFields: [.authorization: "other"])
+            #expect(await other.partial.isEmpty)
+            #expect(await other.heldRanges.isEmpty)
+            await other.letGo()
+            try await Self.die(store)
+            let another = try await store.begin(DownloadURL(TransferTests.url), headerFields: [.authorization: "other"])
+            #expect(await another.partial.length == Int64(Self.received))
+            #expect(await another.heldRanges.isEmpty, "nothing may be read before the server has answered")
+            await another.letGo()
             await store.close()
         }
     }

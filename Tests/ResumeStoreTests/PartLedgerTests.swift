@@ -155,7 +155,7 @@ private struct Model {
         try expect(end == recorded, "recorded blocks cover the recorded bytes")
         let unrecorded = received > border ?? .max ? 0 : received - recorded
         let (limit, delay): (Int64, Duration) =
-            isGrowing ? (4 << 20, .seconds(1)) : (PartLedger.unrecordedLimit, .milliseconds(200))
+            isGrowing && recorded > 0 ? (4 << 20, .seconds(1)) : (PartLedger.unrecordedLimit, .milliseconds(200))
         let isLate = unrecorded >= limit || now - lastCommit >= delay
         try expect(unrecorded == 0 || !isLate || ledger.isDue(at: now), "a commit is due at the bound")
         try expect(unrecorded > 0 || !ledger.isDue(at: now), "and only if there is something to record")

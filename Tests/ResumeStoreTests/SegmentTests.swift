@@ -116,6 +116,22 @@ struct SegmentTests {
         await store.close()
     }
 
+    @Test("A border is not recorded uncompared because another stream of the same bytes has ended")
+    func borderOfSuccessor() async throws {
+        try await Self.withStarted { _, transfer in
+            try Self.append(Self.server.content[..<2_000_000], to: transfer.main)
+            let behind = try #require(
+                try await Self.open(3_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            try Self.append(behind.body.prefix(100_000), to: behind.segment)
+            // The first stream dies here; another one continues it up to the border, and is cut there.
+            let next = try #require(try await Self.open(2_000_000..<3_000_000, in: transfer, splitting: nil))
+            try Self.append(next.body, to: next.segment)
+            #expect(next.segment.isAtBorder)
+            _ = try await transfer.endBody(.cut)
+            #expect(await transfer.heldRanges == [0..<2_995_904, 3_000_000..<3_100_000])
+        }
+    }
+
     @Test("Streams write side by side into one blob, and together they are the file", arguments: [2, 3, 7])
     func sideBySide(streams: Int) async throws {
         try await TemporaryFolder.with { folder in try await Self.recover(folder, streams: streams) }

@@ -22,8 +22,13 @@ struct BlobLedger: Sendable {
                 isFollowed: index + 1 < chunks.count && chunks[index + 1].offset == chunk.end, at: now)
         }
         if chunks.isEmpty { insert(PartLedger(entry.part, received: 0, durable: 0, isFollowed: false, at: now)) }
-        if entry.grows, parts.count == 1 { parts[0].grow(upTo: interval / 4) }
+        if entry.grows, parts.count == 1 { parts[0].grow(upTo: Self.growingLimit(interval)) }
     }
+
+    /// How many bytes may wait for a commit while the length of the blob counts.
+    ///
+    /// - Parameter interval: The most bytes that a power loss may cost.
+    static func growingLimit(_ interval: Int64) -> Int64 { interval / 4 }
 
     /// Notes that from now on only commits make bytes survive the process.
     mutating func stopGrowing() {
@@ -69,8 +74,14 @@ struct BlobLedger: Sendable {
         return end
     }
 
-    /// How many recorded bytes a power loss would cost.
-    var unflushed: Int64 { parts.reduce(0) { $0.addingSaturating($1.unflushed) } }
+    /// How many bytes a commit and a flush can make durable now.
+    var flushable: Int64 { parts.reduce(0) { $0.addingSaturating($1.flushable) } }
+
+    /// Notes that the bytes of the part that ends at an offset continue in the part that begins there: its stream
+    /// compares them before it writes.
+    mutating func follow(upTo offset: Int64) {
+        for index in parts.indices where parts[index].received == offset { parts[index].isContinued() }
+    }
 
     /// How many bytes a power loss would cost, recorded or not.
     var atRisk: Int64 { parts.reduce(0) { $0.addingSaturating($1.received - $1.durable) } }

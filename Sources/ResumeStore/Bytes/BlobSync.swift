@@ -39,6 +39,8 @@ final class BlobSync: Sendable {
     let ledger: SharedLedger
     private let store: DownloadStore
     private let state: Mutex<State>
+    /// Held during a commit, so that the commits of a part are made in order.
+    private let committing = Mutex(())
     private let clock: StoreClock
     /// The most bytes that a power loss may cost.
     private let interval: Int64
@@ -79,7 +81,45 @@ final class BlobSync: Sendable {
         return ledger.withLock(\.atRisk) < interval
     }
 
-    /// Starts a flush in the background if enough was recorded, or enough time has passed since the last one.
+    /// How many bytes may wait for a commit while the length of the blob counts.
+    var growingLimit: Int64 { BlobLedger.growingLimit(interval) }
+
+    /// Records the bytes of a part that may be recorded; blocks.
+    ///
+    /// - Parameters:
+    ///   - account: The account of the part.
+    ///   - onlyIfDue: Whether to record nothing before a commit is due.
+    /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
+    func record(_ account: PartAccount, onlyIfDue: Bool = false) throws {
+        do {
+            try committing.withLock { _ in
+                let now = clock.now()
+                let next = account.update { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
+                guard let commit = next else { return }
+                KillPoint.reached(.bytesWritten)
+                let isCurrent = try store.writeNow { connection in
+                    try connection.checkpoint(
+                        commit.row, received: commit.end - commit.row.offset, durable: 0, blocks: commit.blocks)
+                }
+                guard isCurrent else { throw Transfer.superseded }
+                KillPoint.reached(.checkpointCommitted)
+                account.update { $0.wasRecorded(commit) }
+            }
+        } catch let error as StoreError where error.code == .superseded {
+            // A flush that failed ends the generation, too, and is the better explanation.
+            _ = try keepsUp()
+            throw error
+        }
+    }
+
+    /// Records the bytes of all parts; blocks.
+    private func recordAll() throws {
+        for offset in ledger.withLock({ $0.parts.map(\.offset) }) {
+            try record(PartAccount(ledger: ledger, offset: offset))
+        }
+    }
+
+    /// Starts a flush in the background if there are enough bytes for it, or enough time has passed since the last one.
     func proceed() {
         state.withLock { proceed(&$0) }
     }
@@ -87,10 +127,10 @@ final class BlobSync: Sendable {
     private func proceed(_ state: inout State) {
         guard let subject = state.subject, state.failure == nil else { return }
         if case .flushing = state.phase { return }
-        let unflushed = ledger.withLock(\.unflushed)
-        guard unflushed > 0 else { return }
+        let flushable = ledger.withLock(\.flushable)
+        guard flushable > 0 else { return }
         // At half of what may be lost, so that it is on disk before the rest arrives, and no stream has to wait.
-        let isDue = unflushed >= interval / 2 || clock.now() - state.lastStart >= Self.longestDelay
+        let isDue = flushable >= interval / 2 || clock.now() - state.lastStart >= Self.longestDelay
         if case .waiting(let task) = state.phase {
             guard isDue else { return }
             task.cancel()
@@ -99,16 +139,22 @@ final class BlobSync: Sendable {
             state.phase = .waiting(
                 Task {
                     try? await clock.sleep(due)
-                    if !Task.isCancelled { self.proceed() }
+                    guard !Task.isCancelled else { return }
+                    self.state.withLock { state in
+                        if case .waiting = state.phase { state.phase = .idle }
+                        self.proceed(&state)
+                    }
                 })
             return
         }
-        let flushes = ledger.withLock { $0.beginFlush() }
         state.lastStart = clock.now()
         state.phase = .flushing(
             Task {
                 do {
-                    try await flush(subject, flushes)
+                    // First, so that the checksums of all bytes are known if the flush fails and the process dies.
+                    try await Blocking.run { try self.recordAll() }
+                    let flushes = ledger.withLock { $0.beginFlush() }
+                    if !flushes.isEmpty { try await flush(subject, flushes) }
                 } catch {
                     // The next commit tries again: at once, it would fail again.
                     update(subject) { $0.phase = .idle }

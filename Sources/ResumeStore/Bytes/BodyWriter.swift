@@ -1,5 +1,4 @@
 internal import ResumeFiles
-internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
@@ -83,7 +82,6 @@ final class BodyWriter: Sendable {
 
     private func append(_ bytes: RawSpan, to body: inout Body) throws {
         var rest = bytes
-        defer { if body.course.isCompared { account.update { $0.wasCompared() } } }
         while !rest.isEmpty {
             if let part = body.course.undecidedBorder {
                 body.course.meetSuccessor(received: account.ledger.withLock { $0[part]?.received } ?? 0)
@@ -101,6 +99,7 @@ final class BodyWriter: Sendable {
             body.course.advance(step, by: count)
             rest = rest.extracting(droppingFirst: count)
         }
+        if body.course.isCompared { account.update { $0.wasCompared() } }
     }
 
     /// Notes bytes that were written; their checksum is computed outside the ledger's lock.

@@ -105,6 +105,9 @@ package struct PartLedger: Sendable {
         if !awaitsDigest { border = nil }
     }
 
+    /// Notes that the next part's stream compares the end of this one before it writes.
+    mutating func isContinued() { isFollowed = true }
+
     /// The block to which the next bytes belong.
     package var growingBlock: Block { blocks.last ?? Block(offset: received, length: 0, checksum: 0) }
 
@@ -143,7 +146,10 @@ package struct PartLedger: Sendable {
         let unrecorded = recordable - recorded
         guard unrecorded > 0 else { return false }
         let elapsed = now - lastCommit
-        if let growingLimit { return unrecorded >= growingLimit || elapsed >= Self.growingDelay }
+        // The length of the blob counts only from the first commit on.
+        if let growingLimit, recorded > offset {
+            return unrecorded >= growingLimit || elapsed >= Self.growingDelay
+        }
         if unrecorded >= Self.unrecordedLimit { return true }
         return elapsed >= .milliseconds(200) || (unrecorded >= 128 << 10 && elapsed >= .milliseconds(10))
     }
@@ -177,11 +183,11 @@ package struct PartLedger: Sendable {
     ///
     /// - Parameters:
     ///   - row: The row.
-    ///   - isGrowing: Whether the length of the blob counts as well.
-    package mutating func resume(with row: PartReference, isGrowing: Bool) {
+    ///   - growingLimit: How many bytes may wait for a commit because the length of the blob counts; nil if it does not.
+    package mutating func resume(with row: PartReference, growingUpTo growingLimit: Int64?) {
         self.row = row
         isSuspended = false
-        if isGrowing { grow(upTo: Self.mostGrowing) }
+        if let growingLimit { grow(upTo: growingLimit) }
     }
 
     /// Commits less often, because the length of the blob counts as well: within this boot, its bytes survive the process
@@ -195,8 +201,8 @@ package struct PartLedger: Sendable {
 
     // MARK: Flushing
 
-    /// How many bytes survive the process only.
-    var unflushed: Int64 { recorded - durable }
+    /// How many bytes a commit and a flush can make durable now.
+    var flushable: Int64 { max(recordable, recorded) - durable }
 
     /// Notes that a flush begins, which covers what is recorded now.
     ///
@@ -204,7 +210,7 @@ package struct PartLedger: Sendable {
     ///
     /// - Returns: What the flush makes durable; nil if nothing is.
     package mutating func beginFlush() -> Flush? {
-        guard unflushed > 0 else { return nil }
+        guard recorded > durable else { return nil }
         if let last = blocks.last, last.end == recorded, last.length >= Self.blockLength / 2 {
             blocks = [Block(offset: last.end, length: 0, checksum: 0)]
         }

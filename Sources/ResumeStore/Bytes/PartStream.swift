@@ -18,8 +18,6 @@ package final class PartStream: Sendable {
     private let store: DownloadStore
     private let sync: BlobSync
     private let readable: ReadableBlob
-    /// Held during a commit, so that commits of one part are made in order.
-    private let committing = Mutex(())
     /// Commits when no more bytes arrive.
     private let look = Mutex<Task<Void, Never>?>(nil)
 
@@ -151,7 +149,7 @@ package final class PartStream: Sendable {
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
     package func checkpoint() throws {
-        try record { $0.commit(at: $1) }
+        try sync.record(account)
         sync.proceed()
     }
 
@@ -160,31 +158,10 @@ package final class PartStream: Sendable {
         let now = store.configuration.clock.now()
         let (isDue, isWaiting) = account.update { ($0.isDue(at: now), $0.hasUnrecorded) } ?? (false, false)
         if isDue {
-            try record { $0.isDue(at: $1) ? $0.commit(at: $1) : nil }
+            try sync.record(account, onlyIfDue: true)
             sync.proceed()
         } else if isWaiting {
             look.withLock { look in look = look ?? Task { [weak self] in await self?.recordLater() } }
-        }
-    }
-
-    private func record(_ commit: (inout PartLedger, Duration) -> PartLedger.Commit?) throws {
-        do {
-            try committing.withLock { _ in
-                let now = store.configuration.clock.now()
-                guard let commit = account.update({ commit(&$0, now) }) ?? nil else { return }
-                KillPoint.reached(.bytesWritten)
-                let isCurrent = try store.writeNow { connection in
-                    try connection.checkpoint(
-                        commit.row, received: commit.end - commit.row.offset, durable: 0, blocks: commit.blocks)
-                }
-                guard isCurrent else { throw Transfer.superseded }
-                KillPoint.reached(.checkpointCommitted)
-                account.update { $0.wasRecorded(commit) }
-            }
-        } catch let error as StoreError where error.code == .superseded {
-            // A flush that failed ends the generation, too, and is the better explanation.
-            _ = try sync.keepsUp()
-            throw error
         }
     }
 

@@ -20,6 +20,14 @@ struct Trusted {
     /// The longest tail that can wait for a commit, in bytes.
     private static let longestGrowth: Int64 = 64 << 20
 
+    /// Flushes and reads a tail, which has no checksums yet.
+    ///
+    /// - Returns: nil if it cannot be flushed: the kernel may have dropped bytes of it.
+    private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> Growth? {
+        guard (try? file.synchronizeData()) != nil, let blocks = try? file.blocks(in: tail) else { return nil }
+        return Growth(end: tail.upperBound, blocks: blocks)
+    }
+
     /// Bytes that no commit has recorded.
     struct Growth {
         var end: Int64
@@ -46,6 +54,8 @@ struct Trusted {
 
     /// Bytes that were received under an earlier start of the machine count only as far as they were synced, none
     /// counts beyond the end of its file, and the last ones only if they have their checksums.
+    ///
+    /// Bytes behind the last commit count if one stream has written the whole blob since the start of the machine.
     ///
     /// - Parameters:
     ///   - entry: What its row claims.
@@ -88,22 +98,15 @@ struct Trusted {
         if isShared, entry.state == .partial || chunks.contiguousEnd != entry.totalBytes {
             (chunks, reason) = ([], .blobShort)
         }
-        if entry.grows, entry.bootID == BootIdentifier.current, !isShared, chunks.count == 1, chunks == entry.chunks,
-            let end = chunks.first?.end, size > end, size <= entry.totalBytes ?? size
+        if entry.grows, entry.bootID == BootIdentifier.current, chunks.count == 1, chunks == entry.chunks,
+            let part = chunks.first, part.length > 0, size > part.end
         {
-            do {
-                // A longer tail is not this program's.
-                guard size - end <= Self.longestGrowth else {
-                    throw SystemError(number: EFBIG, call: "read", path: path)
-                }
-                // Flushed first: otherwise an error of an earlier write would go unnoticed.
-                try file.synchronizeData()
-                growth = Growth(end: size, blocks: try file.blocks(in: end..<size))
-            } catch {
-                stopsGrowing = true
-            }
+            // A longer tail is not this program's.
+            let limit = min(entry.totalBytes ?? .max, part.end.addingSaturating(Self.longestGrowth))
+            growth = isShared || size > limit ? nil : Self.growth(of: file, part.end..<size)
+            stopsGrowing = growth == nil
         }
-        if growth != nil || chunks.heldBytes > 0 || entry.totalBytes == 0 && !isShared {
+        if chunks.heldBytes > 0 || entry.totalBytes == 0 && !isShared {
             blob = file
         } else {
             abandoned.append(name)

@@ -87,8 +87,8 @@ extension Transfer {
         if blob != nil {
             KillPoint.reached(.startedOver)
             sync.reset(to: entry, blob: blob, keepsLedger: true)
-            let (row, grows) = (entry.part, entry.grows)
-            main.account.update { $0.resume(with: row, isGrowing: grows) }
+            let (row, limit) = (entry.part, entry.grows ? sync.growingLimit : nil)
+            main.account.update { $0.resume(with: row, growingUpTo: limit) }
         } else {
             begin(with: nil)
         }
@@ -113,7 +113,8 @@ extension Transfer {
     private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh {
         let (store, entry, url, reason) = (store, entry, caller.url.redacted, startReason)
         let representation = creation == nil ? nil : entry.representation
-        let grows = store.trustsLengths && main.account.update { $0.awaitsDigest } == false
+        // A file that has its name at the destination may be edited there.
+        let grows = store.trustsLengths && !isNamed && main.account.update { $0.awaitsDigest } == false
         let requester = requester(for: representation)
         let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
             let now = WallClock.milliseconds

@@ -62,6 +62,12 @@ extension Transfer {
         // One that replaces nothing must know after a crash that what has its name is its own delivery.
         if isBrief, !isShared, destination.replaces {
             try await sync.finish()
+            if entry.grows {
+                // After a crash between the rename and the removal of the row, the blob is the user's file.
+                let id = entry.id
+                try await store.write { connection in try connection.stopGrowing(id: id) }
+                entry.grows = false
+            }
             try await sync.synchronizeData()
             if isRowUnsynced {
                 // It knows what there may be beside the destination.

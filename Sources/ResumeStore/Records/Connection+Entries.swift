@@ -98,7 +98,7 @@ extension Connection {
             chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
             createdAt: min(max(createdAt, 0), largest),
             usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
-            isInUse: false, grows: row.integer(25) == 1)
+            isInUse: false, grows: generation != 0 && row.integer(25) == generation)
     }
 
     /// Inserts an entry for a key.
@@ -129,7 +129,7 @@ extension Connection {
     borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
         try run(
             """
-            UPDATE download SET used_at = ?1, url = ?2, boot_id = ?3, grows = grows AND boot_id = ?3 WHERE id = ?4
+            UPDATE download SET used_at = ?1, url = ?2, boot_id = ?3, grows = iif(boot_id = ?3, grows, 0) WHERE id = ?4
             """, .integer(now), .text(url), .text(BootIdentifier.current), .integer(entry.id))
     }
 

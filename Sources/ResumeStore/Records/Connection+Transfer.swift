@@ -26,7 +26,7 @@ extension Connection {
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
             .optional(requester.varied), .text(url), .text(BootIdentifier.current), .integer(fresh), .integer(now),
-            .flag(grows), .integer(id), .integer(generation))
+            .integer(grows ? fresh : 0), .integer(id), .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
         let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)

@@ -138,7 +138,7 @@ extension DownloadStore {
         }
         // The entry may get another destination from now on.
         try await Blocking.run { Self.removeLeftovers(of: entry) }
-        let folder = folder
+        let (folder, trustsLengths) = (folder, trustsLengths)
         let access = caller.access(to: entry, identityKey)
         // Another caller's entry is not changed until the server has confirmed that this caller may use it.
         let shown = access == .foreign ? entry.url : caller.url.redacted
@@ -158,8 +158,8 @@ extension DownloadStore {
             if chunks != entry.chunks {
                 _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
             }
-            if trusted.stopsGrowing { try connection.stopGrowing(id: entry.id) }
-            if let growth = trusted.growth {
+            if trusted.stopsGrowing || !trustsLengths { try connection.stopGrowing(id: entry.id) }
+            if trustsLengths, let growth = trusted.growth {
                 _ = try connection.checkpoint(entry.part, received: growth.end, durable: 0, blocks: growth.blocks)
             }
             if entry.state == .complete, trusted.chunks.contiguousEnd != entry.totalBytes {

@@ -33,8 +33,10 @@ extension Transfer {
         guard start - continuation.bodyStart >= adjoining else { return nil }
         // Where nobody has come so far, whoever will is compared with this one.
         let coming = adjoining > 0 || policy.overlap <= 0 ? [] : (segments + [main]).filter { $0.end == start }
-        // Bytes go on in the row of those that they adjoin, unless the end of those is held back.
-        let before = try parts.last { try $0.length > 0 && $0.end == start && isRecorded($0) }
+        // A part of an earlier transfer is continued in its row. One that a stream of this transfer has written is not, so
+        // that each stream has an account and a border of its own.
+        let streams = Set((segments + [main]).map(\.account.partOffset))
+        let before = parts.last { $0.length > 0 && $0.end == start && !streams.contains($0.offset) }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
         if before == nil {
             // From now on the length of the blob says nothing of the bytes that are not recorded yet.
@@ -47,12 +49,13 @@ extension Transfer {
             try take(current)
             KillPoint.reached(.segmentOpened)
         }
-        if before == nil {
-            let now = store.configuration.clock.now()
-            sync.ledger.withLock {
-                $0.insert(PartLedger(part, received: start, durable: start, isFollowed: false, at: now))
-                $0.stopGrowing()
+        let (isNew, now) = (before == nil, store.configuration.clock.now())
+        sync.ledger.withLock { ledger in
+            if isNew {
+                if adjoining > 0 { ledger.follow(upTo: start) }
+                ledger.insert(PartLedger(part, received: start, durable: start, isFollowed: false, at: now))
             }
+            ledger.stopGrowing()
         }
         let segment = PartStream(part.offset, of: store, sync: sync, readable: readable)
         try segment.begin(comparing(continuation), of: blob, upTo: nil)
@@ -70,12 +73,6 @@ extension Transfer {
     private func comparable(before start: Int64) -> Int64 {
         let extent = parts.disjoint.extents.first { $0.upperBound == start }
         return min(max(policy.overlap, 0), extent.map { $0.upperBound - $0.lowerBound } ?? 0)
-    }
-
-    /// Whether all of a part is recorded, which it is made here where nothing holds it back.
-    private func isRecorded(_ part: PartLedger) throws -> Bool {
-        for stream in segments + [main] where stream.account.partOffset == part.offset { try stream.checkpoint() }
-        return sync.ledger.withLock { $0[part.offset]?.recorded == part.received }
     }
 
     /// A body that does not count as compared with what is held behind it where more of that is there by now, or may still

@@ -206,6 +206,7 @@ public actor Transfer {
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
         if awaitsDigest, entry.grows {
             // The blob may soon hold bytes that are given up.
+            try checkpoint()
             let id = entry.id
             try store.writeNow { connection in try connection.stopGrowing(id: id) }
             entry.grows = false
