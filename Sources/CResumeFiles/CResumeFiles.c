@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__APPLE__)
@@ -203,4 +204,16 @@ static void watch_forks(void) {
 void resume_files_watch_forks(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
+}
+
+int resume_files_has_no_hole(int descriptor, int64_t offset) {
+#ifdef SEEK_HOLE
+    struct stat status;
+    if (fstat(descriptor, &status) == -1) return 0;
+    return lseek(descriptor, (off_t)offset, SEEK_HOLE) >= status.st_size;
+#else
+    (void)descriptor;
+    (void)offset;
+    return 0;
+#endif
 }

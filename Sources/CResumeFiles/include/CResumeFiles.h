@@ -56,4 +56,8 @@ extern const volatile int *resume_files_fork_mark;
 /// Whether this process is a forked child of the one that began to watch; only reads memory.
 static inline int resume_files_is_forked(void) { return *resume_files_fork_mark == 0; }
 
+/// Whether a file has bytes without a gap from an offset to its end: no hole, and no space that was reserved but not
+/// written. 0 if not, or if the file system cannot tell.
+int resume_files_has_no_hole(int descriptor, int64_t offset);
+
 #endif

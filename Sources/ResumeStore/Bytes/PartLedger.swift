@@ -121,6 +121,7 @@ package struct PartLedger: Sendable {
         guard start == growingBlock else { return false }
         blocks[blocks.endIndex - 1] = block
         received = block.end
+        if block.length >= Self.blockLength { beginBlock(at: block.end) }
         return true
     }
 
@@ -160,9 +161,7 @@ package struct PartLedger: Sendable {
     package mutating func commit(at now: Duration) -> Commit? {
         guard hasUnrecorded else { return nil }
         lastCommit = now
-        let commit = Commit(row: row, end: recordable, blocks: blocks.filter { $0.length > 0 })
-        if let last = blocks.last, last.length >= Self.blockLength { beginBlock(at: last.end) }
-        return commit
+        return Commit(row: row, end: recordable, blocks: blocks.filter { $0.length > 0 })
     }
 
     /// Notes that a commit was made; of a commit that failed, the checksums stay for the next one.

@@ -22,9 +22,12 @@ struct Trusted {
 
     /// Flushes and reads a tail, which has no checksums yet.
     ///
-    /// - Returns: nil if it cannot be flushed: the kernel may have dropped bytes of it.
+    /// - Returns: nil if it cannot be flushed, because the kernel may have dropped bytes of it; or if it has a hole, which
+    ///   no stream has written.
     private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> Growth? {
-        guard (try? file.synchronizeData()) != nil, let blocks = try? file.blocks(in: tail) else { return nil }
+        guard (try? file.synchronizeData()) != nil,
+            resume_files_has_no_hole(file.descriptor, tail.lowerBound) != 0, let blocks = try? file.blocks(in: tail)
+        else { return nil }
         return Growth(end: tail.upperBound, blocks: blocks)
     }
 
