@@ -62,7 +62,7 @@ struct UsageTests {
         [url, "--limit-rate", "0"],
         [url, "--limit-rate", "fast"],
         [url, "--max-size=-1"],
-        [url, "--max-size", "1 GB"],
+        [url, "--max-size", "1  GB"],
     ]
 
     private static let shown = [

@@ -108,21 +108,28 @@ struct GetCommand: ContextCommand {
     var retries: Int = 5
 
     @Option(
-        name: .long,
+        name: .long, parsing: .unconditional,
         help: ArgumentHelp(
-            "Close a connection that receives less than 1 KiB in this time, and retry.", valueName: "seconds"))
-    var stallTimeout: Double = 30
-
-    @Option(name: .long, help: ArgumentHelp("Time limit for establishing a connection.", valueName: "seconds"))
-    var connectTimeout: Double = 30
+            "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
+            valueName: "time"), transform: TimeSpan.secondsArgument)
+    var stallTimeout: TimeSpan?
 
     @Option(
-        name: .long,
-        help: ArgumentHelp("Maximum bytes per second for each download, such as 500KB or 10MiB.", valueName: "size"))
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Time limit for establishing a connection (default: 30s).", valueName: "time"),
+        transform: TimeSpan.secondsArgument)
+    var connectTimeout: TimeSpan?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Maximum bytes per second for each download, such as 500k or 1.5MiB.", valueName: "size"),
+        transform: ByteCount.rate)
     var limitRate: ByteCount?
 
     @Option(
-        name: .long, help: ArgumentHelp("Refuse files larger than this, such as 500KB or 10MiB.", valueName: "size"))
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Refuse files larger than this, such as 500M or 1.5GiB.", valueName: "size"),
+        transform: ByteCount.argument)
     var maxSize: ByteCount?
 
     @Option(
@@ -185,6 +192,11 @@ struct GetCommand: ContextCommand {
         return condition
     }
 
+    /// Returns the seconds of a time limit; 30 if it is not set.
+    static func seconds(_ limit: TimeSpan?) -> Double {
+        limit.map { Double($0.milliseconds) / 1000 } ?? 30
+    }
+
     /// Makes the request for a download.
     func request(for item: Item) -> DownloadRequest {
         var request = DownloadRequest(item.url, to: item.path)
@@ -205,7 +217,7 @@ struct GetCommand: ContextCommand {
         }
         request.connections = connections
         request.limits.retries = retries
-        request.stallTimeout = stallTimeout
+        request.stallTimeout = Self.seconds(stallTimeout)
         request.rateLimit = limitRate?.bytes
         request.maximumLength = maxSize?.bytes
         request.restarts = restart

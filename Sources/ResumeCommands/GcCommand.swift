@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import ResumeStore
+
+/// The command `resumectl gc`.
+struct GcCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gc",
+        abstract: "Apply the limits now: remove expired entries, then the least recently used.",
+        discussion: """
+            The default limits are 16GiB and 30 days. Entries that are in use or pinned are kept. Data files that \
+            belong to no entry are removed as well.
+
+            EXAMPLE:
+              resumectl gc --max-size 10GB --max-age 7d
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Maximum size of the store, such as 500M or 1.5GiB.", valueName: "size"),
+        transform: ByteCount.argument)
+    var maxSize: ByteCount?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Remove entries not used for this long, such as 12h or 7d.", valueName: "time"),
+        transform: TimeSpan.argument)
+    var maxAge: TimeSpan?
+
+    @Flag(name: .long, help: "Print what would be removed without removing it.")
+    var dryRun = false
+
+    @Flag(name: .long, help: "Print one JSON object.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        let report = try await context.withStore(storeOptions.store) { store in
+            try await store.collect(maximumSize: maxSize?.bytes, maximumAge: maxAge?.seconds, dryRun: dryRun)
+        }
+        if json {
+            context.print(Rendering.json(report, dryRun: dryRun).text)
+        } else {
+            for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
+        }
+    }
+}

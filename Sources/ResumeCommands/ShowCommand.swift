@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// The command `resumectl show`.
+struct ShowCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one entry in detail: validators, received bytes and history.",
+        discussion: """
+            EXAMPLE:
+              resumectl show https://example.org/image.iso
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Argument(help: ArgumentHelp("Key or URL of the entry.", valueName: "key-or-url"))
+    var key: String
+
+    @Flag(name: .long, help: "Print one JSON object.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        let (entry, events) = try await context.withStore(storeOptions.store) { store in
+            let entry = try await store.entry(named: key, context)
+            return (entry, try await store.events(key: entry.key))
+        }
+        guard json else {
+            for line in Rendering.lines(entry) { context.print(line) }
+            for event in events.suffix(20) { context.print(Rendering.line(event, withKey: false)) }
+            return
+        }
+        guard case .object(var members) = Rendering.json(entry) else { return }
+        members["contentType"] = .optional(entry.representation?.contentType)
+        members["validator"] = .optional(entry.representation?.validator.map { "\($0)" })
+        members["events"] = .array(events.suffix(20).map(Rendering.json))
+        context.print(JSON.object(members).text)
+    }
+}

@@ -1,0 +1,87 @@
+internal import ArgumentParser
+
+/// A time span: `90s`, `15m`, `36h`, `7d`, `1w`, `1d12h`.
+struct TimeSpan: Equatable {
+    /// At most what fits into a number of milliseconds.
+    var milliseconds: Int64
+
+    /// The whole seconds.
+    var seconds: Int64 { milliseconds / 1000 }
+
+    /// Parses a time span as people type it, and as ``text(_:)`` prints it.
+    ///
+    /// The units must be in descending order. Only seconds may have decimals.
+    init?(_ text: String) {
+        var rest = text[...]
+        // Ages are printed with this word.
+        if rest.hasSuffix(" ago") { rest = rest.dropLast(4) }
+        guard !rest.isEmpty else { return nil }
+        var sum: Int64 = 0
+        var last = Int64.max
+        while !rest.isEmpty {
+            guard let number = DecimalNumber(rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }) else {
+                return nil
+            }
+            rest = rest.dropFirst(number.text.count)
+            // Short waits are printed with a space before the unit.
+            if rest.first == " " { rest = rest.dropFirst() }
+            let unit = rest.prefix { $0.isASCII && $0.isLetter }
+            rest = rest.dropFirst(unit.count)
+            guard let factor = Self.factors[String(unit)], factor < last, factor == 1000 || !number.hasDecimals,
+                let part = number.multiplied(by: factor)
+            else { return nil }
+            last = factor
+            let (next, overflow) = sum.addingReportingOverflow(part)
+            guard !overflow else { return nil }
+            sum = next
+        }
+        milliseconds = sum
+    }
+
+    private init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// Parses the value of an option.
+    ///
+    /// - Throws: `ValidationError` with the accepted forms.
+    static func argument(_ text: String) throws -> TimeSpan {
+        guard let span = TimeSpan(text) else { throw ValidationError(accepted) }
+        return span
+    }
+
+    /// Parses the value of an option for which a plain number means seconds.
+    ///
+    /// - Throws: `ValidationError` with the accepted forms.
+    static func secondsArgument(_ text: String) throws -> TimeSpan {
+        if let milliseconds = DecimalNumber(text[...])?.multiplied(by: 1000) {
+            return TimeSpan(milliseconds: milliseconds)
+        }
+        guard let span = TimeSpan(text) else { throw ValidationError(acceptedSeconds) }
+        return span
+    }
+
+    static let accepted = "use a time such as 90s, 15m, 36h, 7d, 1w or 1d12h"
+    private static let acceptedSeconds =
+        "use a number of seconds such as 30 or 0.5, or a time such as 30s, 15m or 1m30s"
+
+    private static let factors: [String: Int64] = {
+        let units: [(Int64, [String])] = [
+            (1000, ["s", "sec", "secs", "second", "seconds"]),
+            (60_000, ["m", "min", "mins", "minute", "minutes"]),
+            (3_600_000, ["h", "hour", "hours"]), (86_400_000, ["d", "day", "days"]),
+            (604_800_000, ["w", "week", "weeks"]),
+        ]
+        return Dictionary(
+            units.flatMap { factor, names in names.map { ($0, factor) } }, uniquingKeysWith: { first, _ in first })
+    }()
+
+    /// Returns a human-readable time span in its two largest units.
+    static func text(_ seconds: Int64) -> String {
+        let seconds = max(seconds, 0)
+        switch seconds {
+        case ..<60: return "\(seconds)s"
+        case ..<3600: return "\(seconds / 60)m\(seconds % 60)s"
+        case ..<86_400: return "\(seconds / 3600)h\(seconds % 3600 / 60)m"
+        default: return "\(seconds / 86_400)d\(seconds % 86_400 / 3600)h"
+        }
+    }
+}
