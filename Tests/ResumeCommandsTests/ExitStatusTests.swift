@@ -12,7 +12,7 @@ struct ExitStatusTests {
 
     @Test(arguments: [(401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"), (410, "Gone")])
     func refusedByTheServer(status: Int, phrase: String) async throws {
-        try await OriginServer.withServer(handler: { _ in .status("\(status) \(phrase)") }) { server in
+        try await OriginServer.withServer(handler: { _ in .status("\(status) \(phrase)") }) { server async throws in
             let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
             #expect(outcome.status == .refused)
             #expect(outcome.errors.contains("\(status) \(phrase)"))
@@ -57,7 +57,7 @@ struct ExitStatusTests {
             Response([.raw(Array("no".utf8)), .close]),
         ]
         for answer in answers {
-            try await OriginServer.withServer(handler: { _ in answer }) { server in
+            try await OriginServer.withServer(handler: { _ in answer }) { server async throws in
                 let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
                 #expect(outcome.status == .tryAgain, "\(answer): \(outcome.errors)")
                 #expect(!home.has("out.bin"))
@@ -88,7 +88,7 @@ struct ExitStatusTests {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             .file(Resource(Sample.content, etag: "\"v\(request.number)\""), for: request, cutAfter: 100_000)
         }
-        try await OriginServer.withServer(handler: handler) { server in
+        try await OriginServer.withServer(handler: handler) { server async throws in
             let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--json")
             #expect(outcome.status == .tryAgain)
             let last = try #require(try outcome.json.last)
@@ -170,9 +170,13 @@ struct ExitStatusTests {
     }
 
     @Test func unwritableFolder() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let outcome = await home.run("get", server.url(), server.url("/b.bin"), "--directory", home["missing"])
-            #expect(outcome.status == .cannotCreate)
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            try home.write([1], to: "file")
+            for folder in [home["file/folder"], home["file"], "/proc/resumectl/folder"] {
+                let outcome = await home.run("get", server.url(), server.url("/b.bin"), "--directory", folder)
+                #expect(outcome.status == .cannotCreate)
+                #expect(outcome.errors.contains("cannot write") && outcome.errors.contains(folder), "\(outcome.errors)")
+            }
             #expect(server.acceptedConnections == 0)
         }
     }
@@ -180,7 +184,7 @@ struct ExitStatusTests {
     /// A store that cannot be made, since not even root makes folders there.
     @Test(arguments: ["/proc/resumectl/store", "/dev/null/store"])
     func storeThatCannotBeMade(path: String) async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
             let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--store", path)
             #expect(outcome.status == (path.hasPrefix("/proc") ? .io : .damaged), "\(outcome.errors)")
             #expect(server.acceptedConnections == 0)

@@ -32,7 +32,7 @@ struct GetManyTests {
     }
 
     @Test func aDirectoryWithASlashAtItsEnd() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let outcome = await home.run("get", server.url("/a.bin"), "-P", home.path + "/", "--json")
             #expect(outcome.status == .success)
             let finished = try #require(try outcome.json.last)
@@ -43,7 +43,7 @@ struct GetManyTests {
     }
 
     @Test func inputFile() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let text = """
                 # the first two
                 \(server.url("/a.bin"))
@@ -74,29 +74,31 @@ struct GetManyTests {
         #expect(outcome.errors.contains(reason[text] ?? "line 2: not in UTF-8"), "\(outcome.errors)")
     }
 
-    /// The same URL twice is one download; two URLs for one file are refused before anything is fetched.
+    /// The same URL twice is one download; of two URLs for one file, the second is an error.
     @Test func repeatedLines() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let url = server.url("/a.bin")
             // With the mark that some editors begin a text with.
             try home.write("\u{FEFF}\(url)\n\(url)\n".utf8, to: "list.txt")
             let twice = await home.run("get", "-i", home["list.txt"], "-P", home.path)
             #expect(twice.status == .success, "\(twice.errors)")
             #expect(server.requests.count == 1)
-            try home.write("\(url)\n\(url)?other\n".utf8, to: "list.txt")
+            // The second one would replace the file of the first one. The others are downloaded.
+            try home.write("\(url)\n\n\(url)?token=1\n\(server.url("/b.bin"))\n".utf8, to: "list.txt")
             let clash = await home.run("get", "-i", home["list.txt"], "-P", home.path)
-            #expect(clash.status == .usage)
-            #expect(clash.errors.contains("\(url) and \(url)?") && server.requests.count == 1)
-            try home.write("\(url)?token=1\n\(url)?token=2\n".utf8, to: "list.txt")
-            let hidden = await home.run("get", "-i", home["list.txt"], "-P", home.path)
-            let text = "two URLs shown as \(url), which differ in a hidden parameter, would both be written to "
-            #expect(hidden.status == .usage && hidden.errors.contains(text), "\(hidden.errors)")
+            #expect(clash.status == .cannotCreate)
+            let text =
+                "resumectl: \(url): \(home["list.txt"]), line 3: would be written to \(home["a.bin"]), "
+                + "as would the URL of \(home["list.txt"]), line 1; not downloaded. Use --auto-rename"
+            #expect(clash.errors.contains(text), "\(clash.errors)")
+            #expect(clash.errors.hasSuffix("resumectl: 1 of 3 downloads did not complete\n"))
+            #expect(server.requests.map(\.target).sorted() == ["/a.bin", "/a.bin", "/b.bin"])
         }
     }
 
     /// A list that was cut short, or grew, is run again for what is missing.
     @Test func skipExisting() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let urls = ["/a.bin", "/b.bin", "/c.bin"].map { server.url($0) }
             try home.write("older".utf8, to: "b.bin")
             let outcome = await home.run(["get", "--skip-existing", "-P", home.path] + urls)
@@ -162,7 +164,7 @@ struct GetManyTests {
 
     /// A shell's `<(…)` is a pipe.
     @Test func inputFromAPipe() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             #expect(mkfifo(home["list"], 0o600) == 0)
             let (path, url) = (home["list"], server.url("/a.bin"))
             let writer = Thread {
@@ -192,7 +194,7 @@ struct GetManyTests {
     @Test func howManyFailed() async throws {
         try await OriginServer.withServer { request in
             request.path == "/b.bin" ? .status("404 Not Found") : Self.handler(request)
-        } _: { server in
+        } _: { server async throws in
             let urls = ["/a.bin", "/b.bin", "/c.bin"].map { server.url($0) }
             let outcome = await home.run(["get", "-P", home.path] + urls)
             #expect(outcome.status == .refused)
@@ -206,7 +208,7 @@ struct GetManyTests {
     }
 
     @Test func aWrongLineInTheInputFile() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             try home.write("# comment\n\n\(server.url("/a.bin"))\nnonsense\n".utf8, to: "list.txt")
             let outcome = await home.run("get", "-i", home["list.txt"], "-P", home.path)
             #expect(outcome.status == .usage)
@@ -224,7 +226,7 @@ struct GetManyTests {
             default: Self.handler(request)
             }
         }
-        try await OriginServer.withServer(handler: handler) { server in
+        try await OriginServer.withServer(handler: handler) { server async throws in
             let get = ["get", "--directory", home.path, "--retries", "0"]
             let later = await home.run(get + [server.url("/a.bin"), server.url("/later.bin")])
             #expect(later.status == .tryAgain)
@@ -239,7 +241,7 @@ struct GetManyTests {
     }
 
     @Test func oneAtATime() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let paths = (1...6).map { "/\($0).bin" }
             let outcome = await home.run(
                 ["get", "--directory", home.path, "--max-concurrent", "1"] + paths.map { server.url($0) })
@@ -274,12 +276,53 @@ struct GetManyTests {
     }
 
     @Test func twoOfOneName() async throws {
-        try await OriginServer.withServer(handler: Self.handler) { server in
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let outcome = await home.run(
-                "get", server.url("/a/x.bin"), server.url("/b/x.bin"), "--directory", home.path)
-            #expect(outcome.status == .usage)
-            #expect(outcome.errors.contains("x.bin"))
-            #expect(server.acceptedConnections == 0)
+                "get", server.url("/a/x.bin"), server.url("/b/x.bin"), "--directory", home.path, "--json")
+            #expect(outcome.status == .cannotCreate)
+            #expect(outcome.errors.contains("argument 3: would be written to \(home["x.bin"]), as would"))
+            #expect(outcome.errors.contains("argument 2; not downloaded"), "\(outcome.errors)")
+            #expect(Self.content("/a/x.bin").matches(try home.bytes("x.bin")))
+            let failed = try #require(try outcome.json.first)
+            #expect(failed["event"]?.string == "failed" && failed["url"]?.string == server.url("/b/x.bin"))
+            #expect(try outcome.events.last == "finished")
+            // What is there already does not hide the error.
+            let skipped = await home.run(
+                "get", server.url("/a/x.bin"), server.url("/b/x.bin"), "-P", home.path, "--skip-existing")
+            #expect(skipped.status == .cannotCreate && skipped.errors.contains("1 of 2"), "\(skipped.errors)")
+        }
+    }
+
+    @Test("With --auto-rename, equal names are numbered, in the order of the list")
+    func autoRename() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let paths = ["/1/x.bin", "/2/x.bin", "/3/x.1.bin", "/4/x.bin", "/1/.hidden", "/2/.hidden", "/a/no", "/b/no"]
+            let urls = paths.map { server.url($0) }
+            let names = ["x.bin", "x.1.bin", "x.1.1.bin", "x.2.bin", ".hidden", ".hidden.1", "no", "no.1"]
+            for _ in 1...2 {
+                // A URL that is repeated is one download, even if it was renamed.
+                let outcome = await home.run(["get", "--auto-rename", "-P", home["d.d"]] + urls + [urls[1], urls[0]])
+                #expect(outcome.status == .success, "\(outcome.errors)")
+                #expect(try home.names(in: "d.d") == names.sorted())
+                for (path, name) in zip(paths, names) {
+                    #expect(Self.content(path).matches(try home.bytes("d.d/\(name)")), "\(name)")
+                }
+            }
+            #expect(server.requests.count == 2 * paths.count)
+        }
+    }
+
+    @Test("The folder is created, with those above it, and --output is a name in it")
+    func createdDirectory() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            for (folder, arguments) in [("new", []), ("deep/er/", []), ("named", ["-o", "b.bin"])] {
+                let outcome = await home.run(["get", server.url("/a.bin"), "-P", home[folder]] + arguments)
+                #expect(outcome.status == .success, "\(outcome.errors)")
+            }
+            #expect(home.has("new/a.bin") && home.has("deep/er/a.bin") && home.has("named/b.bin"))
+            // Not for a command line that is wrong.
+            #expect(await home.run("get", server.url("/a.bin"), "nonsense", "-P", home["not"]).status == .usage)
+            #expect(!home.has("not"))
         }
     }
 }

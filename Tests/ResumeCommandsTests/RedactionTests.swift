@@ -123,7 +123,7 @@ struct RedactionTests {
         ["get", "ftp://me:hunter2@127.0.0.1/file.bin"],
         ["get", "htps://me:hunter2@127.0.0.1/file.bin?X-Amz-Signature=5ca1ab1e"],
         ["get", "http://me:hunter2@127.0.0.1:99999/file.bin"],
-        ["get", "http://me:hunter2@127.0.0.1/a b?X-Amz-Signature=5ca1ab1e"],
+        ["get", "http://me:hunter2@127.0.0.1 9/a?X-Amz-Signature=5ca1ab1e"],
         ["show", "ftp://me:hunter2@127.0.0.1/file.bin"],
     ]
 
@@ -140,7 +140,8 @@ struct RedactionTests {
 
     /// Texts that are no URLs, and are refused as such: each holds a password or a token all the same.
     private static let noURLs = [
-        "//me:hunter2@h/f", "me:hunter2@h/f", "https:/me:hunter2@h/f", "http:me:hunter2@h/f", "h/f?token=t0pSecret",
+        "//me:hunter2@h/f", "me:hunter2@h/f", "https:/me:hunter2@h/f", "http:me:hunter2@h/f", "h f?token=t0pSecret",
+        "me/hunter2@h/f", "me:9/hunter2@h/f", "h:hunter2/f", "h:/f?token=t0pSecret",
         "/f;token=t0pSecret", "https:\\\\me:hunter2@h/f", "ftp://me:x/hunter2@h/f", "http://me:hunter2/f@h:x/",
         "http://me:hunter2@h:x/f", "AKIDEXAMPLE", "AKIDEXAMPLE:hunter2", "t0pSecret:x@h/f",
         "http//me:hunter2@h/f?token=t0pSecret", "ht tp://me:hunter2@h/f", "http://h:hunter2/f",
@@ -244,7 +245,7 @@ struct RedactionTests {
         #expect(try await home.held("HTTP://Keys.example/#plain") == Sample.cut, "a key without secrets stays as it is")
     }
 
-    @Test(arguments: noURLs.filter { $0.contains("@") || $0.contains("token=") })
+    @Test(arguments: noURLs.filter { ($0.contains("@") || $0.contains("token=")) && !$0.hasPrefix("me/") })
     func keysThatAreNoURLs(text: String) async throws {
         let outcome = await home.run("get", "http://127.0.0.1:9/a", "--key", text)
         #expect(outcome.status == .usage)

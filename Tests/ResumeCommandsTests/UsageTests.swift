@@ -22,11 +22,14 @@ struct UsageTests {
         ["http://127.0.0.1:9/", "--directory", "."],
         ["http://127.0.0.1:9/a/", "--directory", "."],
         ["http://127.0.0.1:9/..%2Fescaped", "--directory", "."],
-        [url, "--output", "a", "--directory", "b"],
+        [url, "--output", "/a", "--directory", "b"],
+        [url, "--auto-rename", "--remote-header-name"],
+        ["host:99999/file.bin"],
+        ["./file.bin"],
+        ["/file.bin"],
         [url, "\(url)2", "--output", "a"],
         [url, "\(url)2", "--key", "a"],
         [url, "\(url)2", "--sha256", String(repeating: "0", count: 64)],
-        [url, "http://127.0.0.1:10/other/file.bin"],
         [url, "--key", ""],
         [url, "--sha256", "0123"],
         [url, "--sha256", String(repeating: "g", count: 64)],
@@ -69,6 +72,8 @@ struct UsageTests {
         "not a url": "not an absolute URL", "file.bin": "not an absolute URL",
         "ftp://127.0.0.1/file.bin": "ftp://127.0.0.1/…: the scheme 'ftp'",
         "http:///file.bin": "the URL has no valid host",
+        "host:99999/file.bin": "not an absolute URL", "./file.bin": "not an absolute URL",
+        "/file.bin": "not an absolute URL",
         "http://127.0.0.1:99999/file.bin": "http://127.0.0.1/…: the URL has no valid host",
     ]
 
@@ -88,6 +93,7 @@ struct UsageTests {
         switch option {
         // The URL names no file.
         case "--directory" where arguments.count == 3: return arguments[0]
+        case "--remote-header-name": return "--auto-rename"
         case "--stall-timeout", "--connect-timeout": return "timeout"
         default: return option ?? shown[arguments.last ?? ""].map { "argument 2: \($0)" } ?? arguments.last ?? "url"
         }
@@ -138,8 +144,6 @@ struct UsageTests {
         #expect(range.errors.contains("Range"))
         let sort = await home.run("list", "--sort", "colour")
         #expect(sort.errors.contains("'used'") && sort.errors.contains("'size'"))
-        let two = await home.run("get", Self.url, "http://127.0.0.1:9/other/file.bin")
-        #expect(two.errors.contains("--output"))
         let unnamed = await home.run("get", "http://127.0.0.1:9/")
         #expect(unnamed.errors.contains("--output"))
     }

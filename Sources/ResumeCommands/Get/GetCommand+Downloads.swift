@@ -12,11 +12,12 @@ extension GetCommand {
     ///   - items: The downloads.
     ///   - downloader: Runs the individual downloads.
     ///   - mostDelivered: How many small files may be waiting for their delivery.
+    ///   - earlier: The failures of downloads that could not be started, which have been reported.
     ///   - reporter: Reports events and failures.
     /// - Throws: ``CommandFailure`` with the worst of the failures, which have already been reported.
     func download(
-        _ items: [Item], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
-        _ reporter: GetReporter
+        _ items: [DownloadList.Item], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
+        after earlier: [ExitStatus], _ reporter: GetReporter
     ) async throws {
         let slots = DownloadSlots(count: maxConcurrent, mostDelivered: mostDelivered)
         await withDiscardingTaskGroup { group in
@@ -34,8 +35,13 @@ extension GetCommand {
                 }
             }
         }
-        let failures = slots.failures
+        let failures = earlier + slots.failures
         reporter.finish(failed: failures.count)
+        try Self.throwWorst(of: failures)
+    }
+
+    /// Throws the worst of the failures, which have already been reported; nothing if there are none.
+    static func throwWorst(of failures: [ExitStatus]) throws {
         // Interruption by the user comes first, then failures that running the command again cannot fix.
         let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
         guard let worst = order.first(where: failures.contains) ?? failures.first else { return }

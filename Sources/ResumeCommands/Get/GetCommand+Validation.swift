@@ -19,7 +19,12 @@ extension GetCommand {
         if output == "-" {
             throw ValidationError("--output requires a file: downloads cannot be written to standard output")
         }
-        if output != nil && directory != nil { throw ValidationError("--output and --directory cannot be combined") }
+        if let output, output.hasPrefix("/"), directory != nil {
+            throw ValidationError("--output must be a relative path if --directory is given")
+        }
+        if autoRename, remoteHeaderName {
+            throw ValidationError("--auto-rename and --remote-header-name cannot be combined")
+        }
         if remoteHeaderName, output != nil {
             throw ValidationError("--output and --remote-header-name cannot be combined")
         }
@@ -30,7 +35,7 @@ extension GetCommand {
         if let headUrl {
             guard condition == .head else { throw ValidationError("--head-url requires --condition head") }
             do {
-                _ = try DownloadURL(headUrl)
+                _ = try TypedURL.parse(headUrl)
             } catch {
                 throw ValidationError("--head-url: \(Redaction.problem(error, with: headUrl))")
             }

@@ -20,17 +20,32 @@ struct GetCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: "The http or https URLs to download.")
+    @Argument(
+        help: """
+            The http or https URLs to download. Without a scheme (host/path), http is used for this machine \
+            (localhost), https for any other host.
+            """)
     var urls: [String] = []
 
-    @Option(name: [.short, .long], help: ArgumentHelp("File to write. Requires a single URL.", valueName: "path"))
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp("File to write, in --directory if that is given. Requires a single URL.", valueName: "path"))
     var output: String?
 
     @Option(
         name: [.customShort("P"), .long],
         help: ArgumentHelp(
-            "Folder to write to. The last path component of each URL becomes the file name.", valueName: "dir"))
+            "Folder to write to, which is created. The last path component of each URL becomes the file name.",
+            valueName: "dir"))
     var directory: String?
+
+    @Flag(
+        name: .long,
+        help: """
+            Number files whose names would be the same (name.1.ext). Otherwise, only the first of them is downloaded. \
+            Files from earlier runs do not count.
+            """)
+    var autoRename = false
 
     @Flag(
         name: [.customShort("J"), .long],
@@ -198,14 +213,14 @@ struct GetCommand: ContextCommand {
     }
 
     /// Makes the request for a download.
-    func request(for item: Item) -> DownloadRequest {
+    func request(for item: DownloadList.Item) -> DownloadRequest {
         var request = DownloadRequest(item.url, to: item.path)
         request.key = key
         request.usesServerFilename = remoteHeaderName
         request.digest = digest
         request.selection = range
         request.condition = condition
-        request.headURL = headUrl.flatMap { try? DownloadURL($0) }
+        request.headURL = headUrl.flatMap { try? TypedURL.parse($0) }
         request.allowsUnvalidated = allowUnvalidated
         request.acceptEncoding = acceptEncoding ?? "identity"
         for field in headers.compactMap(Self.field) {

@@ -1,0 +1,72 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import ResumeStore
+
+extension GetCommand {
+    /// Returns all downloads with their destinations.
+    ///
+    /// - Throws: ``CommandFailure`` if a text is not a URL, before anything is downloaded.
+    func list(_ context: CommandContext) throws -> DownloadList {
+        var list = DownloadList(renames: autoRename)
+        for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, context) }
+        for line in try inputFile.map(InputFile.lines) ?? [] {
+            try add(line.text, at: .line(line.number), to: &list, context)
+        }
+        return list
+    }
+
+    private func add(
+        _ text: String, at position: DownloadList.Position, to list: inout DownloadList, _ context: CommandContext
+    ) throws {
+        let url: DownloadURL
+        do {
+            url = try TypedURL.parse(text)
+        } catch {
+            throw CommandFailure(.usage, "\(shown(position, context)): \(Redaction.problem(error, with: text))")
+        }
+        list.add(url, path: try path(for: url), at: position, isNamedByServer: remoteHeaderName)
+    }
+
+    private func shown(_ position: DownloadList.Position, _ context: CommandContext) -> String {
+        switch position {
+        case .argument(let index): context.position(of: urls[index])
+        case .line(let number): "\(Printable.escaped(inputFile ?? "")), line \(number)"
+        }
+    }
+
+    /// Returns the error of a download whose file is that of another one.
+    func error(for clash: DownloadList.Clash, _ context: CommandContext) -> StoreError {
+        let (place, first) = (shown(clash.item.position, context), shown(clash.first, context))
+        return StoreError(
+            .destination,
+            "\(place): would be written to \(clash.item.path), as would the URL of \(first); not downloaded",
+            advice: "Use --auto-rename, or download it with --output.")
+    }
+
+    private func path(for url: DownloadURL) throws -> String {
+        if let output { return inDirectory(output) }
+        guard let name = url.lastPathComponent ?? (remoteHeaderName ? "download" : nil) else {
+            throw CommandFailure(
+                .usage, "\(Redaction.url(url)) does not contain a file name. Specify one with --output.")
+        }
+        return inDirectory(name)
+    }
+
+    private func inDirectory(_ name: String) -> String {
+        directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
+    }
+
+    /// Creates the folder of --directory, and the folders above it.
+    ///
+    /// - Throws: ``CommandFailure`` if it cannot be created.
+    func makeDirectory() throws {
+        guard let directory else { return }
+        for part in directory.split(separator: "/", omittingEmptySubsequences: false) {
+            let made = directory[..<part.endIndex]
+            guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
+            let reason = unsafe strerror(errno).map { ": " + (unsafe String(cString: $0)) } ?? ""
+            throw CommandFailure(
+                .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created\(reason)")
+        }
+    }
+}

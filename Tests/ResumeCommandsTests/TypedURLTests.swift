@@ -1,0 +1,77 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// URLs as people type them.
+@Suite(.timeLimit(.minutes(20)))
+struct TypedURLTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test("Without a scheme, http is used for this machine")
+    func loopback() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let hosts = ["127.0.0.1", "localhost", "LOCALHOST"]
+            for (number, host) in hosts.enumerated() {
+                let outcome = await home.run("get", "\(host):\(server.port)/\(number).bin", "-P", home["out"])
+                #expect(outcome.status == .success, "\(outcome.errors)")
+                #expect(Sample.content.matches(try home.bytes("out/\(number).bin")))
+            }
+            try home.write("127.0.0.1:\(server.port)/listed.bin?part=1#fragment\n".utf8, to: "list.txt")
+            #expect(await home.run("get", "-i", home["list.txt"], "-P", home["out"]).status == .success)
+            #expect(server.requests.map(\.target).suffix(1) == ["/listed.bin?part=1"])
+            #expect(home.has("out/listed.bin"))
+        }
+    }
+
+    /// What the message of a failed connection names.
+    private static let hosts = [
+        "a.invalid/f.bin": "https://a.invalid/f.bin", "a.invalid:8443/f.bin": "https://a.invalid:8443/f.bin",
+        "b_1.invalid/@scope/f.bin": "https://b_1.invalid/@scope/f.bin", "127.1.2.3:9/f.bin": "http://127.1.2.3:9/f.bin",
+        "[::1]:9/f.bin": "http://[::1]:9/f.bin", "x.localhost:9/f.bin": "http://x.localhost:9/f.bin",
+    ]
+
+    @Test("Without a scheme, https is used for any other host", arguments: hosts.keys.sorted())
+    func schemes(text: String) async throws {
+        let outcome = await home.run("get", text, "-o", home["out"], "--retries", "0")
+        #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+        #expect(outcome.errors.contains(Self.hosts[text] ?? "?"), "\(outcome.errors)")
+    }
+
+    @Test("https is not followed by http")
+    func noFallback() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            // An address of this machine that is not a loopback address by its form.
+            let outcome = await home.run(
+                "get", "0.0.0.0:\(server.port)/file.bin", "-o", home["out"], "--retries", "0")
+            #expect(outcome.status != .success, "\(outcome.errors)")
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test("Spaces are encoded")
+    func spaces() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let urls = [server.url("/my file.bin?a=b c"), "127.0.0.1:\(server.port)/other file.bin"]
+            #expect(await home.run(["get", "-P", home["out"]] + urls).status == .success)
+            #expect(server.requests.map(\.target).sorted() == ["/my%20file.bin?a=b%20c", "/other%20file.bin"])
+            #expect(try home.names(in: "out") == ["my file.bin", "other file.bin"])
+        }
+    }
+
+    private static let refused = [
+        "f.bin", "a.invalid", "a.invalid:80", "a.invalid:/f", "a.invalid:0/f", "a.invalid:65536/f", "a.invalid:+80/f",
+        "a..invalid/f", ".a/f", "../f", "~/f", "http//a.invalid/f", "a//f", "a b/f", "[::1/f", "[1]/f", "[::1]x/f",
+        "me@a.invalid/f", "C:\\f/g", "bücher.invalid/f",
+    ]
+
+    @Test("Anything else is refused", arguments: refused)
+    func noURL(text: String) async throws {
+        let outcome = await home.run("get", text, "-o", home["out"])
+        #expect(outcome.status == .usage)
+        #expect(outcome.errors.contains("argument 2: not an absolute URL"), "\(outcome.errors)")
+        #expect(!outcome.errors.contains(text))
+        #expect(try home.names().isEmpty)
+    }
+}
