@@ -63,9 +63,23 @@ public struct ResumeCtl: ParsableCommand {
         } catch {
             // Help and version are results, errors in the arguments are messages.
             let isWanted = exitCode(for: error) == .success
-            let text = fullMessage(for: error)
+            let text = isWanted ? fullMessage(for: error) : suggesting(fullMessage(for: error), arguments)
             if isWanted { context.print(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }
             return isWanted ? .success : .usage
         }
+    }
+
+    /// Returns a message of the argument parser, with the command that was probably meant if there is none of that name.
+    private static func suggesting(_ message: String, _ arguments: [String]) -> String {
+        let commands = configuration.subcommands.map { $0.configuration }
+        let names = commands.compactMap(\.commandName)
+        guard let typed = arguments.first, !names.contains(typed), typed != "help",
+            !commands.contains(where: { $0.aliases.contains(typed) }),
+            let name = Suggestion.name(for: typed, among: names)
+        else { return message }
+        // The text is only shown since it is nearly the name of a command. The parser's first line is about it, or about
+        // an option of the command.
+        let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+        return (["Error: there is no command '\(typed)'; did you mean '\(name)'?"] + rest).joined(separator: "\n")
     }
 }

@@ -137,6 +137,27 @@ struct UsageTests {
         #expect(try home.names().isEmpty)
     }
 
+    private static let mistyped = [
+        "gett": "get", "gte": "get", "et": "get", "GET": "get", "lst": "list", "lits": "list", "shwo": "show",
+        "purg": "purge", "comp": "completions", "verfy": "verify", "verifiy": "verify", "dcotor": "doctor", "unpn": "unpin",
+    ]
+
+    @Test("The command that was probably meant is suggested", arguments: mistyped.keys.sorted())
+    func suggestion(typed: String) async throws {
+        for arguments in [[typed], [typed, "http://127.0.0.1:9/a", "--json"]] {
+            let outcome = await home.run(arguments)
+            #expect(outcome.status == .usage)
+            let text = "there is no command '\(typed)'; did you mean '\(Self.mistyped[typed] ?? "")'?"
+            #expect(outcome.errors.contains(text), "\(outcome.errors)")
+        }
+    }
+
+    @Test("Nothing is suggested for a text that is not similar", arguments: ["frobnicate", "x", "--lst", "getlistshow"])
+    func noSuggestion(typed: String) async throws {
+        let outcome = await home.run(typed)
+        #expect(outcome.status == .usage && !outcome.errors.contains("did you mean '"), "\(outcome.errors)")
+    }
+
     @Test func messagesSayWhatWouldBeRight() async throws {
         let purge = await home.run("purge")
         #expect(purge.errors.contains("--all"))
