@@ -58,6 +58,7 @@ public struct ResumeCtl: ParsableCommand {
             } catch {
                 let failure = CommandFailure(error)
                 if !failure.message.isEmpty { context.say("resumectl: \(Printable.escaped(failure.message))") }
+                for line in failure.details { context.say("  \(Printable.escaped(line))") }
                 return failure.status
             }
         } catch {

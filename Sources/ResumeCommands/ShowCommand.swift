@@ -8,13 +8,18 @@ struct ShowCommand: ContextCommand {
         commandName: "show",
         abstract: "Show one entry in detail: validators, received bytes and history.",
         discussion: """
+            If no entry has this key or URL, the entry is shown whose destination is this path, or the only one whose \
+            URL, key or destination contains this text.
+
             EXAMPLE:
               resumectl show https://example.org/image.iso
+              resumectl show image.iso
             """)
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("Key or URL of the entry.", valueName: "key-or-url"))
+    @Argument(
+        help: ArgumentHelp("Key, URL, destination, or a part of them that no other entry has.", valueName: "entry"))
     var key: String
 
     @Flag(name: .long, help: "Print one JSON object.")
@@ -22,7 +27,7 @@ struct ShowCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let (entry, events) = try await context.withStore(storeOptions.store) { store in
-            let entry = try await store.entry(named: key, context)
+            let entry = try await store.entry(matching: key, context)
             return (entry, try await store.events(key: entry.key))
         }
         guard json else {

@@ -14,20 +14,22 @@ struct StatsCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let (totals, free, path) = try await context.withStore(storeOptions.store) { store in
-            (try await store.totals(), try store.freeSpace(), store.path)
+        let path = try context.storePath(storeOptions.store)
+        let known = try await context.withExistingStore(storeOptions.store) { store in
+            (totals: try await store.totals(), free: try store.freeSpace(), path: store.path)
         }
+        let (entries, received) = (known?.totals.entries ?? 0, known?.totals.receivedBytes ?? 0)
         guard !json else {
             let members: [String: JSON] = [
-                "entries": .integer(totals.entries), "freeBytes": .integer(free), "path": .string(path),
-                "receivedBytes": .integer(totals.receivedBytes),
+                "entries": .integer(entries), "freeBytes": .optional(known?.free),
+                "path": .string(known?.path ?? path), "receivedBytes": .integer(received),
             ]
             context.print(JSON.object(members).text)
             return
         }
-        context.print("store:   \(Printable.escaped(path))")
-        context.print("entries: \(totals.entries)")
-        context.print("stored:  \(ByteCount.text(totals.receivedBytes))")
-        context.print("free:    \(ByteCount.text(free)) on the same file system")
+        context.print("store:   \(Printable.escaped(known?.path ?? path))\(known == nil ? " (not created yet)" : "")")
+        context.print("entries: \(entries)")
+        context.print("stored:  \(ByteCount.text(received))")
+        if let known { context.print("free:    \(ByteCount.text(known.free)) on the same file system") }
     }
 }

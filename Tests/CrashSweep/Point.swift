@@ -159,8 +159,7 @@ struct PointVisit {
 
     private mutating func list() async throws -> [HeldEntry] {
         let run = try await site.run(["list", "--json"], afterCut: point.isPowerCut)
-        let isNone = run.ending == .exited(66) && workflow.preparation == .nothing
-        result.expect(run.ending == .exited(0) || isNone, "list ended with \(run.ending): \(run.errors)")
+        result.expect(run.ending == .exited(0), "list ended with \(run.ending): \(run.errors)")
         return run.objects.map(HeldEntry.init)
     }
 

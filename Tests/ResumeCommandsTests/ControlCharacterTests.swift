@@ -137,7 +137,7 @@ struct ControlCharacterTests {
         ]
         for arguments in clean { #expect(await home.run(arguments).status != .success) }
         let bare = [
-            ["list", "--store", home[text]], ["get", "http://127.0.0.1:9/a", "--output", home["\(text)/a"]],
+            ["show", "x", "--store", home[text]], ["get", "http://127.0.0.1:9/a", "--output", home["\(text)/a"]],
             ["list", "--sort", text], [text], ["list", "--\(text)"], ["gc", "--max-size", text],
         ]
         for arguments in bare {

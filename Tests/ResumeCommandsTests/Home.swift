@@ -42,19 +42,20 @@ final class Home: Sendable {
     ///   - arguments: Without the program's name.
     ///   - environment: Replaces the one that names the store.
     ///   - width: How wide the terminal on standard error is; nil for none.
+    ///   - outputWidth: How wide the terminal on standard output is; nil for none.
     ///   - location: Where issues are reported.
     /// - Returns: The status and what was printed.
     @discardableResult
     func run(
-        _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil,
+        _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil, outputWidth: Int? = nil,
         at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
-        await run(arguments, environment: environment, width: width, at: location)
+        await run(arguments, environment: environment, width: width, outputWidth: outputWidth, at: location)
     }
 
     @discardableResult
     func run(
-        _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil,
+        _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil, outputWidth: Int? = nil,
         at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
         let output = Recorder()
@@ -68,7 +69,8 @@ final class Home: Sendable {
                 errors.append($0)
                 note($0)
             },
-            environment: environment ?? ["RESUMECTL_STORE": store], terminalWidth: width)
+            environment: environment ?? ["RESUMECTL_STORE": store], terminalWidth: width,
+            outputWidth: outputWidth)
         let status = await ResumeCtl.run(arguments, in: context)
         let outcome = Outcome(status: status, output: output.text, errors: errors.text)
         printed.withLock { $0 += outcome.output + outcome.errors }

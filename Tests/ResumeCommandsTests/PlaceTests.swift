@@ -10,9 +10,9 @@ struct PlaceTests {
     init() throws { home = try Home() }
 
     private static let looking = [
-        ["list"], ["list", "--json"], ["ls"], ["show", "http://example.org/a"], ["purge", "--all"], ["purge", "key"],
-        ["gc"], ["gc", "--dry-run", "--max-size", "0"], ["verify"], ["verify", "--repair"], ["stats", "--json"],
-        ["log"], ["log", "key"], ["pin", "key"], ["unpin", "key"],
+        ["show", "http://example.org/a"], ["purge", "--all"], ["purge", "key"],
+        ["gc"], ["gc", "--dry-run", "--max-size", "0"], ["verify"], ["verify", "--repair"],
+        ["pin", "key"], ["unpin", "key"],
     ]
 
     /// Commands that only look never make a store, nor anything in a folder that is none.
@@ -30,6 +30,30 @@ struct PlaceTests {
         try home.makeFolder("store/blobs")
         #expect(await home.run(arguments).status == .notFound)
         #expect(try home.names(in: "store") == ["blobs"])
+    }
+
+    private static let reading = [
+        ["list"], ["list", "--json"], ["ls", "--sort", "url"], ["log"], ["log", "key"], ["log", "--json"], ["stats"],
+        ["stats", "--json"],
+    ]
+
+    @Test("A store that does not exist yet is empty, and is not created by commands that read", arguments: reading)
+    func emptyStore(arguments: [String]) async throws {
+        for folder in ["", "store", "store/blobs"] {
+            if !folder.isEmpty { try home.makeFolder(folder) }
+            let outcome = await home.run(arguments, outputWidth: 80)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            switch arguments[0] {
+            case "stats":
+                #expect(outcome.output.contains("0") && outcome.output.contains(home.store), "\(outcome.output)")
+            case "log":
+                #expect(outcome.output.isEmpty)
+                #expect(outcome.errors == (arguments.contains("--json") ? "" : "no events are recorded\n"))
+            default: #expect(outcome.output.isEmpty && outcome.errors.isEmpty)
+            }
+        }
+        #expect(try home.names() == ["store"] && home.names(in: "store") == ["blobs"])
+        #expect(try home.names(in: "store/blobs").isEmpty)
     }
 
     /// The place as `doctor` names it.

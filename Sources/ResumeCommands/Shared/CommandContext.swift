@@ -14,6 +14,8 @@ public struct CommandContext: Sendable {
     public var outputFailure: @Sendable () -> String?
     /// The width of the terminal on standard error; nil if it is not a terminal.
     public var terminalWidth: Int?
+    /// The width of the terminal on standard output; nil if it is not a terminal.
+    public var outputWidth: Int?
 
     /// The arguments of the command line, without the program's name.
     var arguments: [String] = []
@@ -21,7 +23,7 @@ public struct CommandContext: Sendable {
     /// Makes a context.
     public init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
-        environment: [String: String], terminalWidth: Int? = nil,
+        environment: [String: String], terminalWidth: Int? = nil, outputWidth: Int? = nil,
         outputFailure: @escaping @Sendable () -> String? = { nil }
     ) {
         self.outputFailure = outputFailure
@@ -29,6 +31,7 @@ public struct CommandContext: Sendable {
         self.errors = errors
         self.environment = environment
         self.terminalWidth = terminalWidth
+        self.outputWidth = outputWidth
     }
 
     /// Makes a context with the process's own streams and environment.
@@ -40,7 +43,9 @@ public struct CommandContext: Sendable {
                 // It is no failure if a reader such as `head` closes the pipe.
                 if number != 0, number != EPIPE { failure.number.store(number, ordering: .relaxed) }
             }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
-            environment: environment, terminalWidth: Self.widthOfStandardError(environment),
+            environment: environment, terminalWidth: Self.width(of: STDERR_FILENO, environment),
+            // Even a terminal that can only print lines has a width.
+            outputWidth: Self.width(of: STDOUT_FILENO, [:]),
             outputFailure: { failure.text })
     }
 
@@ -77,10 +82,10 @@ public struct CommandContext: Sendable {
         }
     }
 
-    private static func widthOfStandardError(_ environment: [String: String]) -> Int? {
-        guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb" else { return nil }
+    private static func width(of descriptor: Int32, _ environment: [String: String]) -> Int? {
+        guard isatty(descriptor) == 1, environment["TERM"] != "dumb" else { return nil }
         var size = winsize()
-        let isKnown = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        let isKnown = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
         return isKnown ? Int(size.ws_col) : 80
     }
 
@@ -106,6 +111,19 @@ public struct CommandContext: Sendable {
                 .usage, "HOME is not set. Choose a folder for the store with --store or RESUMECTL_STORE.")
         }
         return "\(cache)/resumectl"
+    }
+
+    /// Opens the store for a command that only reads, as ``withStore(_:creating:_:)``.
+    ///
+    /// - Returns: The result of the body; nil if the store does not exist yet.
+    func withExistingStore<Result>(
+        _ option: String?, _ body: (DownloadStore) async throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await withStore(option, body)
+        } catch let error as StoreError where error.code == .noStore {
+            return nil
+        }
     }
 
     /// Opens the store and closes it after the body, even if that throws.

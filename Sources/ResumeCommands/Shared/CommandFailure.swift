@@ -29,6 +29,8 @@ struct CommandFailure: Error {
     var status: ExitStatus
     /// The message; empty if everything has already been reported.
     var message: String
+    /// Lines that follow the message.
+    var details: [String] = []
     /// Whether the download can be resumed.
     var isResumable: Bool
 

@@ -73,21 +73,18 @@ enum Rendering {
         ])
     }
 
-    /// Returns an entry on one line.
-    static func line(_ entry: Entry) -> String {
-        let held = ByteCount.text(entry.receivedBytes)
-        let size = entry.totalBytes.map { "\(held) of \(ByteCount.text($0)) (\(percent(entry)))" } ?? held
+    /// Returns what is special about an entry, in brackets; empty if nothing is.
+    static func note(_ entry: Entry) -> String {
         let marks = [
             entry.isInUse ? "in use" : nil, entry.isPinned ? "pinned" : nil, entry.isResumable ? nil : "not resumable",
         ].compactMap { $0 }
-        let note = marks.isEmpty ? "" : "  [\(marks.joined(separator: ", "))]"
-        return "\(pad(entry.state.rawValue, 8))  \(pad(size, 28))  \(pad(age(entry.usedAt) + " ago", 12))  "
-            + Redaction.key(entry.key) + note
+        return marks.isEmpty ? "" : "  [\(marks.joined(separator: ", "))]"
     }
 
-    static func percent(_ entry: Entry) -> String {
-        guard let total = entry.totalBytes, total > 0 else { return "100%" }
-        return "\(Int(min(Double(entry.receivedBytes) / Double(total), 1) * 100))%"
+    /// Returns the part that has been received in percent.
+    static func percent(_ received: Int64, of total: Int64) -> String {
+        guard total > 0 else { return "100%" }
+        return "\(Int(min(Double(received) / Double(total), 1) * 100))%"
     }
 
     /// Returns an event on one line.
