@@ -7,9 +7,13 @@ struct LogCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Show why downloads were resumed, restarted or removed.",
+        usage: "resumectl log [<options>] [<key-or-url>]",
         discussion: """
+            The newest events are printed last. The store records the last 1000 events.
+
             EXAMPLE:
               resumectl log
+              resumectl log -n 0 --since 2h --reason entity-tag-changed
               resumectl log --json https://example.org/image.iso
             """)
 
@@ -21,18 +25,60 @@ struct LogCommand: ContextCommand {
     @Flag(name: .long, help: "Print one JSON object per event.")
     var json = false
 
+    @Option(
+        name: [.customShort("n"), .customLong("number")],
+        help: ArgumentHelp("Number of events, the newest ones; 0 for all of them.", valueName: "n"))
+    var count: Int = 50
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h.",
+            valueName: "time"), transform: PointInTime.argument)
+    var since: PointInTime?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Only events before this time, in the same forms.", valueName: "time"),
+        transform: PointInTime.argument)
+    var until: PointInTime?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only events with this reason, as --json prints it, such as resumed.", valueName: "code"))
+    var reason: String?
+
+    func validate() throws {
+        guard count >= 0 else { throw ValidationError("--number must not be negative; 0 prints all events") }
+    }
+
     func run(_ context: CommandContext) async throws {
-        let events = try await context.withStore(storeOptions.store) { store in
-            guard let key else { return try await store.events() }
-            let events = try await store.events(key: key)
-            guard events.isEmpty else { return events }
-            if let entry = try? await store.entry(named: key, context) { return try await store.events(key: entry.key) }
-            guard let url = try? DownloadURL(key) else { return [] }
-            return try await store.events(key: url.redacted)
+        let events =
+            try await context.withExistingStore(storeOptions.store) { try await recorded(in: $0, context) } ?? []
+        let now = CurrentTime.milliseconds
+        let (start, end) = (since?.milliseconds(now: now), until?.milliseconds(now: now))
+        let chosen = events.filter { event in
+            (start.map { event.at >= $0 } ?? true) && (end.map { event.at < $0 } ?? true)
+                && (reason.map { event.reason.code.rawValue == $0 } ?? true)
         }
-        for event in events {
+        let shown = count == 0 ? chosen : chosen.suffix(count)
+        for event in shown {
             context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: key == nil))
         }
-        if events.isEmpty && !json { context.say("no events are recorded") }
+        guard !json else { return }
+        if chosen.isEmpty { context.say(events.isEmpty ? "no events are recorded" : "no event matches") }
+        if shown.count < chosen.count, context.outputWidth != nil {
+            context.say("the newest \(shown.count) of \(chosen.count) events; -n 0 prints all of them")
+        }
+    }
+
+    /// Returns the events, oldest first.
+    private func recorded(in store: DownloadStore, _ context: CommandContext) async throws -> [Event] {
+        guard let key else { return try await store.events() }
+        let events = try await store.events(key: key)
+        guard events.isEmpty else { return events }
+        if let entry = try? await store.entry(named: key, context) { return try await store.events(key: entry.key) }
+        guard let url = try? TypedURL.parse(key) else { return [] }
+        return try await store.events(key: url.redacted)
     }
 }

@@ -1,0 +1,95 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// Which events `log` prints.
+@Suite(.timeLimit(.minutes(20)))
+struct LogTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    /// Leaves 60 events, one an hour from 2020-02-28T00:00:00Z, each with its number as bytes.
+    private func leaveSixty() async throws {
+        try await home.leavePartial(options: ["--key", "a"])
+        try home.sql(
+            """
+            DELETE FROM event;
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+            INSERT INTO event (key, at, kind, reason, bytes)
+            SELECT 'a', 1582848000000 + (i - 1) * 3600000, 'resumed',
+            CASE WHEN i % 10 = 0 THEN 'resumed: text' ELSE 'other-code: text' END, i FROM n;
+            """)
+    }
+
+    private func numbers(_ arguments: String...) async throws -> [Int64] {
+        let outcome = await home.run(["log", "--json"] + arguments)
+        #expect(outcome.status == .success, "\(arguments): \(outcome.errors)")
+        return try outcome.json.compactMap { $0["bytes"]?.integer }
+    }
+
+    @Test("The newest 50 events are printed, the newest one last")
+    func newest() async throws {
+        try await leaveSixty()
+        #expect(try await numbers() == Array(11...60))
+        #expect(try await numbers("a") == Array(11...60))
+        #expect(try await numbers("-n", "3") == [58, 59, 60])
+        #expect(try await numbers("--number", "1", "a") == [60])
+        #expect(try await numbers("-n", "0") == Array(1...60))
+        #expect(try await numbers("-n", "1000000") == Array(1...60))
+        let text = await home.run("log", "-n", "2")
+        #expect(text.lines.count == 2 && text.errors.isEmpty)
+        let terminal = await home.run("log", outputWidth: 80)
+        #expect(terminal.lines.count == 50)
+        #expect(terminal.errors == "the newest 50 of 60 events; -n 0 prints all of them\n")
+    }
+
+    @Test("Events can be chosen by their time")
+    func times() async throws {
+        try await leaveSixty()
+        let all: [(String, Int64)] = [
+            ("2020-03-01", 49), ("2020-02-29", 25), ("2020-02-28", 1), ("2020-02-28T00:00:00Z", 1),
+            ("2020-02-28T00:00:00.5Z", 2), ("2020-02-28t02:30:00+02:30", 1), ("2020-02-27T23:00:00-02:00", 2),
+            ("2020-02-28 01:00:01.001z", 3), ("0000-01-01", 1), ("0000-02-29", 1), ("2000-02-29", 1),
+        ]
+        for (time, first) in all {
+            #expect(try await numbers("-n", "0", "--since", time) == Array(first...60), "\(time)")
+            #expect(try await numbers("-n", "0", "--until", time) == Array((1...60).prefix(Int(first) - 1)), "\(time)")
+        }
+        #expect(try await numbers("--since", "2020-02-28T05:00:00Z", "--until", "2020-02-28T07:00:00Z") == [6, 7])
+        #expect(try await numbers("--since", "9999-12-31T23:59:60Z").isEmpty)
+        try home.sql("UPDATE event SET at = (SELECT used_at FROM download) - 5400000 WHERE bytes = 30")
+        for time in ["2h", "2h ago", "1h31m", "1w"] {
+            #expect(try await numbers("--since", time) == [30], "\(time)")
+            #expect(try await !numbers("-n", "0", "--until", time).contains(30), "\(time)")
+        }
+        #expect(try await numbers("--since", "1h29m").isEmpty)
+    }
+
+    @Test("Events can be chosen by their reason")
+    func reasons() async throws {
+        try await leaveSixty()
+        #expect(try await numbers("--reason", "resumed") == [10, 20, 30, 40, 50, 60])
+        #expect(try await numbers("--reason", "resumed", "-n", "2") == [50, 60])
+        let none = await home.run("log", "--reason", "res")
+        #expect(none.status == .success && none.output.isEmpty && none.errors == "no event matches\n")
+    }
+
+    private static let wrong = [
+        "", "yesterday", "2020-02-30", "2019-02-29", "1900-02-29", "2020-13-01", "2020-00-01", "2020-01-00", "20-01-01",
+        "2020-1-1", "2020-01-01T", "2020-01-01T10:00", "2020-01-01T10:00:00", "2020-01-01T24:00:00Z",
+        "2020-01-01T10:60:00Z", "2020-01-01T10:00:61Z", "2020-01-01T10:00:00.Z", "2020-01-01T10:00:00+2:00",
+        "2020-01-01T10:00:00+24:00", "2020-01-01T10:00:00ZZ", "2020-01-01Z", "-2020-01-01", "12020-01-01", "-2h", "7",
+        "99999999999999999999d", "２020-01-01",
+    ]
+
+    @Test("Other times are refused, with the accepted forms", arguments: wrong)
+    func noTime(text: String) async throws {
+        for option in ["--since", "--until"] {
+            let outcome = await home.run("log", option, text)
+            #expect(outcome.status == .usage)
+            #expect(outcome.errors.contains("2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago"))
+        }
+        #expect(await home.run("log", "-n", "-1").status == .usage)
+    }
+}
