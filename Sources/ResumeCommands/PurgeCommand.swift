@@ -7,13 +7,17 @@ struct PurgeCommand: ContextCommand {
         commandName: "purge",
         abstract: "Remove selected entries and their data.",
         usage: """
-            resumectl purge [--store <dir>] [--dry-run] [--json] <key-or-url> ...
-            resumectl purge [--store <dir>] [--dry-run] [--json] --all
-            resumectl purge [--store <dir>] [--dry-run] [--json] [<key-or-url> ...]
+            resumectl purge [<options>] <key-or-url> ...
+            resumectl purge [<options>] --all [--yes]
+            resumectl purge [<options>] [<key-or-url> ...]
               [--older-than <time>] [--larger-than <size>] [--match <glob>]
+
+            Options: [--store <dir>] [--include-pinned] [--dry-run] [--json]
             """,
         discussion: """
-            Entries in use are skipped and reported. If several conditions are given, an entry must meet all of them.
+            Entries in use and pinned entries are kept and reported. If several conditions are given, an entry must meet \
+            all of them. In a terminal, --all asks before it removes anything; elsewhere, it requires --yes to remove more \
+            than 100 entries.
 
             EXAMPLE:
               resumectl purge https://example.org/image.iso
@@ -25,8 +29,14 @@ struct PurgeCommand: ContextCommand {
     @Argument(help: ArgumentHelp("Keys or URLs of the entries to remove.", valueName: "key-or-url"))
     var keys: [String] = []
 
-    @Flag(name: .long, help: "Remove all entries.")
+    @Flag(name: .long, help: "Remove all entries that are not pinned.")
     var all = false
+
+    @Flag(name: .long, help: "Remove pinned entries too.")
+    var includePinned = false
+
+    @Flag(name: .long, help: "Do not ask before --all removes entries.")
+    var yes = false
 
     @Option(
         name: .long, parsing: .unconditional,
@@ -56,31 +66,27 @@ struct PurgeCommand: ContextCommand {
         if keys.isEmpty && !all && !hasCondition {
             throw ValidationError("specify what to remove: keys or URLs, --all, --older-than, --larger-than or --match")
         }
+        if yes && !all { throw ValidationError("--yes requires --all") }
         if all && (!keys.isEmpty || hasCondition) {
             throw ValidationError("--all cannot be combined with keys or conditions")
         }
     }
 
+    /// The number of entries that --all removes without a question if there is no terminal.
+    private static let mostUnasked = 100
+
     func run(_ context: CommandContext) async throws {
-        let now = CurrentTime.milliseconds
-        let (keys, olderThan, largerThan, match) = (keys, olderThan, largerThan, match)
         let (report, unknown) = try await context.withStore(storeOptions.store) { store in
-            var names: Set<String> = []
-            var unknown: [String] = []
-            for key in keys {
-                if let entry = try? await store.entry(named: key, context) {
-                    // A URL stands for all variants of its download.
-                    names.insert(entry.key == key ? key : entry.name)
-                } else {
-                    unknown.append(key)
-                }
+            let (names, unknown) = try await selected(in: store, context)
+            let chosen = try await store.entries().filter(condition(names, now: CurrentTime.milliseconds))
+            // An entry that is pinned from now on is kept too.
+            let removable = Set(chosen.filter { includePinned || !$0.isPinned }.map(\.id))
+            if all, !yes, !dryRun { try confirm(chosen.filter { removable.contains($0.id) }, context) }
+            let includesPinned = includePinned
+            var report = try await store.purge(dryRun: dryRun) {
+                removable.contains($0.id) && (includesPinned || !$0.isPinned)
             }
-            let chosen = names
-            let report = try await store.purge(dryRun: dryRun) { entry in
-                (keys.isEmpty || chosen.contains(entry.key) || chosen.contains(entry.name))
-                    && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
-                    && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && (match?.matches(entry) ?? true)
-            }
+            report.pinned = chosen.filter { !removable.contains($0.id) }.map(\.key)
             return (report, unknown)
         }
         if json {
@@ -91,9 +97,57 @@ struct PurgeCommand: ContextCommand {
         if !unknown.isEmpty {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }
-        if report.removed.isEmpty {
+        guard report.removed.isEmpty else { return }
+        let message =
+            switch (report.inUse.isEmpty, report.pinned.isEmpty) {
+            case (true, true): "no entry matches"
+            case (false, true): "all matching entries are in use"
+            case (true, false): "all matching entries are pinned; use --include-pinned to remove them"
+            case (false, false): "all matching entries are in use or pinned"
+            }
+        throw CommandFailure(.refused, message)
+    }
+
+    /// Returns the names of the entries that the arguments stand for, and the arguments for which there is none.
+    private func selected(
+        in store: DownloadStore, _ context: CommandContext
+    ) async throws -> (names: Set<String>, unknown: [String]) {
+        var names: Set<String> = []
+        var unknown: [String] = []
+        for key in keys {
+            if let entry = try? await store.entry(named: key, context) {
+                // A URL stands for all variants of its download.
+                names.insert(entry.key == key ? key : entry.name)
+            } else {
+                unknown.append(key)
+            }
+        }
+        return (names, unknown)
+    }
+
+    /// Returns the condition that entries must meet.
+    private func condition(_ names: Set<String>, now: Int64) -> (Entry) -> Bool {
+        { entry in
+            (keys.isEmpty || names.contains(entry.key) || names.contains(entry.name))
+                && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
+                && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && (match?.matches(entry) ?? true)
+        }
+    }
+
+    /// Asks whether to remove entries.
+    ///
+    /// - Throws: ``CommandFailure`` if the answer is no, or if there are many and there is no terminal to ask in.
+    private func confirm(_ entries: [Entry], _ context: CommandContext) throws {
+        let idle = entries.filter { !$0.isInUse }
+        let bytes = idle.reduce(Int64(0)) { $0.addingSaturating($1.receivedBytes) }
+        let what = "\(Rendering.entries(idle.count)) with \(ByteCount.text(bytes))"
+        guard let confirm = context.confirm else {
+            guard idle.count > Self.mostUnasked else { return }
             throw CommandFailure(
-                .refused, report.inUse.isEmpty ? "no entry matches" : "all matching entries are in use")
+                .usage, "--all would remove \(what). Confirm that with --yes, or run it with --dry-run first.")
+        }
+        guard idle.isEmpty || confirm("Remove \(what)?") else {
+            throw CommandFailure(.refused, "nothing was removed")
         }
     }
 }

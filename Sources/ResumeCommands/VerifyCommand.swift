@@ -25,24 +25,32 @@ struct VerifyCommand: ContextCommand {
     @Flag(name: .long, help: "Remove damaged data and keep the rest.")
     var repair = false
 
+    @Flag(name: .long, help: "With --repair, print what would be removed without removing it.")
+    var dryRun = false
+
     @Flag(name: .long, help: "Print one JSON object per problem.")
     var json = false
+
+    func validate() throws {
+        if dryRun && !repair { throw ValidationError("--dry-run requires --repair; without it, nothing is removed") }
+    }
 
     func run(_ context: CommandContext) async throws {
         let findings = try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
             for key in keys { names.insert(try await store.entry(named: key, context).key) }
-            return try await store.verify(keys: keys.isEmpty ? nil : names, repairing: repair)
+            return try await store.verify(keys: keys.isEmpty ? nil : names, repairing: repair && !dryRun)
         }
         for finding in findings { context.print(json ? Self.json(finding).text : Self.line(finding)) }
         if findings.isEmpty && !json { context.print("no problems found") }
         let left = findings.filter { !$0.isRepaired }
         guard left.isEmpty else {
-            let advice = repair ? "" : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
+            let advice =
+                repair && !dryRun ? "" : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
             let count = Rendering.problems(left.count)
             throw CommandFailure(
                 .damaged,
-                "\(count) found\(repair ? " that could not be repaired" : "")\(advice)"
+                "\(count) found\(repair && !dryRun ? " that could not be repaired" : "")\(advice)"
             )
         }
     }

@@ -23,7 +23,7 @@ extension Crowd {
         let arguments: [String] =
             switch what {
             case .collect: ["gc", "--max-size", chance.pick(["0", "1MB", "4MB", "10MB", "20MB"]) ?? "0"]
-            case .purgeAll: ["purge", "--all"]
+            case .purgeAll: ["purge", "--all", "--yes"]
             case .purgeOne: ["purge", base + (chance.pick(origin.paths) ?? "/")]
             case .verify: ["verify", "--json"]
             case .list: ["list", "--json"]

@@ -108,7 +108,7 @@ extension Victim {
             (["list", "--json"], 0), (["show", "a"], entry), (["stats"], 0), (["log"], 0),
             (["verify"], expected.verify), (["doctor"], expected.doctor), (["pin", "b"], entry), (["gc"], 0),
             (["get", server.baseURL + "/a", "--key", "a", "--output", folder["out"], "--quiet", "--retries", "0"], 0),
-            (["purge", "b"], expected.hasEntries ? 0 : 1),
+            (["purge", "b", "--include-pinned"], expected.hasEntries ? 0 : 1),
         ]
         for (arguments, status) in commands {
             let outcome = try await run(arguments)

@@ -43,20 +43,22 @@ final class Home: Sendable {
     ///   - environment: Replaces the one that names the store.
     ///   - width: How wide the terminal on standard error is; nil for none.
     ///   - outputWidth: How wide the terminal on standard output is; nil for none.
+    ///   - confirm: Answers questions; nil if there is no terminal to ask in.
     ///   - location: Where issues are reported.
     /// - Returns: The status and what was printed.
     @discardableResult
     func run(
         _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil, outputWidth: Int? = nil,
-        at location: SourceLocation = #_sourceLocation
+        confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
-        await run(arguments, environment: environment, width: width, outputWidth: outputWidth, at: location)
+        await run(
+            arguments, environment: environment, width: width, outputWidth: outputWidth, confirm: confirm, at: location)
     }
 
     @discardableResult
     func run(
         _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil, outputWidth: Int? = nil,
-        at location: SourceLocation = #_sourceLocation
+        confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
         let output = Recorder()
         let errors = Recorder()
@@ -70,7 +72,7 @@ final class Home: Sendable {
                 note($0)
             },
             environment: environment ?? ["RESUMECTL_STORE": store], terminalWidth: width,
-            outputWidth: outputWidth)
+            outputWidth: outputWidth, confirm: confirm)
         let status = await ResumeCtl.run(arguments, in: context)
         let outcome = Outcome(status: status, output: output.text, errors: errors.text)
         printed.withLock { $0 += outcome.output + outcome.errors }

@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import Synchronization
 import Testing
 
 /// `purge` and `gc`.
@@ -91,6 +92,58 @@ struct PurgeTests {
             #expect(try json.object["freedBytes"]?.integer == 0)
         }
         #expect(try await keys() == ["a", "b", "c"])
+    }
+
+    @Test("In a terminal, --all asks first")
+    func asks() async throws {
+        try await leaveThree()
+        #expect(await home.run("pin", "a").status == .success)
+        let asked = Mutex<[String]>([])
+        func purge(_ arguments: [String], _ answer: Bool) async -> Outcome {
+            await home.run(
+                ["purge"] + arguments,
+                confirm: { question in
+                    asked.withLock { $0.append(question) }
+                    return answer
+                })
+        }
+        let no = await purge(["--all"], false)
+        #expect(no.status == .refused && no.output.isEmpty && no.errors == "resumectl: nothing was removed\n")
+        #expect(asked.withLock { $0 } == ["Remove 2 entries with 293.0 KiB?"])
+        #expect(try await keys() == ["a", "b", "c"])
+        // Not about what the command line names, and not if nothing is removed.
+        #expect(await purge(["--all", "--dry-run"], false).status == .success)
+        #expect(await purge(["b"], false).status == .success)
+        #expect(asked.withLock { $0.count } == 1)
+        #expect(await purge(["--all"], true).status == .success)
+        #expect(try await keys() == ["a"])
+        #expect(asked.withLock { $0.last } == "Remove 1 entry with 195.3 KiB?")
+        #expect(await purge(["--all", "--include-pinned", "--yes"], false).status == .success)
+        #expect(try await keys().isEmpty)
+        #expect(asked.withLock { $0.count } == 2)
+    }
+
+    @Test("Without a terminal, --all requires --yes for more than 100 entries", arguments: [100, 101])
+    func many(count: Int) async throws {
+        try await home.leavePartial(options: ["--key", "a"])
+        try home.sql(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO download (key, url, created_at, used_at, boot_id)
+            SELECT 'k' || i, url, created_at, used_at, boot_id FROM download, n WHERE key = 'a';
+            """)
+        #expect(try await keys().count == count)
+        let outcome = await home.run("purge", "--all")
+        #expect(outcome.status == (count > 100 ? .usage : .success), "\(outcome.errors)")
+        if count > 100 {
+            #expect(outcome.errors.contains("--all would remove 101 entries with 195.3 KiB"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("--yes"))
+            #expect(try await keys().count == count)
+            #expect(await home.run("purge", "--all", "--dry-run").status == .success)
+            #expect(await home.run("purge", "--older-than", "0s", "--dry-run").status == .success)
+            #expect(await home.run("purge", "--all", "--yes").status == .success)
+        }
+        #expect(try await keys().isEmpty)
     }
 
     @Test func allOfNothing() async throws {

@@ -114,11 +114,25 @@ struct StoreReportTests {
         #expect(try await home.held(url) == nil)
     }
 
-    /// A pin is against the collector; a person who names the entry is obeyed.
-    @Test func purgeTakesWhatIsPinned() async throws {
-        let url = try await home.leavePartial()
+    @Test("purge keeps a pinned entry, and says so, unless pinned ones are included")
+    func purgeOfWhatIsPinned() async throws {
+        let url = try await home.leavePartial("a.bin")
+        let other = try await home.leavePartial("b.bin")
         #expect(await home.run("pin", url).status == .success)
-        #expect(await home.run("purge", url).status == .success)
+        for selection in [[url], ["--match", "*a.bin"], ["--larger-than", "0", url]] {
+            let outcome = await home.run(["purge"] + selection)
+            #expect(outcome.status == .refused)
+            #expect(outcome.output == "pinned, kept: \(url)\nfreed 0 B\n")
+            #expect(outcome.errors.contains("all matching entries are pinned; use --include-pinned to remove them"))
+            #expect(try await home.held(url) == Sample.cut)
+        }
+        let all = try await home.run("purge", "--all", "--json").object
+        #expect(all["pinned"]?.array == [.string(url)])
+        #expect(all["removed"]?.array?.compactMap { $0["key"]?.string } == [other])
+        #expect(await home.run("purge", "--all").status == .refused)
+        let dry = await home.run("purge", "--all", "--include-pinned", "--dry-run")
+        #expect(dry.status == .success && dry.output.contains("would remove \(url)"))
+        #expect(await home.run("purge", url, "--include-pinned").status == .success)
         #expect(try await home.held(url) == nil)
     }
 }

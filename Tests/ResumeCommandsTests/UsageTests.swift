@@ -115,6 +115,8 @@ struct UsageTests {
         ["purge", "--dry-run"],
         ["purge", "--json"],
         ["purge", "--all", "key"],
+        ["purge", "key", "--yes"],
+        ["verify", "--dry-run"],
         ["purge", "--all", "--older-than", "7d"],
         ["purge", "--larger-than", "much"],
         ["gc", "superfluous"],
@@ -142,7 +144,8 @@ struct UsageTests {
 
     private static let mistyped = [
         "gett": "get", "gte": "get", "et": "get", "GET": "get", "lst": "list", "lits": "list", "shwo": "show",
-        "purg": "purge", "comp": "completions", "verfy": "verify", "verifiy": "verify", "dcotor": "doctor", "unpn": "unpin",
+        "purg": "purge", "comp": "completions", "verfy": "verify", "verifiy": "verify", "dcotor": "doctor",
+        "unpn": "unpin",
     ]
 
     @Test("The command that was probably meant is suggested", arguments: mistyped.keys.sorted())
@@ -155,7 +158,8 @@ struct UsageTests {
         }
     }
 
-    @Test("Nothing is suggested for a text that is not similar", arguments: ["frobnicate", "x", "--lst", "getlistshow"])
+    @Test(
+        "Nothing is suggested for a text that is not similar", arguments: ["frobnicate", "x", "--lst", "getlistshow"])
     func noSuggestion(typed: String) async throws {
         let outcome = await home.run(typed)
         #expect(outcome.status == .usage && !outcome.errors.contains("did you mean '"), "\(outcome.errors)")

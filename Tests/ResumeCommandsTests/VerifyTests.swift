@@ -34,6 +34,8 @@ struct VerifyTests {
         #expect(outcome.status == .damaged)
         #expect(outcome.output.hasPrefix("blob-missing: \(url): "))
         #expect(outcome.errors.contains("--repair"))
+        let dry = await home.run("verify", "--repair", "--dry-run")
+        #expect(dry.status == .damaged && dry.output == outcome.output && dry.errors == outcome.errors)
         let finding = try await home.run("verify", "--json").object
         #expect(finding.keys == ["detail", "key", "kind", "repaired"])
         #expect(finding["kind"]?.string == "blob-missing")

@@ -72,7 +72,9 @@ struct FuzzCase: Sendable, CustomStringConvertible {
                 ["list"], ["list", "--json"], ["show", key], ["show", key, "--json"], ["stats"], ["log"],
                 ["log", "--json"], ["doctor"], ["doctor", "--json"], ["verify"], ["verify", "--repair"],
                 ["gc"], ["gc", "--max-size", "250000"], ["gc", "--max-age", "1d"], ["gc", "--dry-run"], ["purge", key],
-                ["purge", "--all"], ["pin", key], ["unpin", key], ["doctor", "--rebuild"],
+                ["purge", "--all"], ["purge", "--all", "--include-pinned", "--yes"],
+                ["list", "--sort", "url", "--reverse"],
+                ["log", "-n", "0", "--since", "1d"], ["pin", key], ["unpin", key], ["doctor", "--rebuild"],
             ]))
     }
 

@@ -16,6 +16,8 @@ public struct CommandContext: Sendable {
     public var terminalWidth: Int?
     /// The width of the terminal on standard output; nil if it is not a terminal.
     public var outputWidth: Int?
+    /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.
+    public var confirm: (@Sendable (String) -> Bool)?
 
     /// The arguments of the command line, without the program's name.
     var arguments: [String] = []
@@ -24,7 +26,7 @@ public struct CommandContext: Sendable {
     public init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
         environment: [String: String], terminalWidth: Int? = nil, outputWidth: Int? = nil,
-        outputFailure: @escaping @Sendable () -> String? = { nil }
+        confirm: (@Sendable (String) -> Bool)? = nil, outputFailure: @escaping @Sendable () -> String? = { nil }
     ) {
         self.outputFailure = outputFailure
         self.output = output
@@ -32,11 +34,13 @@ public struct CommandContext: Sendable {
         self.environment = environment
         self.terminalWidth = terminalWidth
         self.outputWidth = outputWidth
+        self.confirm = confirm
     }
 
     /// Makes a context with the process's own streams and environment.
     public static func process(environment: [String: String]) -> CommandContext {
         let failure = OutputFailure()
+        let canAsk = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         return CommandContext(
             output: { text in
                 let number = Self.write(text, to: STDOUT_FILENO)
@@ -46,7 +50,14 @@ public struct CommandContext: Sendable {
             environment: environment, terminalWidth: Self.width(of: STDERR_FILENO, environment),
             // Even a terminal that can only print lines has a width.
             outputWidth: Self.width(of: STDOUT_FILENO, [:]),
+            confirm: canAsk ? Self.isConfirmed : nil,
             outputFailure: { failure.text })
+    }
+
+    /// Asks a question in the terminal; the end of the input means no.
+    @Sendable private static func isConfirmed(_ question: String) -> Bool {
+        _ = write("\(question) [y/N] ", to: STDERR_FILENO)
+        return ["y", "yes"].contains(readLine()?.lowercased())
     }
 
     /// Returns an unknown key as it may be shown, or else "for" and the number of the argument.
