@@ -162,6 +162,25 @@ struct GetManyTests {
         }
     }
 
+    @Test("The paths of delivered files are printed for another program")
+    func paths() async throws {
+        try await OriginServer.withServer { request in
+            request.path == "/gone.bin" ? .status("404 Not Found") : Self.handler(request)
+        } _: { server async throws in
+            let urls = ["/a.bin", "/gone.bin", "/b.bin"].map { server.url($0) }
+            let get = ["get", "-j", "1", "-P", home.path] + urls
+            let outcome = await home.run(get)
+            #expect(outcome.status == .refused)
+            #expect(outcome.lines == [home["a.bin"], home["b.bin"]])
+            #expect(await home.run(get, outputWidth: 80).output.isEmpty)
+            #expect(await home.run(get + ["--quiet"]).output.isEmpty)
+            #expect(try await home.run(get + ["--json"]).json.count > 3)
+            // The name is the server's, and the path absolute.
+            let named = await home.run("get", "-J", "-P", home.path, server.url("/c.bin"))
+            #expect(named.lines == [home["c.bin"]])
+        }
+    }
+
     /// A shell's `<(…)` is a pipe.
     @Test func inputFromAPipe() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server async throws in
@@ -296,7 +315,9 @@ struct GetManyTests {
     @Test("With --auto-rename, equal names are numbered, in the order of the list")
     func autoRename() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server async throws in
-            let paths = ["/1/x.bin", "/2/x.bin", "/3/x.1.bin", "/4/x.bin", "/1/.hidden", "/2/.hidden", "/a/no", "/b/no"]
+            let paths = [
+                "/1/x.bin", "/2/x.bin", "/3/x.1.bin", "/4/x.bin", "/1/.hidden", "/2/.hidden", "/a/no", "/b/no",
+            ]
             let urls = paths.map { server.url($0) }
             let names = ["x.bin", "x.1.bin", "x.1.1.bin", "x.2.bin", ".hidden", ".hidden.1", "no", "no.1"]
             for _ in 1...2 {

@@ -13,7 +13,8 @@ struct GetTests {
         try await OriginServer.withServer(handler: Sample.whole) { server async throws in
             let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
             #expect(outcome.status == .success)
-            #expect(outcome.output.isEmpty)
+            // The path, for another program.
+            #expect(outcome.output == home["out.bin"] + "\n")
             #expect(outcome.errors == "\(home["out.bin"]): done, 293.0 KiB\n")
             #expect(Sample.content.matches(try home.bytes("out.bin")))
             #expect(server.requests.count == 1)

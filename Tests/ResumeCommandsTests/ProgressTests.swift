@@ -27,7 +27,7 @@ struct ProgressTests {
             #expect(outcome.status == .tryAgain)
             let second = await home.run("get", server.url(), "-o", home["out.bin"], width: 100)
             #expect(second.status == .success)
-            #expect(second.output.isEmpty)
+            #expect(second.output == home["out.bin"] + "\n")
             let lines = drawn(second)
             #expect(lines.allSatisfy { $0.count < 100 && $0.contains("97.7 KiB reused") }, "\(lines)")
             #expect(lines.first?.wholeMatch(of: /\ *33% \[#+-+\] 97\.7 KiB of 293\.0 KiB .*/) != nil, "\(lines)")

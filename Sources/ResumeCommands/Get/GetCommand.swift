@@ -11,7 +11,8 @@ struct GetCommand: ContextCommand {
         discussion: """
             A download that was interrupted, killed or stopped by a power loss resumes if the file on the server is \
             unchanged. Otherwise it restarts, and resumectl prints the reason. The destination file appears only when \
-            it is complete.
+            it is complete. If standard output is not a terminal, the path of each complete file is printed there, unless \
+            --json or --quiet is given.
 
             EXAMPLE:
               resumectl get https://example.org/image.iso
@@ -181,7 +182,7 @@ struct GetCommand: ContextCommand {
     @Flag(name: .long, help: "Print each event to standard output as a JSON object.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Print only errors.")
+    @Flag(name: [.short, .long], help: "Print only errors, and no paths.")
     var quiet = false
 
     @Flag(name: [.short, .long], help: "Also print when each download starts.")

@@ -15,6 +15,8 @@ final class GetReporter: Sendable {
     private let json: Bool
     private let isQuiet: Bool
     private let isVerbose: Bool
+    /// Whether the paths of delivered files are printed, for another program.
+    private let printsPaths: Bool
     private let width: Int?
     private let context: CommandContext
     private let state = Mutex(State())
@@ -23,6 +25,7 @@ final class GetReporter: Sendable {
         json = command.json
         isQuiet = command.quiet
         isVerbose = command.verbose
+        printsPaths = !command.json && !command.quiet && context.outputWidth == nil
         width = command.noProgress || command.quiet || command.json ? nil : context.terminalWidth
         self.context = context
     }
@@ -59,6 +62,7 @@ final class GetReporter: Sendable {
             return
         }
         if let line = line(for: event, of: request) { say(line) }
+        if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
         guard let width else { return }
         state.withLock { state in
             guard let line = state.bar.take(event, of: request.destination, width: width) else { return }
