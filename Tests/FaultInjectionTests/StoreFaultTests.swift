@@ -70,7 +70,9 @@ struct StoreFaultTests {
         Fault(command: ["get"], rules: "stat@/blobs/:error=EIO:2", status: 74, says: "fstat failed"),
         Fault(command: ["get"], rules: "stat@.resumectl:error=EIO:1", status: 73, says: "stat failed"),
         Fault(command: ["get"], rules: copies, status: 0),
-        Fault(command: ["get"], rules: copies + ";pwrite@.resumectl:error=ENOSPC", status: 74, says: "No space left"),
+        Fault(
+            command: ["get"], rules: copies + ";pwrite@.resumectl:error=ENOSPC", status: 74,
+            says: "No space left on device, in the folder /"),
         Fault(command: ["get"], rules: copies + ";pread@/blobs/:succeed", status: 73, says: "read failed"),
         // Whether another process waits cannot be found out: a copy is delivered, and the entry stays.
         Fault(command: ["get"], rules: "ofdlock@/waiters:error=EIO:2+", status: 0),

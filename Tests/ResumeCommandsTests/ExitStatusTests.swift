@@ -182,11 +182,12 @@ struct ExitStatusTests {
     }
 
     /// A store that cannot be made, since not even root makes folders there.
-    @Test(arguments: ["/proc/resumectl/store", "/dev/null/store"])
+    @Test(arguments: ["/proc/resumectl/store", "/proc/self/task", "/dev/null/store"])
     func storeThatCannotBeMade(path: String) async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server async throws in
             let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--store", path)
             #expect(outcome.status == (path.hasPrefix("/proc") ? .io : .damaged), "\(outcome.errors)")
+            #expect(outcome.errors.contains(path.hasPrefix("/proc/r") ? "/proc/resumectl" : path), "\(outcome.errors)")
             #expect(server.acceptedConnections == 0)
         }
     }

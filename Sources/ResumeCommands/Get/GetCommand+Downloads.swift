@@ -62,7 +62,8 @@ extension GetCommand {
             reporter.report(failure, error, of: request)
             return failure.status
         } catch {
-            let failure = CommandFailure(error)
+            let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
+            let failure = CommandFailure(named ?? error)
             reporter.report(failure, error, of: request)
             return failure.status
         }

@@ -144,8 +144,13 @@ public struct CommandContext: Sendable {
         var configuration = DownloadStore.Configuration()
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
-        let store = try await DownloadStore.open(
-            at: try storePath(option), creating: creating, configuration: configuration)
+        let path = try storePath(option)
+        let store: DownloadStore
+        do {
+            store = try await DownloadStore.open(at: path, creating: creating, configuration: configuration)
+        } catch let error as StoreError {
+            throw error.naming(store: path)
+        }
         do {
             let result = try await body(store)
             await store.close()
