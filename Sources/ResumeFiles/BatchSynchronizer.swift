@@ -1,16 +1,18 @@
 internal import Synchronization
 
-/// Brings several files of one file system to disk together.
+/// Flushes several files of one file system to disk together.
 package final class BatchSynchronizer: Sendable {
-    /// From how many files on all that was written to the file system is synced, in place of each file.
+    /// The number of files at which the whole file system is synced instead of each file.
     private static let fewest = 8
-    /// How long that may take: longer is the work of other programs, which is not to be waited for again for a while.
+    /// The longest acceptable duration of such a sync. If it takes longer, other programs are writing a lot, and the
+    /// whole file system is not synced again for a while.
     private static let patience: Duration = .milliseconds(500)
     private static let pause: Duration = .seconds(10)
 
     /// A folder of the file system.
     ///
-    /// It was opened before the files were written: only then the system tells of it which bytes could not be.
+    /// It was opened before the files were written, since the system only reports write errors that occurred after
+    /// that.
     private let folder: Folder
     private let slowUntil = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -20,13 +22,13 @@ package final class BatchSynchronizer: Sendable {
 
     /// Makes the data of files survive a power loss.
     ///
-    /// What failed for one file stays failed: the system would tell nothing of it another time.
+    /// A file that failed once counts as failed, because the system does not report the error a second time.
     ///
     /// - Parameter files: Files of the folder's file system, opened before they were written.
-    /// - Returns: For each what it failed with; nil where it did not.
+    /// - Returns: The error of each file; nil if there was none.
     package func synchronize(_ files: [OpenFile]) -> [SystemError?] {
         if files.count >= Self.fewest, synchronizeAll() { return files.map { _ in nil } }
-        // Another file's bytes may be what could not be written. Each of these tells by itself.
+        // The failure may concern another file. Syncing these one by one shows which of them are affected.
         let isAlone = files.count == 1
         let begun = files.map { file in
             isAlone
@@ -49,7 +51,7 @@ package final class BatchSynchronizer: Sendable {
         }
     }
 
-    /// Syncs the file system, where it says what failed and did not take long the last time.
+    /// Syncs the file system if it reports write errors and the last sync did not take long.
     private func synchronizeAll() -> Bool {
         let begin = ContinuousClock.now
         if let end = slowUntil.withLock({ $0 }), begin < end { return false }

@@ -22,10 +22,10 @@ package enum Blocking {
         try await run(on: queue, body)
     }
 
-    /// Has a body run that may block, and does not wait for it.
+    /// Starts a closure that may block, without waiting for it.
     package static func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 
-    /// Does what ``run(_:)`` does when nothing else is to be done.
+    /// Runs a closure like ``run(_:)``, but at low priority.
     package static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws
         -> Result
     {

@@ -1,4 +1,4 @@
-/// What tells one start of the machine from another: only within one may the page cache be trusted.
+/// Distinguishes one boot of the machine from another: the page cache can be trusted only within the same boot.
 package enum BootIdentifier {
     package static let current: String = {
         #if canImport(Darwin)
@@ -7,7 +7,7 @@ package enum BootIdentifier {
         guard unsafe sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return unknown }
         return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #else
-        // Not through OpenFile's rules for the store, but a plain read of the kernel's own file.
+        // Read directly, since OpenFile's rules are for files of the store and not for this file of the kernel.
         let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return unknown }
         defer { close(descriptor) }
@@ -18,6 +18,6 @@ package enum BootIdentifier {
         #endif
     }()
 
-    /// Equal to no stored identifier: then only durable bytes are trusted.
+    /// A value that equals no stored identifier, so that only durable bytes are trusted.
     private static let unknown = "unknown-" + String(UInt64.random(in: 0 ... .max), radix: 16)
 }

@@ -1,21 +1,22 @@
-/// Locks on single bytes of a file, one byte an entry, by the entry's number.
+/// Locks on single bytes of a file: each entry has the byte at the offset of its number.
 ///
-/// Open-file-description locks: they exclude instances in one process as well as processes, and the kernel drops
-/// them when the descriptor is closed, however its process ends. The file is never removed.
+/// These are open-file-description locks. They exclude other instances in the same process as well as other processes,
+/// and the kernel releases them when the descriptor is closed, however the process ends. The file is never removed.
 package struct ByteLocks: Sendable {
     private let file: OpenFile
     private let release: Release
 
     /// Unlocks all bytes when the locks are no longer used.
     ///
-    /// Closing the descriptor is not enough: a child that another thread is starting has a copy of it until its `exec`.
+    /// Closing the descriptor is not enough: a child process that another thread is starting has a copy of it until its
+    /// `exec`.
     private final class Release: Sendable {
         let file: OpenFile
 
         init(_ file: OpenFile) { self.file = file }
 
         deinit {
-            // In a forked child the locks are the parent's.
+            // In a forked child, the locks belong to the parent.
             if !ForkedChild.isCurrent { _ = resume_files_unlock_all(file.descriptor) }
         }
     }
@@ -25,7 +26,7 @@ package struct ByteLocks: Sendable {
         release = Release(file)
     }
 
-    /// Tries to lock a byte; false where somebody else has it.
+    /// Tries to lock a byte; returns false if another process or instance has locked it.
     package func tryLock(_ byte: Int64, exclusively: Bool = true) throws(SystemError) -> Bool {
         let kind = Int32(exclusively ? F_WRLCK : F_RDLCK)
         do {
@@ -37,13 +38,13 @@ package struct ByteLocks: Sendable {
         }
     }
 
-    /// Gives a byte back.
+    /// Unlocks a byte.
     package func unlock(_ byte: Int64) {
-        // Only a descriptor that is closed can make this fail, and then the lock is gone as well.
+        // This fails only if the descriptor is closed, and then the lock is released as well.
         _ = resume_files_lock_byte(file.descriptor, Int32(F_UNLCK), byte)
     }
 
-    /// Whether somebody else has a lock, shared or not, on a byte.
+    /// Returns whether another process or instance has a shared or exclusive lock on a byte.
     package func isLocked(_ byte: Int64) throws(SystemError) -> Bool {
         try SystemError.check("lock", file.path) { resume_files_is_byte_locked(file.descriptor, byte) } == 1
     }

@@ -1,17 +1,17 @@
 internal import CResumeChecksum
 
-/// CRC-32C, which a processor computes many times faster than a network brings bytes.
+/// CRC-32C, which a processor computes many times faster than a network delivers bytes.
 ///
-/// It finds what disks, memory and people change; it proves nothing against those who forge.
+/// It detects accidental changes by disks, memory and people. It does not protect against deliberate forgery.
 package enum Checksum {
-    /// Continues a checksum with more bytes; 0 begins one.
+    /// Continues a checksum with more bytes; start with 0.
     package static func crc32c(_ bytes: RawSpan, continuing checksum: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe resume_crc32c(checksum, $0.baseAddress, $0.count) }
     }
 }
 
 extension OpenFile {
-    /// The checksum of a range; nil where the file ends before.
+    /// Computes the checksum of a range; nil if the file is shorter.
     package func checksum(
         of range: Range<Int64>, _ buffer: UnsafeMutableRawBufferPointer
     ) throws(SystemError) -> UInt32? {

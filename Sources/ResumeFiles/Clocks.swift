@@ -24,7 +24,7 @@ package struct StoreClock: Sendable {
 
 /// The time of day in milliseconds since the epoch.
 ///
-/// For what people see and for eviction; no decision about bytes depends on it.
+/// Used for displayed times and for eviction; no decision about bytes depends on it.
 package enum WallClock {
     package static var milliseconds: Int64 {
         var time = timespec()

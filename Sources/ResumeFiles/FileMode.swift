@@ -1,8 +1,8 @@
-/// The permissions that the user's mask leaves to a new file.
+/// The permissions of a new file under the user's umask.
 package enum FileMode {
     package static let ordinary: mode_t = {
         #if canImport(Darwin)
-        // Read by setting it, at once set back: the system has no other way.
+        // The only portable way to read the umask is to set it; it is restored at once.
         let mask = umask(0o077)
         umask(mask)
         return 0o666 & ~mask

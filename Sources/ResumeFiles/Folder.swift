@@ -7,7 +7,7 @@ package struct Folder: Sendable {
         file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
     }
 
-    /// Opens a folder of the user, such as that of a destination, optionally following a symbolic link.
+    /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
     package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
         do {

@@ -1,19 +1,21 @@
 internal import Synchronization
 
-/// Brings the names in folders to disk.
+/// Flushes the names in folders to disk.
 ///
-/// Whoever asks while a sync runs shares the next one with all who ask meanwhile: for many names it takes hardly longer
-/// than for one, and many small downloads begin and end at the same time.
+/// Requests that arrive during a sync share the next one. A sync of many names takes hardly longer than that of one,
+/// and many small downloads start and end at the same time.
 package final class FolderSynchronizer: Sendable {
-    /// That of this process: a folder is the same one whichever way it was opened.
+    /// The synchronizer of this process.
+    ///
+    /// A folder is identified by its inode, so it does not matter how it was opened.
     package static let shared = FolderSynchronizer()
 
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
-    /// Who waits for the next sync, for each folder of which one runs.
+    /// The requests that wait for the next sync of each folder that is being synced.
     private let waiters = Mutex<[FileIdentity: [Waiter]]>([:])
 
-    /// Makes the names that are in a folder now survive a power loss.
+    /// Makes the current names in a folder survive a power loss.
     ///
     /// - Throws: ``SystemError``
     package func synchronize(_ folder: Folder) async throws {
@@ -27,20 +29,20 @@ package final class FolderSynchronizer: Sendable {
         }
     }
 
-    /// Syncs for as long as somebody waits.
+    /// Syncs the folder until no request is waiting.
     private func serve(_ folder: Folder, _ identity: FileIdentity) {
         while let served = next(identity) {
             let result = Result<Void, any Error> { try folder.file.synchronize() }
             for waiter in served { waiter.resume(with: result) }
             guard case .failure = result else { continue }
-            // The system tells a failure once, and the next sync would succeed without having brought to disk the names of
-            // those who came while this one ran.
+            // The system reports a failure once. The next sync would succeed although the names of the requests that
+            // arrived during this one may not be on disk.
             let failed = waiters.withLock { $0.updateValue([], forKey: identity) } ?? []
             for waiter in failed { waiter.resume(with: result) }
         }
     }
 
-    /// Those whom the sync that begins now serves; nil where nobody waits any more.
+    /// Takes the requests that the next sync serves; nil if there are none.
     private func next(_ identity: FileIdentity) -> [Waiter]? {
         waiters.withLock { waiters in
             guard let waiting = waiters[identity], !waiting.isEmpty else {

@@ -1,4 +1,4 @@
-/// The bytes of one file, brought into another one or compared with them.
+/// Copies the bytes of a file to another one, or compares them.
 extension OpenFile {
     /// Copies a file's first bytes to a new file and syncs it.
     ///

@@ -1,6 +1,6 @@
-/// An open file or folder, closed when nobody refers to it any more.
+/// An open file or folder that is closed when its last reference is released.
 ///
-/// A class, since a background sync may outlive the owner of the file. Every descriptor is close-on-exec and no
+/// It is a class because a background sync may outlive the owner of the file. Every descriptor is close-on-exec and no
 /// symbolic link is followed in the last component of a path.
 package final class OpenFile: Sendable {
     package let descriptor: Int32
@@ -90,11 +90,11 @@ package final class OpenFile: Sendable {
 }
 
 extension OpenFile {
-    /// Gives a file that has none its name, unless there is one of that name.
+    /// Gives a name to a file that has none; fails if the name exists.
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - folder: Where.
+    ///   - folder: The folder of the name.
     /// - Throws: ``SystemError``
     package func name(_ name: String, in folder: Folder) throws(SystemError) {
         try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }

@@ -19,10 +19,10 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
         return "\(call) failed for \(path): \(reason)"
     }
 
-    /// `ENOSPC`, `EDQUOT` or `EFBIG`.
+    /// Whether the error is `ENOSPC`, `EDQUOT` or `EFBIG`.
     public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
 
-    /// `EACCES`, `EPERM` or `EROFS`: the process is not allowed to do it.
+    /// Whether the error is `EACCES`, `EPERM` or `EROFS`: the process lacks the permission.
     package var isRefused: Bool { [EACCES, EPERM, EROFS].contains(number) }
 
     package var isMissing: Bool { number == ENOENT }

@@ -1,15 +1,15 @@
 internal import HTTPTypes
 internal import ResumeHTTP
 
-/// Who asks for a download, and on which terms.
+/// The caller of a download, and the conditions under which it resumes.
 struct Caller: Sendable {
-    /// What is asked for.
+    /// The requested URL.
     var url: DownloadURL
-    /// What of the request decides who may have the bytes; nil where the caller does not tell.
+    /// The part of the request that decides about access to the bytes; nil if the caller does not specify it.
     var identity: RequestIdentity?
-    /// On which terms it is continued.
+    /// The conditions for resuming.
     var policy: ResumePolicy
-    /// The file that it is to become, where that is known.
+    /// The destination file, if it is known.
     var destination: Destination?
 
     init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
@@ -25,35 +25,35 @@ struct Caller: Sendable {
         self.policy = policy
     }
 
-    /// Whether the caller may have what an entry holds.
+    /// Decides whether the caller may use the bytes of an entry.
     func access(to requester: Requester, isEmpty: Bool, _ key: [UInt8]) -> HeldPartial.Access {
         if isEmpty { return .granted }
         guard requester.isSame(as: identity, key: key) else { return .foreign }
         return policy.confirmsComplete ? .unconfirmed : .granted
     }
 
-    /// Whose bytes an answer to this caller is.
+    /// The requester that the bytes of a response to this caller belong to.
     func requester(for representation: Representation?, _ key: [UInt8]) -> Requester {
         Requester(identity, vary: representation?.vary, key: key)
     }
 
-    /// Whether what is held for another request stays beside what is sent to this one: it is complete, or the server may
-    /// still send it to requests with those fields that it named in `Vary`.
+    /// Whether bytes that were fetched for another request are kept beside those of this one: they are complete, or the
+    /// server may still send them to requests with the header fields that it named in `Vary`.
     func leaves(_ held: HeldPartial, of other: Requester, _ key: [UInt8]) -> Bool {
         held.hasAllBytes || other.varied != requester(for: held.representation, key).varied
     }
 
-    /// Whether the caller may have what an entry holds.
+    /// Decides whether the caller may use the bytes of an entry.
     func access(to entry: Entry, _ key: [UInt8]) -> HeldPartial.Access {
         access(to: entry.requester, isEmpty: entry.held.isEmpty && !entry.held.hasAllBytes, key)
     }
 }
 
 extension ResumePolicy {
-    /// The policy for a URL that may be at another origin than the one that the bytes came from.
+    /// Returns the policy for a URL whose origin may differ from that of the stored bytes.
     ///
-    /// An entity tag is a name within one resource (RFC 9110, 8.8.3): elsewhere the same one may name other bytes, so
-    /// there an overlap is compared whatever the caller says.
+    /// An entity tag identifies a representation of one resource only (RFC 9110, 8.8.3). At another origin the same tag
+    /// may stand for other bytes, so an overlap is compared there regardless of the caller's policy.
     func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
         guard old != new.redacted, (try? DownloadURL(old))?.origin != new.origin else { return self }
         var policy = self

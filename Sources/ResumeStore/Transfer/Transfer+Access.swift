@@ -2,14 +2,15 @@ internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 
-/// For whom what is held was fetched, and who may have it.
+/// Whom the stored bytes were fetched for, and who may use them.
 extension Transfer {
-    /// Whose bytes an answer brings.
+    /// Returns the requester that the bytes of a response belong to.
     func requester(for representation: Representation?) -> Requester {
         caller.requester(for: representation, store.identityKey)
     }
 
-    /// Takes note that what is held is this caller's: the server has confirmed it, or sent it in the place of something else.
+    /// Records that the stored bytes belong to this caller: the server has confirmed them, or sent them in place of
+    /// others.
     func grantAccess() async throws {
         guard access != .granted else { return }
         access = .granted
@@ -26,8 +27,9 @@ extension Transfer {
         try await noteDestination()
     }
 
-    /// Before bytes for this caller are added to another one's: until they were compared, and this caller has access, they
-    /// are nobody's, also after a crash.
+    /// Removes the owner of the entry before bytes for this caller are added to those of another one.
+    ///
+    /// Until the bytes have been compared and this caller has access, they belong to no caller, even after a crash.
     func leaveOwnerless() async throws {
         guard access == .foreign, entry.requester != Requester.nobody else { return }
         let (id, generation, url) = (entry.id, entry.generation, entry.url)
@@ -37,14 +39,16 @@ extension Transfer {
         entry.requester = .nobody
     }
 
-    /// Remembers where the download is to go, where that is known and the entry is this caller's.
+    /// Records the destination if it is known and the entry belongs to this caller.
     func noteDestination() async throws {
         guard access != .foreign, let destination = caller.destination else { return }
         try await setDestination(destination)
     }
 
-    /// Before another representation takes the place of what is held: leaves that to whoever it was fetched for, where it
-    /// is complete, or may still be what the server sends to requests with those fields that it named in `Vary`.
+    /// Moves to a separate entry before another representation replaces bytes that were fetched for another caller.
+    ///
+    /// Does so if they are complete, or if the server may still send them to requests with the header fields that it
+    /// named in `Vary`.
     func leaveForeignEntry() async throws {
         guard access == .foreign,
             caller.leaves(partial, of: entry.requester, store.identityKey)
@@ -52,12 +56,12 @@ extension Transfer {
         _ = try await takeOwnVariant()
     }
 
-    /// Has the server asked whether it has these bytes, although they are this caller's.
+    /// Requires the server to confirm the bytes although they belong to this caller.
     package func requireAnswer() {
         if access == .granted { access = .unconfirmed }
     }
 
-    /// The digest that these bytes were found not to have; nil where none was asked for in vain.
+    /// A digest that the stored bytes were found not to match; nil if there is none.
     package var refusedDigest: HTTPDigest? {
         get async throws {
             guard isClaimed else { return nil }
@@ -66,9 +70,9 @@ extension Transfer {
         }
     }
 
-    /// Keeps the bytes although they do not have a digest that was asked for: it may be the digest that is wrong.
+    /// Keeps the bytes although they do not match a requested digest, since the digest may be wrong.
     ///
-    /// Those that were fetched since, beside others that do not have it, are no better, and go.
+    /// If this variant was fetched because another one did not match either, it is no better and is removed.
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
         try claim()
         let (id, generation, name, entry) = (entry.id, entry.generation, key, entry)
@@ -80,16 +84,17 @@ extension Transfer {
         try await store.write { connection in try connection.refuse(digest, id: id, generation: generation) }
     }
 
-    /// Goes on with an empty entry of its own beside the one that is there.
+    /// Continues with an empty variant beside the current entry.
     package func fetchAgainBeside(because reason: Reason) async throws {
         try await note(reason)
         let own = try await takeOwnVariant()
         if !own.isEmpty || own.hasAllBytes { try await discard(reason: reason) }
     }
 
-    /// Leaves the entry to whoever it was fetched for, and goes on with one of its own for the same download.
+    /// Leaves the entry to the caller that it was fetched for, and continues with a separate variant of the same
+    /// download.
     ///
-    /// - Returns: What that one holds, which is nothing where it is new.
+    /// - Returns: The stored bytes of that variant; none if it is new.
     func takeOwnVariant() async throws -> HeldPartial {
         try claim()
         try? await sync.finish()
@@ -109,10 +114,10 @@ extension Transfer {
 }
 
 extension DownloadStore {
-    /// Makes an entry for another representation of a download; where there are as many as there may be, takes the one
-    /// that was used longest ago and is neither in use nor pinned.
+    /// Creates an entry for another variant of a download. If the limit of variants is reached, reuses the least
+    /// recently used one that is neither in use nor pinned.
     ///
-    /// - Throws: ``StoreError`` with `inUse` where all are.
+    /// - Throws: ``StoreError`` with `inUse` if all of them are in use or pinned.
     fileprivate func claimVariant(
         of name: String, selection: RangeSelection?, for caller: Caller
     ) async throws -> Fresh {
@@ -123,7 +128,7 @@ extension DownloadStore {
                 let id = try connection.claim(
                     key: Variant.key(name, number), variant: number, url: caller.url.redacted, selection: selection,
                     destination: caller.destination?.path, now: WallClock.milliseconds)
-                // A key of a caller's own may read like that of a variant.
+                // A caller's own key may look like that of a variant.
                 guard let id, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id)
                 else {
                     continue

@@ -1,14 +1,14 @@
 extension Transfer {
-    /// Records what is held, so that it survives the process; starts a sync to disk where one is due.
+    /// Records the received bytes, so that they survive the process, and starts a sync to disk if one is due.
     ///
-    /// - Throws: ``StoreError``, with `superseded` where somebody else started the entry over.
+    /// - Throws: ``StoreError``, with `superseded` if another process restarted the download.
     public func checkpoint() throws {
         if held > 0 { try claim() }
         try main.checkpoint()
         for segment in segments { try segment.checkpoint() }
     }
 
-    /// Waits for the sync that runs, and makes everything that is held survive a power loss.
+    /// Waits for the running sync, then makes all received bytes survive a power loss.
     func synchronize() async throws {
         try await sync.finish()
         try checkpoint()

@@ -1,22 +1,22 @@
 internal import ResumeFiles
 
 extension Transfer {
-    /// Hands a complete download over as bytes, and takes it out of the store.
+    /// Returns the bytes of a complete download, ends the transfer and removes the download from the store.
     ///
-    /// What was held before is compared with its checksums first. While somebody else waits for the same download, row
-    /// and blob stay for him.
+    /// Bytes that were stored before are compared with their checksums first. If another task or process waits for the
+    /// same download, the row and the blob are kept for it.
     ///
-    /// - Parameter limit: How many bytes there may be at most.
-    /// - Returns: All of them.
-    /// - Throws: ``StoreError``: `tooLarge`, `misuse`, `io`, `database`: then the download stays complete in the store.
-    ///   `heldBytesDiffer` where bytes that were held before are not those that were recorded any more: they were
-    ///   dropped, and the next plan asks for them.
+    /// - Parameter limit: The maximum number of bytes.
+    /// - Returns: All bytes.
+    /// - Throws: ``StoreError``: `tooLarge`, `misuse`, `io`, `database`; the complete download stays in the store.
+    ///   `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were discarded, and the
+    ///   next plan requests them again.
     public func takeData(upTo limit: Int) async throws -> [UInt8] {
         try requireOpen()
         guard isComplete, let blob else { throw StoreError.incomplete }
         guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
         try await requireConfirmed()
-        // The process may end before these bytes are of use: until then they are held, as after each body.
+        // The process may end before these bytes are used. Until then they are kept, as after each body.
         if isAwaited { try await becomeOrdinary() }
         if isClaimed { try checkpoint() }
         let bytes = try blob.bytes(count: Int(held))
@@ -26,9 +26,9 @@ extension Transfer {
 }
 
 extension OpenFile {
-    /// The first bytes of the file.
+    /// Returns the first bytes of the file.
     ///
-    /// - Throws: ``StoreError`` where there are fewer.
+    /// - Throws: ``StoreError`` if there are fewer.
     fileprivate func bytes(count: Int) throws -> [UInt8] {
         do {
             let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in

@@ -5,32 +5,32 @@ internal import ResumeSQLite
 extension Transfer {
     /// How the body of a response ended.
     public enum BodyEnding: Sendable, Hashable {
-        /// At its announced length, or with its last chunk.
+        /// The body ended at its announced length, or with its last chunk.
         case whole
-        /// With the connection, which for a body without length and chunks is either the end or a cut.
+        /// The body ended with the connection. Without a length or chunks, this is either the end or an interruption.
         case closeDelimited
-        /// Before its end, or because it was not read to its end.
+        /// The body ended early, or was not read completely.
         case cut
     }
 
     /// Ends a body.
     ///
-    /// Where it came whole and its `Content-Digest` is another one, call ``rewind(to:reason:)`` instead.
+    /// If it is complete but does not match its `Content-Digest`, call ``rewind(to:reason:)`` instead.
     ///
-    /// - Parameter ending: How it ended.
-    /// - Returns: Whether every byte is there now. Only coverage of every byte of the complete length counts.
+    /// - Parameter ending: How the body ended.
+    /// - Returns: Whether every byte of the complete length is stored now.
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         try await endBody(ending, isDelivered: false)
     }
 
-    /// Does what ``endBody(_:)`` does.
+    /// Implements ``endBody(_:)``.
     ///
     /// - Parameters:
-    ///   - ending: How it ended.
-    ///   - isDelivered: Whether the whole is delivered next: then one that is so short that the death of the process
-    ///     may cost it is not recorded before.
-    /// - Returns: Whether every byte is there now.
+    ///   - ending: How the body ended.
+    ///   - isDelivered: Whether the file is delivered next. A file so short that it may be lost with the process is
+    ///     then not recorded first.
+    /// - Returns: Whether every byte is stored now.
     /// - Throws: ``StoreError``
     package func endBody(_ ending: BodyEnding, isDelivered: Bool) async throws -> Bool {
         try requireOpen()
@@ -42,7 +42,7 @@ extension Transfer {
         }
         if body?.hasComparedHeld == true { try await grantAccess() }
         if isDelivered, isBrief {
-            // Its row goes with its delivery.
+            // The delivery removes the row.
             try main.recordIfDue()
         } else {
             try await becomeOrdinary()
@@ -52,25 +52,25 @@ extension Transfer {
             try await goOnAtEnd()
         }
         let isUseless = isAtBorder && receivedBytes <= receivedBefore
-        // Who is cut there may get further the next time; who ends there will end there again.
+        // An interrupted response may get further next time; one that ended there will end there again.
         uncompared = !isUseless ? 0 : uncompared + (ending == .cut ? 1 : 2)
         if asksForWhole { try await note(.gapNotCompared) }
         return isComplete
     }
 
-    /// Whether answers end right where bytes are held behind a gap, as those of a server do that sends aligned blocks: then
-    /// those are never compared, and the gap stays.
+    /// Whether responses end exactly where bytes are stored behind a gap, as from a server that sends aligned blocks.
+    /// Those bytes are never compared then, and the gap remains.
     var asksForWhole: Bool { uncompared > 1 }
 
-    /// Goes on at the end of a part that what was held has come up to, or of what several streams brought.
+    /// Continues at the end of a part that the received bytes have reached, or that several streams have filled.
     private func goOnAtEnd() async throws {
-        // A sync that runs is that of the parts as they are now.
+        // A running sync covers the current parts.
         try await synchronize()
         try await reload()
         begin(with: blob)
     }
 
-    /// Ends the transfer and lets the next one work on the entry.
+    /// Ends the transfer and lets the next one use the entry.
     func release() {
         isClosed = true
         lease = nil
@@ -79,44 +79,44 @@ extension Transfer {
         if let name = unclaimedName?.name { try? store.removeBlobs([name]) }
         unclaimedName = nil
         heldCheck = nil
-        // An open file keeps its blocks, also when the collector has removed its name.
+        // An open file keeps its disk blocks even if the collector has removed its name.
         main.stop()
         for segment in segments { segment.stop() }
         sync.reset(to: entry, blob: nil, keepsLedger: true)
         blob = nil
     }
 
-    /// Lets go of the entry as it is recorded, without a word to the database.
+    /// Releases the entry as it is recorded, without using the database.
     ///
-    /// For where that cannot be had: then ``close()`` would only wait for it once more.
+    /// Used if the database is unavailable, since ``close()`` would only wait for it again.
     package func letGo() {
         guard !isClosed else { return }
         readable.close()
         release()
     }
 
-    /// Lets go of the entry: records what is held, and removes an entry of which nothing is.
+    /// Closes the transfer: records the stored bytes, or removes the entry if it is empty.
     ///
-    /// - Throws: ``StoreError``; the lease is given back all the same.
+    /// - Throws: ``StoreError``; the lease is released even then.
     public func close() async throws {
-        // The delivery of a small file has no row to come back to.
+        // The delivery of a small file has no row that a later transfer could resume.
         if isDelivering { await withCheckedContinuation { onDelivered.append($0) } }
         guard !isClosed else { return }
         defer { release() }
         isClosed = true
         readable.close()
-        // Once it is let go, what is removed for it could be this.
+        // Must end before the lease is released: afterwards it could remove this entry.
         try? await makingRoom?.value
-        // What these failed with shows in the checkpoint, or was told before.
+        // The checkpoint reports the errors of these syncs, unless they were reported before.
         let isSound = (try? await sync.finish()) != nil
         if !isClaimed {
             guard isSound, held > 0 || hasAllBytes else { return }
             try claim()
         }
         try checkpoint()
-        // A clean stop loses nothing to a later power cut.
+        // After a clean stop, a later power loss costs nothing.
         if receivedBytes > 0 { try? await synchronize() }
-        // A sync that became due meanwhile: after this call nothing more is written for this transfer.
+        // A sync may have become due in the meantime. After this call nothing more is written for this transfer.
         try? await sync.finish()
         guard receivedBytes == 0, !hasAllBytes, !entry.isPinned else { return }
         let entry = entry

@@ -3,15 +3,15 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 
 extension Transfer {
-    /// Gives the entry a blob that holds bytes from memory, in place of what it has.
+    /// Replaces the entry's blob with one that contains bytes from memory.
     ///
-    /// The bytes are synced before a row names them, and old and new change places in one transaction: whoever dies
-    /// meanwhile leaves what was there before, or all of the new.
+    /// The bytes are synced before a row names them, and the row changes from the old to the new blob in one
+    /// transaction. If the process dies, the store has either the old bytes or all of the new ones.
     ///
     /// - Parameters:
-    ///   - representation: What the bytes belong to.
-    ///   - bytes: Those from 0 on.
-    /// - Throws: ``StoreError``: `holdsMore`, `noSpace`, `superseded`, `io`, `database`; then the entry is what it was.
+    ///   - representation: The representation of the bytes.
+    ///   - bytes: The bytes from offset 0.
+    /// - Throws: ``StoreError``: `holdsMore`, `noSpace`, `superseded`, `io`, `database`; the entry is unchanged then.
     func replace(with representation: Representation, bytes: [UInt8]) async throws {
         try requireOpen()
         try await leaveForeignEntry()
@@ -59,10 +59,10 @@ extension Reason {
 }
 
 extension Block {
-    /// How many bytes have a checksum together where all are known at once.
+    /// The number of bytes per checksum if all bytes are known at once.
     private static let size = 1 << 20
 
-    /// The checksums of bytes that lie in a blob from its beginning on.
+    /// Computes the checksums of bytes that are stored from the beginning of a blob.
     fileprivate static func blocks(of bytes: [UInt8]) -> [Block] {
         stride(from: 0, to: bytes.count, by: size).map { start in
             let part = unsafe bytes.span.bytes.extracting(start..<min(start + size, bytes.count))

@@ -1,8 +1,8 @@
 internal import ResumeHTTP
 
-/// Whether what is held is known to be of one representation.
+/// Whether the stored bytes are known to belong to one representation.
 extension Transfer {
-    /// False where responses were put together without a validator, and no digest of the whole is compared.
+    /// False if responses were combined without a validator and no digest of the whole file is compared.
     package var isProved: Bool {
         get async {
             if policy.hasDigest { return true }
@@ -11,9 +11,9 @@ extension Transfer {
         }
     }
 
-    /// Whether an earlier transfer put together what is held.
+    /// Returns whether an earlier transfer combined the stored bytes from several responses.
     ///
-    /// The log has each of its decisions since the first response, unless that was too long ago.
+    /// The log has all decisions since the first response, unless that was too long ago.
     private func wasSpliced() async -> Bool {
         guard let representation = entry.representation, representation.validator == nil, receivedBytes > 0 else {
             return false

@@ -1,23 +1,23 @@
 internal import ResumeFiles
 internal import ResumeHTTP
 
-/// Reading what is held while the rest comes.
+/// Reads stored bytes while the rest is being received.
 extension Transfer {
-    /// Where bytes are held, as offsets in the file that will be delivered, in order and apart from one another.
+    /// The ranges of stored bytes, as offsets in the delivered file, in order and disjoint.
     public var heldRanges: [Range<Int64>] {
         readable.status.isClosed ? [] : parts.disjoint.extents
     }
 
-    /// Reads bytes that are held, now; nobody is asked for others.
+    /// Reads bytes that are already stored; makes no request.
     ///
-    /// What was held before this transfer is compared with its checksums first. That all bytes are of one file is
-    /// what the engine sees to; that they are the right ones, for which a digest may be known, shows when the whole is
-    /// there. It goes on working after ``deliver(to:)``, as long as the transfer is kept.
+    /// Bytes that were stored before this transfer are compared with their checksums first. The engine makes sure that
+    /// all bytes belong to one representation. Whether they match a known digest can only be checked when the file is
+    /// complete. Reading continues to work after ``deliver(to:)``, as long as the transfer is retained.
     ///
-    /// - Parameter range: Offsets in the file that will be delivered.
+    /// - Parameter range: Offsets in the delivered file.
     /// - Returns: All bytes of the range.
-    /// - Throws: ``StoreError``: `notHeld` where some of the range is not, or was given up meanwhile;
-    ///   `heldBytesDiffer` where the disk did not keep it: then it is fetched again before the delivery; `io`.
+    /// - Throws: ``StoreError``: `notHeld` if some of the range is not stored, or was discarded during the call;
+    ///   `heldBytesDiffer` if it is damaged on disk, in which case it is fetched again before the delivery; `io`.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard range.isEmpty || heldRanges.contains(where: { $0.contains(range) }) else {
             throw StoreError.notHeld(range)
@@ -31,16 +31,16 @@ extension Transfer {
     }
 }
 
-/// What a reader that follows a transfer sees of it at a moment.
+/// The state of a transfer as seen by a reader that follows it.
 package struct HeldView: Sendable, Hashable {
-    /// Another one whenever bytes were given up that could be read before.
+    /// A number that changes whenever readable bytes are discarded.
     package var epoch: Int
-    /// Bytes from 0 on that can be read.
+    /// The number of bytes that can be read, from offset 0.
     package var held: Int64
-    /// How many bytes are wanted; nil where that is not known yet.
+    /// The number of requested bytes; nil if it is not known yet.
     package var totalLength: Int64?
 
-    /// Makes a view.
+    /// Creates a view.
     package init(epoch: Int, held: Int64, totalLength: Int64?) {
         self.epoch = epoch
         self.held = held
@@ -48,30 +48,30 @@ package struct HeldView: Sendable, Hashable {
     }
 }
 
-/// For a reader that follows on other threads.
+/// Reading from other threads.
 extension Transfer {
-    /// What can be read at this moment.
+    /// The bytes that can be read now.
     package nonisolated var heldView: HeldView {
-        // The epoch first: with bytes of a later one nothing is read in it.
+        // Read the epoch first, so that bytes of a later epoch are not attributed to this one.
         let status = readable.status
         return HeldView(epoch: status.epoch, held: readable.readableEnd, totalLength: status.totalLength)
     }
 
-    /// Calls a closure whenever there may be more to read, on any thread; it must return at once.
+    /// Calls a closure, on any thread, whenever more bytes may be readable; it must return at once.
     package nonisolated func onHeldChange(_ call: @escaping @Sendable () -> Void) {
         readable.onChange(call)
     }
 
-    /// Reads a range of what a view shows, and blocks meanwhile.
+    /// Reads a range of a view and blocks until it is read.
     ///
-    /// - Returns: nil where some of it has been given up since, or must be fetched again.
+    /// - Returns: The bytes; nil if some of them have been discarded since, or must be fetched again.
     /// - Throws: ``StoreError``
     package nonisolated func readNow(_ range: Range<Int64>, in epoch: Int) throws -> [UInt8]? {
         guard case .bytes(let bytes) = try readable.read(range, in: epoch) else { return nil }
         return bytes
     }
 
-    /// The bytes that a view shows, to be read at once; nil where some have been given up since.
+    /// Returns the bytes of a view for immediate reading; nil if some have been discarded since.
     package nonisolated func heldBytes(in epoch: Int) -> HeldBytes? {
         readable.blob(in: epoch).map { HeldBytes(blob: $0) }
     }

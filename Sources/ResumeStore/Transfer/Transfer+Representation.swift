@@ -3,7 +3,7 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension Transfer {
-    /// Gives the entry a new representation with an empty blob of its own; the old blob goes after the commit.
+    /// Gives the entry a new representation and a new, empty blob; the old blob is removed after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
         try await leaveForeignEntry()
         if try beginBrief(with: representation, reason: reason) { return }
@@ -14,7 +14,7 @@ extension Transfer {
         try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let (store, requester, url) = (store, requester(for: representation), caller.url.redacted)
-        // A lock of its own: held from before the blob's name is there until a row names it, across the commit.
+        // The blob has a separate lock, taken before its name exists and kept across the commit until a row names it.
         let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
             try store.writeNow { connection in
                 let now = WallClock.milliseconds
@@ -36,7 +36,7 @@ extension Transfer {
         try await grantAccess()
     }
 
-    /// Takes over what a continuation tells, which is the complete length if it was not known.
+    /// Records what a continuation says about the representation, which is the complete length if it was unknown.
     func learn(_ representation: Representation) async throws {
         guard entry.representation?.completeLength == nil, let length = representation.completeLength else { return }
         try claim()
@@ -52,15 +52,15 @@ extension Transfer {
         readable.learn(totalLength: entry.totalBytes)
     }
 
-    /// Drops all that is held, since it is wrong, and records why.
+    /// Discards all stored bytes because they are wrong, and records the reason.
     ///
-    /// The next plan asks for the whole.
+    /// The next plan requests the whole file.
     ///
     /// - Throws: ``StoreError``
     public func discard(reason: Reason) async throws {
         try requireOpen()
         try claim()
-        // Wrong for this caller: whoever it was fetched for may find it right.
+        // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
         if access == .foreign, try await takeOwnVariant().isEmpty { return try await note(reason) }
         try? await sync.finish()
         let entry = entry
@@ -80,19 +80,18 @@ extension Transfer {
         begin(with: nil)
     }
 
-    /// Gives up what was held last, since it was found to be wrong; what came before stays, and what is held behind a
-    /// gap.
+    /// Discards the last stored bytes because they are wrong; keeps those before, and those behind a gap.
     ///
     /// - Parameters:
-    ///   - length: How many bytes stay.
-    ///   - reason: What was found.
+    ///   - length: The number of bytes to keep.
+    ///   - reason: Why the others are wrong.
     /// - Throws: ``StoreError``
     public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
         main.writer.end()
         try claim()
         if access == .foreign {
-            // What is wrong for this caller stays for whom it was fetched for.
+            // Bytes that are wrong for this caller stay for the one that they were fetched for.
             return length < held ? try await discard(reason: reason) : try await note(reason)
         }
         guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
@@ -111,7 +110,7 @@ extension Transfer {
                 return isCurrent ? try connection.entry(id: entry.id) : nil
             }
         } catch {
-            // What the row still claims is wrong: without its blob nobody believes it.
+            // The row still claims wrong bytes; without the blob they are not trusted.
             try? store.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
             throw error
         }
@@ -119,11 +118,11 @@ extension Transfer {
         begin(with: blob, givesUp: end > length)
     }
 
-    /// Goes on with a blob, of which the entry says what is held, or without one.
+    /// Continues with a blob whose contents the entry describes, or without one.
     ///
     /// - Parameters:
     ///   - blob: The blob.
-    ///   - givesUp: Whether bytes were given up that the entry does not show any more.
+    ///   - givesUp: Whether bytes were discarded that the entry no longer shows.
     func begin(with blob: OpenFile?, givesUp: Bool = false) {
         if self.blob !== blob { heldCheck = nil }
         self.blob = blob
@@ -137,7 +136,7 @@ extension Transfer {
         readable.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
     }
 
-    /// Remembers where the download is to go, for `list` and for a delivery after a crash.
+    /// Records the destination, for `list` and for a delivery after a crash.
     ///
     /// - Throws: ``StoreError``
     public func setDestination(_ destination: Destination) async throws {
@@ -152,7 +151,7 @@ extension Transfer {
         entry.destination = destination.path
     }
 
-    /// Goes on with the entry as it is in the store by now.
+    /// Continues with the current state of the entry in the store.
     func reload() async throws {
         let (id, generation) = (entry.id, entry.generation)
         let current = try await store.read { connection in try connection.entry(id: id) }
@@ -160,35 +159,35 @@ extension Transfer {
         try take(current)
     }
 
-    /// Goes on with an entry as it was read in the transaction that changed it.
+    /// Continues with an entry as it was read in the transaction that changed it.
     ///
-    /// Read later it might be somebody else's, where locks do not work: under his generation, and with his blob in
-    /// place of the one that is being written, which would be recorded and delivered as what it is not.
+    /// If it were read later and locks do not work, it might be another process's: its generation and its blob would
+    /// replace those being written, and the wrong blob would be recorded and delivered.
     func take(_ current: Entry?) throws(StoreError) {
         guard let current, current.key == entry.key, current.selection == entry.selection else { throw Self.superseded }
         entry = current
     }
 
-    /// The bytes that are held, to be read elsewhere: that may take long.
+    /// The stored bytes, for reading elsewhere, since that may take long.
     package var heldBytes: HeldBytes {
         HeldBytes(blob: blob)
     }
 }
 
-/// What a transaction made of an entry.
+/// The result of a transaction that rewrote an entry.
 struct Rewritten: Sendable {
-    /// Blobs that it does not name any more.
+    /// Blobs that the entry no longer names.
     let abandoned: [BlobName]
     let entry: Entry?
 }
 
-/// Bytes of a blob, for a digest.
+/// The bytes of a blob, for computing a digest.
 package struct HeldBytes: Sendable {
     let blob: OpenFile?
 
-    /// Hands bytes to a closure, in order, and blocks meanwhile.
+    /// Passes the bytes to a closure in order; blocks until it has read them.
     ///
-    /// - Throws: ``StoreError``, or whatever `body` throws.
+    /// - Throws: ``StoreError``, or any error of `body`.
     package func forEachBuffer(in range: Range<Int64>, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let blob else { return }
         let size = 256 * 1024
@@ -214,11 +213,11 @@ package struct HeldBytes: Sendable {
 }
 
 extension Transfer {
-    /// Makes a blob and commits the row that names it with the sweep of orphans shut out in between.
+    /// Creates a blob and commits the row that names it; orphaned blobs are not removed in between.
     ///
     /// - Parameters:
-    ///   - fill: What is done with the file before; it may block.
-    ///   - commit: Makes a row name it.
+    ///   - fill: Fills the file before the commit; it may block.
+    ///   - commit: Commits a row that names the blob.
     /// - Returns: The blob's file, and what `commit` returned.
     /// - Throws: ``StoreError``
     func creatingBlob<Result: Sendable>(
@@ -243,7 +242,7 @@ extension Transfer {
 }
 
 extension DownloadStore {
-    /// Removes blobs that no row names any more.
+    /// Removes blobs that no row names.
     package func removeBlobs(_ names: [BlobName]) throws {
         do {
             for name in names { try folder.blobs.remove(name.fileName) }

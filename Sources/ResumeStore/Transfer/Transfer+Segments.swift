@@ -2,22 +2,22 @@ internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 
-/// Several streams at a time, each at an offset of its own.
+/// Receives several streams in parallel, each at a different offset.
 ///
-/// The first one is that of ``receive(_:to:)``, which goes on as ``main``; ``endBody(_:)`` ends them all.
+/// The first stream is that of ``receive(_:to:)``, which continues as ``main``; ``endBody(_:)`` ends all of them.
 extension Transfer {
-    /// The parts with their bytes so far, recorded or not.
+    /// The parts with their received bytes, recorded or not.
     var parts: [PartLedger] { sync.ledger.withLock(\.parts) }
 
-    /// Bytes from 0 on that are held by now, whoever brought them.
+    /// The number of stored bytes from offset 0, whichever stream received them.
     package var contiguousLength: Int64 { parts.disjoint.contiguousEnd }
 
-    /// Begins with a further stream, whose response was judged.
+    /// Opens another stream, whose response was accepted.
     ///
     /// - Parameters:
-    ///   - continuation: What its body is.
-    ///   - running: The stream within whose range it lies, which is to end where it begins; nil where none does.
-    /// - Returns: The stream; nil where it is of no use any more.
+    ///   - continuation: The verdict about its body.
+    ///   - running: The stream whose range contains it, which then ends where it begins; nil if there is none.
+    /// - Returns: The stream; nil if it is no longer of use.
     /// - Throws: ``StoreError``
     package func open(_ continuation: Verdict.Continuation, splitting running: PartStream?) async throws -> PartStream?
     {
@@ -26,20 +26,20 @@ extension Transfer {
         guard let blob, let path = entry.chunks.first?.path else { return nil }
         let start = continuation.offset
         guard let end = continuation.bodyEnd, start < end else { return nil }
-        // Somebody may have come so far meanwhile.
+        // Another stream may have received these bytes by now.
         guard !heldRanges.contains(where: { $0.overlaps(start..<end) }) else { return nil }
-        // Of those that it adjoins enough are compared, also where they came since it was asked for.
+        // Enough of the adjoining bytes are compared, even if they arrived after the request was sent.
         let adjoining = comparable(before: start)
         guard start - continuation.bodyStart >= adjoining else { return nil }
-        // Where nobody has come so far, whoever will is compared with this one.
+        // If no stream has reached this offset yet, the one that does is compared with this one.
         let coming = adjoining > 0 || policy.overlap <= 0 ? [] : (segments + [main]).filter { $0.end == start }
-        // A part of an earlier transfer is continued in its row. One that a stream of this transfer has written is not, so
-        // that each stream has an account and a border of its own.
+        // A part of an earlier transfer is continued in its row. A part that a stream of this transfer has written is
+        // not, so that each stream has a separate account and end.
         let streams = Set((segments + [main]).map(\.account.partOffset))
         let before = parts.last { $0.length > 0 && $0.end == start && !streams.contains($0.offset) }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
         if before == nil {
-            // From now on the length of the blob says nothing of the bytes that are not recorded yet.
+            // From now on, the length of the blob does not tell how many unrecorded bytes it has.
             if entry.grows { try checkpoint() }
             let current: Entry? = try await store.write { connection in
                 guard try connection.insertPart(part, path: path, end: end) else { return nil }
@@ -69,14 +69,14 @@ extension Transfer {
         return segment
     }
 
-    /// How many of the bytes before an offset are to be compared.
+    /// The number of bytes before an offset to compare.
     private func comparable(before start: Int64) -> Int64 {
         let extent = parts.disjoint.extents.first { $0.upperBound == start }
         return min(max(policy.overlap, 0), extent.map { $0.upperBound - $0.lowerBound } ?? 0)
     }
 
-    /// A body that does not count as compared with what is held behind it where more of that is there by now, or may still
-    /// come, than was asked for to be compared.
+    /// Returns a continuation that does not count as compared with the stored bytes behind it, if more of those are
+    /// there, or may still arrive, than the request asked to compare.
     private func comparing(_ continuation: Verdict.Continuation) -> Verdict.Continuation {
         guard let end = continuation.bodyEnd, let total = continuation.representation.completeLength,
             parts.contains(where: { $0.offset == end })

@@ -3,68 +3,68 @@ internal import ResumeFiles
 public import ResumeHTTP
 internal import ResumeSQLite
 
-/// One download under its lease: what to ask, what to do with the answer, bytes in, file out.
+/// One download that this process has exclusive use of: plans requests, judges responses, receives bytes, delivers the
+/// file.
 ///
-/// This is the door for programs with an HTTP client of their own, and the one the engine uses. Call in this order,
-/// for each request: ``plan(avoidsRange:)``, send, ``receive(_:to:)``, ``write(_:)`` for each part of the
-/// body, ``endBody(_:)``; and when that says that everything is there, ``deliver(to:)``. ``close()`` at the end,
-/// whatever happened.
+/// This is the API for programs with their own HTTP client; the engine uses it too. Call in this order, for each
+/// request: ``plan(avoidsRange:)``, send the request, ``receive(_:to:)``, ``write(_:)`` for each part of the body,
+/// ``endBody(_:)``; when that returns true, ``deliver(to:)``. Call ``close()`` at the end, also after an error.
 ///
-/// It runs on a queue of its own, since writing to files blocks.
+/// It runs on a separate queue, since writing to files blocks.
 public actor Transfer {
-    /// What names the download in the store, whichever of its variants this is.
+    /// The key of the download in the store, which all of its variants share.
     public nonisolated let key: String
     nonisolated let store: DownloadStore
-    /// The right to work on the row; given back by ``close()`` and after the delivery.
+    /// The lease of the row; released by ``close()`` and after the delivery.
     var lease: Lease?
-    /// The right to work on the key, which was had before there was a row.
+    /// The lease of the key, taken before there was a row.
     var keyLease: Lease?
     /// Whether there is a row.
     var isClaimed: Bool
-    /// Whether a file without a row has its name at the destination, which makes it its owner's.
+    /// Whether a file without a row has been named at the destination, so that it belongs to the user.
     var isNamed = false
-    /// Whether that name is being brought to disk: it gets no row meanwhile.
+    /// Whether that name is being synced to disk; no row is created during that time.
     var isDelivering = false
-    /// Told when that has ended.
+    /// Continuations to resume when that has ended.
     var onDelivered: [CheckedContinuation<Void, Never>] = []
-    /// A name in the store that no row has yet: the commit failed, and is to be tried again.
+    /// A blob in the store that has no row because the commit failed; the commit is retried.
     var unclaimedName: BlobCreation?
-    /// Whether a power loss may cost the row.
+    /// Whether the row may be lost in a power loss.
     var isRowUnsynced = false
-    /// Makes room for the bytes of a download without a row.
+    /// Frees disk space for the bytes of a download without a row.
     var makingRoom: Task<Void, any Error>?
-    /// Told when there is.
+    /// Called when a row has been created.
     var onClaim: (@Sendable (isolated Transfer) -> Void)?
-    /// Why a body without a row began.
+    /// Why a body without a row was started.
     var startReason: Reason?
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
     var blob: OpenFile?
-    /// The stream from the first missing byte on.
+    /// The stream that starts at the first missing byte.
     package nonisolated let main: PartStream
-    /// Streams that were opened beside it.
+    /// Additional parallel streams.
     var segments: [PartStream] = []
     nonisolated let sync: BlobSync
-    /// What of the blob can be read meanwhile.
+    /// The part of the blob that can be read during the transfer.
     nonisolated let readable: ReadableBlob
     var isClosed = false
-    /// Compares what was held before; nil where that has ended, or nothing was.
+    /// Verifies bytes that were stored before; nil if that is finished or there were none.
     var heldCheck: HeldCheck?
-    /// How often in a row an answer brought nothing but bytes up to a gap's end, so that they were not compared; twice
-    /// counts who ended there by himself.
+    /// How many responses in a row ended exactly at the end of a gap, so that no overlap was compared. A response that
+    /// the server ended there itself counts twice.
     var uncompared = 0
-    /// Whether responses were put together without a validator; nil where only the log can tell.
+    /// Whether the file was combined from several responses without a validator; nil if only the log can tell.
     var isSpliced: Bool?
-    /// How many bytes were held before the body.
+    /// The number of stored bytes before the body.
     private(set) var receivedBefore: Int64 = 0
-    /// Why some of what was held has been given up, when it was taken over or confirmed; nil where nothing was.
+    /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
     public internal(set) var damage: Reason?
-    /// On which terms it is continued.
+    /// The conditions for resuming.
     public var policy: ResumePolicy { caller.policy }
-    /// Who asks.
+    /// The caller of the download.
     var caller: Caller
-    /// Whether the caller may have what is held.
+    /// Whether the caller may use the stored bytes.
     var access: HeldPartial.Access
 
     /// The executor of this transfer's queue.
@@ -95,60 +95,62 @@ public actor Transfer {
             label: "resume-store.transfer", sharesThreads: store.configuration.sharesThreads)
     }
 
-    /// Whether somebody waits for what is being fetched.
+    /// Whether another task or process waits for this download.
     var isAwaited: Bool { lease?.isAwaited == true || keyLease?.isAwaited == true }
 
-    /// Bytes from 0 on that lie in the blob, recorded or not.
+    /// The number of bytes in the blob from offset 0, recorded or not.
     package nonisolated var held: Int64 { main.held }
 
-    /// What is held so far.
+    /// The current state of the stored bytes.
     public var partial: HeldPartial { entry.held(upTo: held, access) }
 
-    /// What names the entry that is worked on: its ``key``, and which variant it is.
+    /// The key of the current entry: the transfer's ``key`` and the number of the variant.
     package var entryKey: String { entry.key }
 
-    /// How many bytes are held, also behind a gap.
+    /// The number of stored bytes, including those behind a gap.
     public var receivedBytes: Int64 { parts.heldBytes }
 
-    /// Whether every byte is there, and the caller may have them, so that it can be delivered without a request.
+    /// Whether every byte is stored and the caller may use them, so that the file can be delivered without a request.
     public var isComplete: Bool {
         blob != nil && partial.isComplete
     }
 
-    /// Whether every byte is there.
+    /// Whether every byte is stored.
     var hasAllBytes: Bool {
         blob != nil && partial.hasAllBytes
     }
 
-    /// Runs a body on the transfer's own queue, where what it asks of the transfer costs no change of thread.
+    /// Runs a closure on the transfer's queue, so that its calls of the transfer need no thread switch.
     package func run<Result: Sendable>(
         _ body: @Sendable (isolated Transfer) async throws -> Result
     ) async rethrows -> Result {
         try await body(self)
     }
 
-    /// Decides what to ask for next.
+    /// Decides what to request next.
     ///
-    /// - Parameter avoidsRange: Why all is to be asked for whatever is held; nil to ask for the rest where possible.
-    /// - Returns: What to ask for, with the fields to send.
+    /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if
+    ///   possible.
+    /// - Returns: What to request, with the header fields to send.
     public func plan(avoidsRange: Reason? = nil) -> Plan {
         Plan(for: partial, policy: policy, avoidsRange: avoidsRange ?? (asksForWhole ? .gapNotCompared : nil))
     }
 
-    /// Takes the head of a response, after redirects, and prepares the store for its body.
+    /// Handles the head of a response, after redirects, and prepares for its body.
     ///
     /// - Parameters:
-    ///   - response: Status and fields.
-    ///   - plan: What was asked for.
-    /// - Returns: What to do. Where it says so (`Verdict.usesBody`) the body is to be written, else to be discarded.
-    /// - Throws: ``StoreError``: `noSpace` where the announced length does not fit, `superseded`, `io`, `database`.
+    ///   - response: The status and the header fields.
+    ///   - plan: The plan of the request.
+    /// - Returns: What to do: if `Verdict.usesBody` is true, the body must be written, otherwise discarded.
+    /// - Throws: ``StoreError``: `noSpace` if the announced length does not fit, `superseded`, `io`, `database`.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         let verdict = try judge(response, to: plan)
         try await follow(verdict, of: response)
         return verdict
     }
 
-    /// The first half of ``receive(_:to:)``: nothing is given up yet, for who has more to say against a response.
+    /// Performs the first half of ``receive(_:to:)``: discards nothing yet, so that the engine can still reject the
+    /// response.
     package func judge(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
         try requireOpen()
         guard main.writer.course(\.isAtBorder) != true else {
@@ -159,7 +161,7 @@ public actor Transfer {
         return Verdict(for: response, to: plan, held: partial, policy: policy)
     }
 
-    /// The second half of ``receive(_:to:)``.
+    /// Performs the second half of ``receive(_:to:)``.
     package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
         try await noteAbsence(response)
@@ -168,7 +170,7 @@ public actor Transfer {
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
             try await leaveOwnerless()
             try beginBody(continuation, of: response)
-            // The server sends them to this caller too.
+            // The server sends these bytes to this caller too.
             readable.grant()
             try await store.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
@@ -186,17 +188,17 @@ public actor Transfer {
         }
     }
 
-    /// Records a decision about what is held, for people to read.
+    /// Records a decision about the stored bytes, to be shown to people.
     package func note(_ reason: Reason) async throws {
         try await store.record(.refused, key: entry.key, reason: reason, bytes: held)
     }
 
-    /// Goes on with another URL, or with other fields, for the same download.
+    /// Continues the same download with another URL or other header fields.
     package func move(to url: DownloadURL, headerFields: HTTPFields) {
         caller.policy = policy.moving(from: entry.url, to: url)
         caller.url = url
         caller.identity = RequestIdentity(url, headerFields)
-        // Its answers have not confirmed yet what the first one's brought.
+        // No response to the new request has confirmed the stored bytes yet.
         if access == .granted, !partial.isEmpty { access = .unconfirmed }
     }
 
@@ -205,7 +207,7 @@ public actor Transfer {
         receivedBefore = receivedBytes
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
         if awaitsDigest, entry.grows {
-            // The blob may soon hold bytes that are given up.
+            // The blob may soon contain bytes that are discarded.
             try checkpoint()
             let id = entry.id
             try store.writeNow { connection in try connection.stopGrowing(id: id) }
@@ -216,8 +218,9 @@ public actor Transfer {
             continuation, of: blob, upTo: entry.representation?.completeLength, awaitsDigest: awaitsDigest)
     }
 
-    /// Remembers since when the server says that there is no such resource: what is held is of use for a while yet,
-    /// since such an answer may be a mistake that is mended.
+    /// Records when the server first reported that the resource does not exist.
+    ///
+    /// The stored bytes are kept for a while, since such a response may be a temporary mistake.
     private func noteAbsence(_ response: HTTPResponse) async throws {
         let isGone = [404, 410].contains(response.status.code)
         guard isClaimed, isGone != (entry.goneAt != nil) else { return }
@@ -226,9 +229,9 @@ public actor Transfer {
         entry.goneAt = since
     }
 
-    /// Takes the next part of a body: compares what is held already, writes the rest at its offset.
+    /// Handles the next part of a body: compares bytes that are stored already, and writes the others at their offset.
     ///
-    /// - Parameter bytes: The part; nothing is kept of it.
+    /// - Parameter bytes: The part; it is not retained.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
@@ -241,9 +244,9 @@ public actor Transfer {
     /// Whether a body is being received.
     package nonisolated var isReceiving: Bool { main.writer.hasBody }
 
-    /// Whether the body goes on, but nothing more of it is wanted.
+    /// Whether all requested bytes have been received although the body continues.
     ///
-    /// Then the rest need not be read.
+    /// The rest of the body need not be read then.
     public nonisolated var hasAllWanted: Bool { main.hasAllWanted }
 
     static let superseded = StoreError(
