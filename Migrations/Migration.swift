@@ -1,4 +1,4 @@
-/// One step of the schema: a file of this folder, compiled in.
+/// A step of the schema, compiled in from a file of this folder.
 package struct Migration: Sendable {
     /// The schema's version after this step, stored in `PRAGMA user_version`.
     package let version: Int64

@@ -4,8 +4,9 @@ internal import Synchronization
 package final class BatchSynchronizer: Sendable {
     /// The number of files at which the whole file system is synced instead of each file.
     private static let fewest = 8
-    /// The longest acceptable duration of such a sync. If it takes longer, other programs are writing a lot, and the
-    /// whole file system is not synced again for a while.
+    /// The longest acceptable duration of such a sync.
+    ///
+    /// If it takes longer, other programs are writing a lot, and the whole file system is not synced again for a while.
     private static let patience: Duration = .milliseconds(500)
     private static let pause: Duration = .seconds(10)
 

@@ -65,7 +65,7 @@ public enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// Whether the body is to be used; if not, it is to be discarded.
+    /// Whether the body must be used; if not, it must be discarded.
     public var usesBody: Bool { continuation != nil }
 
     /// How the body is used; nil if it is discarded.
@@ -77,7 +77,7 @@ public enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// Whether the body replaces what is held.
+    /// Whether the body replaces the stored bytes.
     package var replaces: Bool { if case .append = self { false } else { usesBody } }
 
     /// Judges a response.

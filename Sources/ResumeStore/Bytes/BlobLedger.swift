@@ -28,6 +28,7 @@ struct BlobLedger: Sendable {
     /// How many bytes may wait for a commit while the length of the blob counts.
     ///
     /// - Parameter interval: The most bytes that a power loss may cost.
+    /// - Returns: The number of bytes.
     static func growingLimit(_ interval: Int64) -> Int64 { interval / 4 }
 
     /// Notes that from now on only commits make bytes survive the process.

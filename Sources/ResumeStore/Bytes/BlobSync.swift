@@ -129,7 +129,8 @@ final class BlobSync: Sendable {
         if case .flushing = state.phase { return }
         let flushable = ledger.withLock(\.flushable)
         guard flushable > 0 else { return }
-        // At half of what may be lost, so that it is on disk before the rest arrives, and no stream has to wait.
+        // At half of the bytes that may be lost, so that they are on disk before the rest arrives and no stream has to
+        // wait.
         let isDue = flushable >= interval / 2 || clock.now() - state.lastStart >= Self.longestDelay
         if case .waiting(let task) = state.phase {
             guard isDue else { return }

@@ -3,19 +3,19 @@ internal import ResumeFiles
 extension Block: Extent {}
 
 extension [Block] {
-    /// Those that lie whole in one of the parts that are held.
+    /// Returns the blocks that lie completely within one of the stored parts.
     package func within(_ chunks: [Entry.Chunk]) -> [Block] {
         filter { block in chunks.contains { $0.range.contains(block.range) } }
     }
 }
 
 extension OpenFile {
-    /// The blocks whose bytes are not what was recorded, or are not there.
+    /// Returns the blocks whose bytes are missing or do not match the recorded checksums.
     ///
     /// - Parameters:
-    ///   - blocks: What was recorded.
-    ///   - isCancelled: Asked between two blocks.
-    /// - Returns: Those that are not there as they should be.
+    ///   - blocks: The recorded blocks.
+    ///   - isCancelled: Called between blocks; true to stop.
+    /// - Returns: The damaged blocks.
     /// - Throws: ``SystemError``
     package func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
@@ -27,9 +27,9 @@ extension OpenFile {
         return damaged
     }
 
-    /// The checksums of a range, in blocks of at most 2 MiB.
+    /// Computes the checksums of a range, in blocks of at most 2 MiB.
     ///
-    /// - Throws: ``SystemError``, also if the file ends before.
+    /// - Throws: ``SystemError``, also if the file is shorter.
     func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
         defer { unsafe buffer.deallocate() }

@@ -33,7 +33,7 @@ struct BodyCourse: Sendable {
     private let announcedLength: Int64?
     /// How many of the next bytes are not wanted.
     private var skipped: Int64
-    /// Whether the body may have more than is wanted.
+    /// Whether the body may contain more bytes than are requested.
     private var goesOn: Bool
 
     /// - Parameters:

@@ -1,11 +1,11 @@
 internal import ResumeFiles
 
-/// What the bytes of a body are put into, and compared with: a file, or memory.
+/// The storage that the bytes of a body are written to or compared with: a file or memory.
 protocol BodyStorage: Sendable {
     /// Writes all bytes at an offset.
     func write(_ bytes: RawSpan, at offset: Int64) throws
 
-    /// Reads up to the buffer's size from an offset; less only at the end.
+    /// Reads up to the buffer's size from an offset; returns less only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int
 }
 

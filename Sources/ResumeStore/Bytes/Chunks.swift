@@ -1,21 +1,21 @@
-/// Bytes that lie together in a blob.
+/// A range of bytes in a blob.
 package protocol Extent {
-    /// Where they begin.
+    /// The offset of the first byte.
     var offset: Int64 { get }
-    /// How many there are.
+    /// The number of bytes.
     var length: Int64 { get }
 }
 
 extension Extent {
-    /// Where they end, excluded; the numbers of a planted row do not trap.
+    /// The offset of the end, excluded; does not trap on the numbers of a manipulated row.
     package var end: Int64 { offset.addingSaturating(length) }
 
-    /// Where they lie.
+    /// The range of the bytes.
     package var range: Range<Int64> { offset..<max(offset, end) }
 }
 
 extension Array where Element: Extent {
-    /// Those, in order of their offsets, that do not lie over an earlier one, which nobody but a planted row has.
+    /// The elements, in the order of their offsets, without those that overlap an earlier one, as in manipulated rows.
     var disjoint: [Element] {
         var end: Int64 = 0
         return filter { extent in
@@ -28,12 +28,12 @@ extension Array where Element: Extent {
 
 extension Entry.Chunk: Extent {}
 
-/// Parts of one blob, in order of their offsets.
+/// Parts of one blob, in the order of their offsets.
 extension Array where Element: Extent {
-    /// The end of the bytes from 0 on without a gap.
+    /// The end of the bytes that are stored without a gap from offset 0.
     package var contiguousEnd: Int64 { current?.end ?? 0 }
 
-    /// The part that is written next: the last one of those that adjoin from offset 0 on.
+    /// The part that is written next: the last of the adjoining parts from offset 0.
     var current: Element? {
         var current: Element?
         for chunk in self {
@@ -43,12 +43,12 @@ extension Array where Element: Extent {
         return current
     }
 
-    /// The bytes that are held after the first gap that lies at or behind an offset; nil where none are.
+    /// Returns the stored bytes after the first gap at or behind an offset; nil if there are none.
     func nextHeld(after offset: Int64) -> Range<Int64>? {
         extents.first { $0.lowerBound > offset }
     }
 
-    /// The ranges of bytes, without the borders between parts that adjoin.
+    /// The ranges of bytes; adjoining parts are joined.
     var extents: [Range<Int64>] {
         reduce(into: []) { extents, part in
             guard part.length > 0 else { return }
@@ -60,12 +60,12 @@ extension Array where Element: Extent {
         }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     package var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
 }
 
 extension [Entry.Chunk] {
-    /// The same bytes in fewer parts: one that adjoins another goes into it where no claim is lost by that.
+    /// The same bytes in fewer parts: adjoining parts are joined unless that would lose recorded bytes.
     var joined: [Entry.Chunk] {
         reduce(into: []) { chunks, chunk in
             guard let last = chunks.last else { return chunks.append(chunk) }
@@ -80,7 +80,7 @@ extension [Entry.Chunk] {
         }
     }
 
-    /// Only what survives a power loss.
+    /// The bytes that survive a power loss.
     var durable: [Entry.Chunk] {
         map { chunk in
             var chunk = chunk
@@ -89,7 +89,7 @@ extension [Entry.Chunk] {
         }.normalized
     }
 
-    /// What is left without a range: a part in which it lies becomes two.
+    /// Returns the parts without a range; a part that contains it is split in two.
     package func removing(_ range: Range<Int64>) -> [Entry.Chunk] {
         flatMap { chunk -> [Entry.Chunk] in
             let end = chunk.end
@@ -106,7 +106,7 @@ extension [Entry.Chunk] {
         }.normalized
     }
 
-    /// Without empty parts, but for the one that begins at the first byte, which is always there.
+    /// Removes empty parts except the one at offset 0, which always exists.
     private var normalized: [Entry.Chunk] {
         guard let path = first?.path else { return [] }
         let rest = filter { $0.length > 0 }

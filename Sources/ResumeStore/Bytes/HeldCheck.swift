@@ -2,22 +2,22 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
 
-/// The comparison of what was held before this transfer with its checksums: it runs beside the transfer, and must have
-/// ended before anything is delivered.
+/// Compares bytes that were stored before this transfer with their checksums.
 ///
-/// A class, so that it ends when the transfer goes.
+/// It runs in parallel with the transfer, and must finish before anything is delivered. It is a class, so that it stops
+/// when the transfer is released.
 final class HeldCheck: Sendable {
     private let task: Task<[Block], any Error>
     private let flag = CancellationFlag()
 
-    /// Begins to read.
+    /// Starts reading.
     init(of blob: OpenFile, blocks: [Block]) {
         task = Task { [flag] in
             try await Blocking.runLater { try blob.damaged(among: blocks) { flag.value } }
         }
     }
 
-    /// The blocks whose bytes are not those that were recorded.
+    /// The blocks whose bytes do not match the recorded checksums.
     ///
     /// - Throws: ``SystemError``
     var damaged: [Block] {
@@ -28,7 +28,7 @@ final class HeldCheck: Sendable {
 }
 
 extension Transfer {
-    /// Lets nothing out that was held before and has not its checksums any more.
+    /// Throws if bytes that were stored before this transfer do not match their checksums.
     func requireConfirmed() async throws {
         guard let damage = try await damageOfHeld() else { return }
         throw StoreError(
@@ -36,17 +36,17 @@ extension Transfer {
             advice: "The damaged bytes were removed. Run the download again to fetch them.")
     }
 
-    /// Whether all that was held before this transfer began has its checksums.
+    /// Verifies the checksums of all bytes that were stored before this transfer began.
     ///
-    /// What has not is dropped, so that the next plan asks for it; that is recorded. Compared beside the transfer since
-    /// its beginning, once.
+    /// Bytes that do not match are discarded, so that the next plan requests them, and the event is recorded. The bytes
+    /// are compared once, in parallel with the transfer since its beginning.
     ///
     /// - Throws: ``StoreError``
     public func confirmHeld() async throws -> Bool { try await damageOfHeld() == nil }
 
-    /// Does what ``confirmHeld()`` does.
+    /// Implements ``confirmHeld()``.
     ///
-    /// - Returns: Why bytes were dropped; nil where none were.
+    /// - Returns: Why bytes were discarded; nil if none were.
     private func damageOfHeld() async throws -> Reason? {
         try requireOpen()
         guard let check = heldCheck else { return nil }
@@ -71,7 +71,8 @@ extension Transfer {
                     key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: .blockDamaged(first.range),
                     bytes: damaged.reduce(0) { $0.addingSaturating($1.length) }))
             let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation) { chunks in
-                // A file that is somebody else's as well is not written to: it is begun anew.
+                // A file that also has a name outside the store must not be written to, so the download restarts in a
+                // new one.
                 isShared ? [] : damaged.reduce(chunks) { $0.removing($1.range) }
             }
             return isCurrent ? try connection.entry(id: entry.id) : nil

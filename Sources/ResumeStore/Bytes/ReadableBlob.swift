@@ -1,33 +1,33 @@
 internal import ResumeFiles
 internal import Synchronization
 
-/// The blob of a transfer, to be read on any thread while it is written.
+/// The blob of a transfer, which any thread can read while it is being written.
 ///
-/// What is held of it does not change, but for what is given up: a new blob for another
-/// representation, or an end that was found to be wrong and is written anew. Each time that happens the epoch is
-/// another one, before a byte is written over; so what was read counts if the epoch is the same after it.
+/// Stored bytes do not change unless they are discarded: for a new blob with another representation, or for an end that
+/// was found to be wrong and is written again. The epoch changes each time, before a byte is overwritten. So bytes that
+/// were read are valid if the epoch is still the same afterwards.
 final class ReadableBlob: Sendable {
     private struct State {
-        /// Kept open after the delivery, when its name is gone or is the caller's.
+        /// The file, kept open after the delivery, when its name was removed or belongs to the user.
         var blob: OpenFile?
         var epoch = 0
         var totalLength: Int64?
-        /// What was held before the transfer, and has not been compared with its checksums yet.
+        /// The blocks that were stored before the transfer and have not been compared with their checksums yet.
         var unread: [Block]
         var isClosed = false
-        /// Whether nobody may read yet, since the bytes were fetched for another caller.
+        /// Whether reading is not allowed yet, since the bytes were fetched for another caller.
         var isWithheld: Bool
         var onChange: (@Sendable () -> Void)?
 
         func readable(in epoch: Int) -> OpenFile? { self.epoch == epoch && !isWithheld ? blob : nil }
     }
 
-    /// What became of reading a range.
+    /// The result of reading a range.
     enum Reading {
         case bytes([UInt8])
-        /// What was to be read has been given up meanwhile.
+        /// Some of the bytes have been discarded since.
         case givenUp
-        /// A block of it is not what was recorded.
+        /// A block of the range does not match its checksum.
         case damaged(Block)
     }
 
@@ -39,18 +39,18 @@ final class ReadableBlob: Sendable {
         state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread, isWithheld: isWithheld))
     }
 
-    /// Lets the bytes be read.
+    /// Allows reading.
     func grant() {
         state.withLock { $0.isWithheld = false }
         changed()
     }
 
-    /// Goes on with a blob, or without one, after the writer does.
+    /// Continues with a blob, or without one, after the writer has switched to it.
     ///
     /// - Parameters:
     ///   - blob: The blob.
-    ///   - totalLength: How many bytes are wanted.
-    ///   - givesUp: Whether bytes that could be read cannot be relied on any more.
+    ///   - totalLength: The number of requested bytes.
+    ///   - givesUp: Whether bytes that could be read are no longer valid.
     func begin(with blob: OpenFile?, totalLength: Int64?, givesUp: Bool) {
         state.withLock { state in
             let isOther = state.blob !== blob
@@ -62,18 +62,18 @@ final class ReadableBlob: Sendable {
         changed()
     }
 
-    /// The end of the bytes from 0 on that may be read.
+    /// The end of the bytes from offset 0 that may be read.
     var readableEnd: Int64 {
         state.withLock(\.isWithheld) ? 0 : ledger.withLock(\.readableEnd)
     }
 
-    /// Takes note of how many bytes are wanted.
+    /// Records the number of requested bytes.
     func learn(totalLength: Int64?) {
         state.withLock { $0.totalLength = totalLength }
         changed()
     }
 
-    /// Takes note that everything was compared with its checksums, and what was found to be wrong given up.
+    /// Records that all bytes were compared with their checksums and that wrong ones were discarded.
     func confirm(givesUp: Bool) {
         state.withLock { state in
             state.unread = []
@@ -81,7 +81,7 @@ final class ReadableBlob: Sendable {
         }
     }
 
-    /// Ends where somebody else may write to the blob from now on.
+    /// Ends reading, since another transfer may write to the blob from now on.
     func close() {
         state.withLock { state in
             state.blob = nil
@@ -91,28 +91,29 @@ final class ReadableBlob: Sendable {
         changed()
     }
 
-    /// Calls a closure whenever there may be more to read; it must return at once.
+    /// Calls a closure whenever more bytes may be readable; it must return at once.
     func onChange(_ call: @escaping @Sendable () -> Void) {
         state.withLock { $0.onChange = call }
         call()
     }
 
-    /// Says that there may be more to read.
+    /// Reports that more bytes may be readable.
     func changed() {
         state.withLock(\.onChange)?()
     }
 
-    /// What the present epoch is, how many bytes are wanted, and whether there are none that may be read.
+    /// The current epoch, the number of requested bytes, and whether reading has ended.
     var status: (epoch: Int, totalLength: Int64?, isClosed: Bool) {
         state.withLock { ($0.epoch, $0.isWithheld ? nil : $0.totalLength, $0.isClosed || $0.isWithheld) }
     }
 
-    /// The blob, as long as the epoch is the same.
+    /// Returns the blob if the epoch is still the same.
     func blob(in epoch: Int) -> OpenFile? {
         state.withLock { $0.readable(in: epoch) }
     }
 
-    /// Reads a range that is held, and compares what was held before with its checksums first; blocks meanwhile.
+    /// Reads a stored range; blocks, and compares bytes that were stored before the transfer with their checksums
+    /// first.
     ///
     /// - Throws: ``StoreError``
     func read(_ range: Range<Int64>, in epoch: Int) throws -> Reading {

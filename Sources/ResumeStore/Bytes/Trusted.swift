@@ -1,29 +1,29 @@
 internal import ResumeFiles
 internal import ResumeHTTP
 
-/// How much of an entry the disk can be trusted to hold.
+/// The bytes of an entry that the disk can be trusted to have.
 struct Trusted {
-    /// The parts held.
+    /// The trusted parts.
     var chunks: [Entry.Chunk]
-    /// The open blob, where any byte is held.
+    /// The open blob; nil if no bytes are trusted.
     var blob: OpenFile?
-    /// Blobs that no byte is trusted of.
+    /// Blobs without trusted bytes.
     var abandoned: [BlobName] = []
-    /// Why less is trusted than the row claims.
+    /// Why fewer bytes are trusted than the row claims.
     var reason = Reason.blobMissing
 
     /// The bytes behind the last commit, which count because one stream has written the whole blob; nil for none.
     var growth: Growth?
-    /// Whether the length of the blob does not count any more.
+    /// Whether the length of the blob no longer counts.
     var stopsGrowing = false
 
     /// The longest tail that can wait for a commit, in bytes.
     private static let longestGrowth: Int64 = 64 << 20
 
-    /// Flushes and reads a tail, which has no checksums yet.
+    /// Syncs and reads a tail, which has no checksums yet.
     ///
-    /// - Returns: nil if it cannot be flushed, because the kernel may have dropped bytes of it; or if it has a hole, which
-    ///   no stream has written.
+    /// - Returns: The tail; nil if it cannot be synced, because the kernel may have dropped some of its bytes, or if it
+    ///   has a hole, which no stream has written.
     private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> Growth? {
         guard (try? file.synchronizeData()) != nil,
             resume_files_has_no_hole(file.descriptor, tail.lowerBound) != 0, let blocks = try? file.blocks(in: tail)
@@ -37,12 +37,13 @@ struct Trusted {
         var blocks: [Block]
     }
 
-    /// How many bytes at the end of each part are read and compared with their checksums.
+    /// The number of bytes at the end of each part that are read and compared with their checksums.
     static let comparedLength: Int64 = 4 << 20
 
-    /// The checksums of the last bytes of each part, which a crash is most likely to have harmed.
+    /// Returns the checksums of the last bytes of each part, which a crash is most likely to have damaged.
     ///
-    /// Not many times longer than that in all, whatever rows somebody planted: a download waits for them.
+    /// The total is limited to a small multiple of that, even if rows were manipulated, since a download waits for the
+    /// result.
     static func last(of entry: Entry, among blocks: [Block]) -> [Block] {
         let chunks = entry.bootID == BootIdentifier.current ? entry.chunks : entry.chunks.durable
         return chunks.flatMap { chunk in
@@ -55,14 +56,15 @@ struct Trusted {
         }
     }
 
-    /// Bytes that were received under an earlier start of the machine count only as far as they were synced, none
-    /// counts beyond the end of its file, and the last ones only if they have their checksums.
+    /// Determines which bytes to trust.
     ///
-    /// Bytes behind the last commit count if one stream has written the whole blob since the start of the machine.
+    /// After a reboot, only bytes that had been synced count. Bytes beyond the end of their file do not count, and the
+    /// last bytes count only if they match their checksums. Bytes behind the last commit count if one stream has
+    /// written the whole blob since the machine started.
     ///
     /// - Parameters:
-    ///   - entry: What its row claims.
-    ///   - folder: The store.
+    ///   - entry: The entry with the claims of its row.
+    ///   - folder: The store's folder.
     ///   - blocks: The checksums of the last bytes.
     /// - Throws: ``SystemError``
     init(_ entry: Entry, in folder: StoreFolder, comparing blocks: [Block]) throws(SystemError) {
@@ -76,11 +78,11 @@ struct Trusted {
             return
         }
         let status = try file.status()
-        // A blob that is somebody's file as well (a crash between rename and row) may have been edited, and must never
-        // be written to.
+        // A blob that is also a file of the user (after a crash between the rename and the commit) may have been
+        // edited, and must never be written to.
         let isShared = status.links > 1
         let isForeign = isShared && status.modifiedAt > entry.usedAt
-        // Parts of another blob: the first one's is the entry's.
+        // Parts of other blobs are not valid; the blob of the first part is the entry's.
         chunks = chunks.filter { $0.path == path }
         abandoned = paths.filter { $0 != name }
         if entry.bootID != BootIdentifier.current {
@@ -88,7 +90,7 @@ struct Trusted {
             reason = .unsyncedLost
         }
         let size = isForeign ? 0 : status.size
-        // A part that was opened and brought nothing may lie beyond.
+        // A part that was opened but received no bytes may begin behind the end of the file.
         if let end = chunks.last(where: { $0.length > 0 })?.end, end > size {
             chunks = chunks.removing(size..<end)
             reason = .blobShort
@@ -97,14 +99,15 @@ struct Trusted {
             chunks = isShared ? [] : chunks.removing(block.range)
             reason = .blockDamaged(block.range)
         }
-        // Whole, it is copied and never written to; else the download would go on in somebody's file.
+        // If it is complete, it is copied and never written to. Otherwise the download would continue in the user's
+        // file.
         if isShared, entry.state == .partial || chunks.contiguousEnd != entry.totalBytes {
             (chunks, reason) = ([], .blobShort)
         }
         if entry.grows, entry.bootID == BootIdentifier.current, chunks.count == 1, chunks == entry.chunks,
             let part = chunks.first, part.length > 0, size > part.end
         {
-            // A longer tail is not this program's.
+            // A longer tail was not written by this program.
             let limit = min(entry.totalBytes ?? .max, part.end.addingSaturating(Self.longestGrowth))
             growth = isShared || size > limit ? nil : Self.growth(of: file, part.end..<size)
             stopsGrowing = growth == nil
@@ -119,7 +122,7 @@ struct Trusted {
 }
 
 extension DownloadStore {
-    /// Whether the length of a blob counts: on file systems that set it after the bytes were written.
+    /// Whether the length of a blob can be trusted: only on file systems that set it after the bytes were written.
     var trustsLengths: Bool {
         configuration.trustsLengths
             && ["ext4", "XFS", "Btrfs", "tmpfs", "F2FS", "overlayfs"].contains(folder.blobs.fileSystem)

@@ -1,7 +1,7 @@
 internal import ResumeFiles
 internal import Synchronization
 
-/// Gives rows to small downloads that turn out to take long.
+/// Creates rows for small downloads that take long.
 final class BriefWatch: Sendable {
     private struct Watched {
         weak var transfer: Transfer?
@@ -9,12 +9,12 @@ final class BriefWatch: Sendable {
     }
 
     private struct State {
-        /// In the order in which they are due.
+        /// The downloads in the order in which they are due.
         var watched: [Watched] = []
         var isRunning = false
     }
 
-    /// How long a small download may take before it gets a row.
+    /// How long a small download may take before its row is created.
     static let patience: Duration = .milliseconds(250)
 
     private let state = Mutex(State())
@@ -34,11 +34,11 @@ final class BriefWatch: Sendable {
         if isFirst { Task { await run() } }
     }
 
-    /// Waits for one after the other, until there is none.
+    /// Waits for one download after another until there are none.
     private func run() async {
         while let next = next() {
             try? await clock.sleep(next.due)
-            // Each by itself: its queue may be blocked by whoever is told of its progress.
+            // In a separate task, since the transfer's queue may be blocked by a progress handler.
             if let transfer = next.transfer { Task { await transfer.outgrow() } }
         }
     }
@@ -54,7 +54,7 @@ final class BriefWatch: Sendable {
 }
 
 extension Transfer {
-    /// Gives the download a row, since it takes long.
+    /// Creates the row of the download, since it takes long.
     fileprivate func outgrow() async {
         guard !isClosed, !isDelivering else { return }
         do {
@@ -62,7 +62,7 @@ extension Transfer {
         } catch let error as StoreError where [.busy, .database, .noSpace].contains(error.code) {
             store.briefWatch.add(self)
         } catch {
-            // The next call tells it.
+            // The next call reports the error.
         }
     }
 }

@@ -2,32 +2,32 @@ internal import ResumeFiles
 internal import ResumeSQLite
 internal import Synchronization
 
-/// Small files on their way out of the store, many of them together.
+/// Delivers small files together.
 ///
-/// To bring many files to disk takes hardly longer than to bring one. So those that come while one batch is on its way make
-/// the next one; none waits for others to come. For each batch: bytes synced, files named, folders synced, one commit,
-/// callers told.
+/// Syncing many files takes hardly longer than syncing one. Files that arrive while one batch is being delivered form
+/// the next one; no file waits for others to arrive. Each batch syncs the bytes, names the files, syncs the folders,
+/// makes one commit and then resumes the callers.
 final class DeliveryBatch: Sendable {
-    /// A file without a name that is to get one.
+    /// An unnamed file to be named at its destination.
     struct File: Sendable {
         let blob: OpenFile
         let length: Int64
         let destination: Destination
-        /// Whether somebody waits for the same download: then it is not named.
+        /// Whether another task or process waits for the same download; the file is not named then.
         let isAwaited: @Sendable () -> Bool
         /// Records the delivery.
         let record: @Sendable (borrowing Connection) throws -> Void
     }
 
-    /// How far a file came.
+    /// The result of delivering a file.
     enum Outcome: Sendable {
         case delivered
-        /// It has no name, and nothing was changed: there is a file of that name, it is on another file system, or somebody
-        /// waits for it.
+        /// The file was not named and nothing was changed: the name exists, the destination is on another file system,
+        /// or another task or process waits for the download.
         case unnamed
-        /// Its bytes could not be brought to disk.
+        /// The file's bytes could not be synced.
         case unsynced(SystemError)
-        /// It has its name; what comes next failed.
+        /// The file was named, but a later step failed.
         case named(StoreError)
 
         fileprivate var isDelivered: Bool {
@@ -39,13 +39,13 @@ final class DeliveryBatch: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
-        /// Whether a batch is on its way.
+        /// Whether a batch is being delivered.
         var isRunning = false
-        /// Whether files of the store can get a name in a folder, by the bytes of its path; those where it was tried last.
+        /// Whether files of the store can be named in a folder, by the bytes of its path, for recently used folders.
         var folders: [[UInt8]: Bool] = [:]
     }
 
-    /// How many files a batch has at most, and how many bytes beside its first file.
+    /// The maximum number of files of a batch, and of bytes in addition to its first file.
     private static let most = (files: 256, bytes: 64 << 20 as Int64)
 
     private let state = Mutex(State())
@@ -57,8 +57,9 @@ final class DeliveryBatch: Sendable {
 
     /// Whether a file can probably be named at a destination.
     ///
-    /// It asks no disk but the store's own, since another one may not answer. Whether a folder is on it shows when a file
-    /// is named there: the number of the device would not tell, since one can be mounted at two places.
+    /// Only the store's own disk is accessed, since another one may not respond. Whether the folder is on the same file
+    /// system shows when a file is named there. The device number does not tell, since a device can be mounted in two
+    /// places.
     func canTake(_ destination: Destination) -> Bool {
         let path = Array(destination.folder.utf8)
         return switch state.withLock({ $0.folders[path] }) {
@@ -72,8 +73,8 @@ final class DeliveryBatch: Sendable {
     ///
     /// - Parameters:
     ///   - file: The file.
-    ///   - store: Where it comes from.
-    /// - Returns: How far it came.
+    ///   - store: The store that has the file.
+    /// - Returns: The result.
     func deliver(_ file: File, from store: DownloadStore) async -> Outcome {
         await withCheckedContinuation { waiter in
             let isServed = state.withLock { state in
@@ -85,7 +86,7 @@ final class DeliveryBatch: Sendable {
         }
     }
 
-    /// Whether somebody waits.
+    /// Whether files are waiting.
     private func hasMore() -> Bool {
         state.withLock { state in
             state.isRunning = !state.waiting.isEmpty
@@ -93,7 +94,7 @@ final class DeliveryBatch: Sendable {
         }
     }
 
-    /// Delivers for as long as somebody waits.
+    /// Delivers batches until no file is waiting.
     private func serve(_ store: DownloadStore) {
         repeat {
             for (waiter, outcome) in serveNext(store) { waiter.resume(returning: outcome) }
@@ -102,7 +103,7 @@ final class DeliveryBatch: Sendable {
 
     /// Delivers the next batch.
     ///
-    /// Its files are let go of before anyone is told: with them goes the right to work on the download.
+    /// Its files are released before any caller is resumed, because each file keeps the lease of its download.
     ///
     /// - Returns: Whom to tell, and what.
     private func serveNext(_ store: DownloadStore) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
@@ -110,7 +111,7 @@ final class DeliveryBatch: Sendable {
         return Array(zip(batch.map(\.waiter), deliver(batch.map(\.file), for: store)))
     }
 
-    /// Gives a file its name, and remembers whether that can be done in this folder.
+    /// Names a file, and remembers whether that is possible in this folder.
     private func isNamed(_ file: File, in folder: Folder, _ path: [UInt8]) -> Bool {
         do {
             try file.blob.name(file.destination.name, in: folder)
@@ -118,7 +119,8 @@ final class DeliveryBatch: Sendable {
             return true
         } catch {
             if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
-            // Linux looks for the name first. From now on that is done before the file comes here.
+            // Linux checks first whether the name exists. From now on, that is checked before a file is added to a
+            // batch.
             if error.number == EEXIST { note(path, takesFiles: true) }
             return false
         }
@@ -143,7 +145,7 @@ final class DeliveryBatch: Sendable {
         }
     }
 
-    /// Delivers some files together.
+    /// Delivers several files together.
     ///
     /// - Returns: How far each of them came.
     private func deliver(_ files: [File], for store: DownloadStore) -> [Outcome] {

@@ -2,21 +2,22 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
 
-/// Small downloads: most are whole and delivered before a row in the database could be of use to anyone.
+/// Small downloads, most of which are complete and delivered before a row in the database would be useful.
 ///
-/// Where nothing is held of a download, the right to work on it is a lock on its key. Its row is made when something is
-/// to be remembered: a body that is not small, or one that was cut, or that takes longer than ``BriefWatch/patience``.
-/// Until then the bytes lie in a file without a name, and the death of the process costs them.
+/// If a download has no stored bytes, its lease is a lock on its key. The row is created when there is something to
+/// record: a body that is not small, that was interrupted, or that takes longer than ``BriefWatch/patience``. Until
+/// then, the bytes are in an unnamed file and are lost if the process dies.
 extension Transfer {
     /// The longest body, in bytes, that is received without a row.
     static let longestBrief = PartLedger.unrecordedLimit
 
-    /// How many bytes must be free beside a body, so that several of them fit whose room nobody makes.
+    /// The number of bytes that must be free in addition to a body, so that several bodies fit for which no space is
+    /// freed.
     private static let spareSpace: Int64 = 16 << 20
 
     /// Prepares for a small body without a row.
     ///
-    /// - Returns: False where it needs one.
+    /// - Returns: False if the body needs a row.
     func beginBrief(with representation: Representation, reason: Reason) throws -> Bool {
         guard !isClaimed, entry.selection == nil, let length = representation.completeLength,
             (0...Self.longestBrief).contains(length), try store.freeSpace() >= length + Self.spareSpace,
@@ -32,15 +33,15 @@ extension Transfer {
         return true
     }
 
-    /// Has something done when there is a row, at once if there is one.
+    /// Calls a closure when there is a row, or at once if there is one already.
     package func whenClaimed(_ body: @escaping @Sendable (isolated Transfer) -> Void) {
         if isClaimed { body(self) } else { onClaim = body }
     }
 
-    /// Goes on with a row.
+    /// Continues with a row.
     ///
-    /// - Parameter isDelivered: Whether the whole is delivered next. Then its bytes are not recorded before, and the row
-    ///   survives a power loss: it tells whoever comes after one what else there may be beside the destination.
+    /// - Parameter isDelivered: Whether the file is delivered next. Its bytes are not recorded before then, and the row
+    ///   survives a power loss, since it tells what may exist beside the destination.
     /// - Throws: ``StoreError``
     func becomeOrdinary(isDelivered: Bool = false) async throws {
         guard !isClaimed else { return }
@@ -49,31 +50,31 @@ extension Transfer {
         if !isDelivered { try checkpoint() }
     }
 
-    /// Makes room for a small download that gets a row, once for all who ask.
+    /// Frees space for a small download that gets a row, once for all calls.
     func makeRoom() async throws {
         guard !isClaimed, blob != nil, let length = entry.totalBytes else { return }
         let task = makingRoom ?? Task { try await store.makeRoom(for: length) }
         makingRoom = task
-        // Whoever comes after a failure makes another one.
+        // A call after a failure starts a new task.
         defer { if makingRoom == task { makingRoom = nil } }
         try await task.value
     }
 
-    /// Makes the row, which names the file with what has been received.
+    /// Creates the row, which names the file and records the received bytes.
     ///
     /// - Throws: ``StoreError``: `superseded`, `noSpace`, `io`, `database`.
     func claim(durability: Connection.CommitDurability = .process) throws {
         guard !isClaimed else { return }
-        // Delivered or closed while room was made.
+        // The transfer was delivered or closed while space was being freed.
         guard keyLease != nil, !isDelivering else { throw StoreError.closed }
-        // What a failed sync may have cost is claimed by no row.
+        // The row must not claim bytes that a failed sync may have lost.
         if blob != nil { _ = try sync.keepsUp() }
         let creation = try nameBlob()
         let claimed: Fresh
         do {
             claimed = try claimRow(for: creation, durability)
         } catch let error as StoreError where error.code == .superseded {
-            // Another try would find the same.
+            // Another attempt would fail in the same way.
             if let creation { try? store.removeBlobs([creation.name]) }
             unclaimedName = nil
             throw error
@@ -82,7 +83,7 @@ extension Transfer {
         entry = claimed.entry
         isClaimed = true
         isRowUnsynced = durability == .process
-        // Held until there was a row, which keeps the sweep of orphans away.
+        // Kept until there is a row, since it keeps the blob from being removed as an orphan.
         unclaimedName = nil
         if blob != nil {
             KillPoint.reached(.startedOver)
@@ -95,7 +96,9 @@ extension Transfer {
         onClaim.take()?(self)
     }
 
-    /// Gives the blob its name, and brings that to disk; only once, since a file whose last name was removed gets no other.
+    /// Names the blob and syncs the name.
+    ///
+    /// It is done only once, since a file whose last name was removed cannot be named again.
     private func nameBlob() throws -> BlobCreation? {
         if let unclaimedName { return unclaimedName }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
@@ -113,7 +116,7 @@ extension Transfer {
     private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh {
         let (store, entry, url, reason) = (store, entry, caller.url.redacted, startReason)
         let representation = creation == nil ? nil : entry.representation
-        // A file that has its name at the destination may be edited there.
+        // A file that has been named at the destination may be edited there.
         let grows = store.trustsLengths && !isNamed && main.account.update { $0.awaitsDigest } == false
         let requester = requester(for: representation)
         let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
@@ -121,7 +124,7 @@ extension Transfer {
             let id = try connection.claim(
                 key: entry.key, variant: entry.variant, url: url, selection: entry.selection,
                 destination: entry.destination, now: now)
-            // A row that an earlier release of this program has made meanwhile is that one's.
+            // The row was created by an earlier release of this program in the meantime, which is using it.
             guard let id, let lease = try Lease.take(id, in: store.folder), let row = try connection.entry(id: id)
             else {
                 return nil
@@ -140,7 +143,7 @@ extension Transfer {
         do {
             claimed = try store.writeNow(durability: durability, claim)
         } catch let error as StoreError where error.code == .noSpace {
-            // SQLite says the same of a full disk and of numbers that are used up.
+            // SQLite reports the same error for a full disk and for IDs that are used up.
             guard try store.writeNow({ try $0.restoreNumbers() }) else { throw error }
             claimed = try store.writeNow(durability: durability, claim)
         }
@@ -148,18 +151,18 @@ extension Transfer {
         return claimed
     }
 
-    /// Whether it is small and has no row, and its file can probably get its first name at the destination.
+    /// Whether the download is small, has no row, and its file can probably be named directly at the destination.
     func canDeliverBrief(to destination: Destination) -> Bool {
         !isClaimed && destination.replaces && !isAwaited && store.deliveries.canTake(destination)
     }
 
-    /// Hands a small download over that has no row, together with others: its file gets its first name at the destination.
+    /// Delivers a small download without a row, together with others: its first name is the destination.
     ///
     /// - Parameters:
     ///   - destination: The file.
-    ///   - row: The row of a queue that goes with it; nil for none.
-    ///   - isProved: Whether all bytes are known to be of one representation.
-    /// - Returns: False where that cannot be done, and nothing was changed.
+    ///   - row: The row of a queue that is removed with it; nil for none.
+    ///   - isProved: Whether all bytes are known to belong to one representation.
+    /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
     func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
         guard let blob, let keyLease else { return false }

@@ -3,7 +3,7 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 
 extension Transfer {
-    /// Makes the whole durable and its completeness known: from here on no crash needs another request.
+    /// Syncs all bytes and records that they are complete: after this, no crash makes another request necessary.
     func seal() async throws {
         guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
@@ -17,40 +17,42 @@ extension Transfer {
         KillPoint.reached(.sealed)
     }
 
-    /// Whether the whole is there and so short that the death of the process may cost it: then nothing is recorded of
-    /// it between its last byte and its delivery, with which its row goes.
+    /// Whether all bytes are received and are so few that they may be lost with the process.
+    ///
+    /// Nothing is recorded between its last byte and its delivery, which removes the row.
     var isBrief: Bool {
         isComplete && held <= PartLedger.unrecordedLimit && entry.chunks.count == 1 && segments.isEmpty
     }
 
-    /// Hands a complete download over: the destination appears whole under its final name, or not at all.
+    /// Delivers a complete download: the file appears complete under its final name, or not at all.
     ///
-    /// The order is: bytes synced, row complete, a second name (or a copy) beside the destination, rename, folder
-    /// synced, row removed, blob removed. While somebody else waits for the same download, row and blob stay for him.
+    /// The order is: sync the bytes, complete the row, create a second name (or a copy) beside the destination, rename
+    /// it, sync the folder, remove the row, remove the blob. If another task or process waits for the same download,
+    /// the row and the blob are kept for it.
     ///
     /// - Parameter destination: The file.
-    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`: then the download stays
-    ///   complete in the store. `heldBytesDiffer` where bytes that were held before are not those that were recorded
-    ///   any more: they were dropped, and the next plan asks for them.
+    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`; the complete download
+    ///   stays in the store. `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were
+    ///   discarded, and the next plan requests them again.
     public func deliver(to destination: Destination) async throws {
         try await deliver(to: destination, fulfilling: nil, isProved: isProved)
     }
 
-    /// Does what ``deliver(to:)`` does, and takes a row of a queue away in the transaction that records it: so no crash
-    /// makes the queue fetch again what was delivered.
+    /// Delivers like ``deliver(to:)``, and removes a row of a queue in the transaction that records the delivery, so
+    /// that the queue does not fetch a delivered file again after a crash.
     ///
     /// - Parameters:
     ///   - destination: The file.
     ///   - row: The row; nil for none.
-    ///   - isProved: Whether all bytes are known to be of one representation, for the log.
-    ///   - onReceived: Told the length of a small file before it waits for others that are brought to disk.
-    /// - Throws: What ``deliver(to:)`` throws.
+    ///   - isProved: Whether all bytes are known to belong to one representation, for the log.
+    ///   - onReceived: Called with the length of a small file before it waits for others to be synced.
+    /// - Throws: The errors of ``deliver(to:)``.
     package func deliver(
         to destination: Destination, fulfilling row: Int64?, isProved: Bool, onReceived: ((Int64) -> Void)? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
-        // Known before there is anything beside it, so that whoever comes after a crash knows where to look.
+        // Recorded before anything is created beside the destination, so that it can be found after a crash.
         try await setDestination(destination)
         try await requireConfirmed()
         if canDeliverBrief(to: destination) {
@@ -59,7 +61,7 @@ extension Transfer {
         }
         try await becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
-        // One that replaces nothing must know after a crash that what has its name is its own delivery.
+        // A delivery that replaces nothing must recognize its own file under that name after a crash.
         if isBrief, !isShared, destination.replaces {
             try await sync.finish()
             if entry.grows {
@@ -70,7 +72,7 @@ extension Transfer {
             }
             try await sync.synchronizeData()
             if isRowUnsynced {
-                // It knows what there may be beside the destination.
+                // The row tells what may exist beside the destination.
                 let id = entry.id
                 try await store.write(durability: .power) { connection in
                     try connection.setUsed(id: id, now: WallClock.milliseconds)
@@ -92,8 +94,9 @@ extension Transfer {
         guard file.size >= held else {
             throw StoreError.blobShort
         }
-        // A blob may be longer than what counts, after a crash or a body cut in a lie; and after a crash between rename
-        // and row it may be the delivered file itself, which is its owner's now. Both are copied, not linked.
+        // A blob may be longer than its valid bytes, after a crash or after a body whose length was announced
+        // incorrectly. After a crash between the rename and the commit, it may be the delivered file itself, which
+        // belongs to the user now. In both cases it is copied, not linked.
         let isExact = file.size == held && file.links == 1
         let staging = Staging(
             blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination,
@@ -118,13 +121,13 @@ extension Transfer {
             isShared: isShared, to: destination.path, fulfilling: row, isProved: isProved)
     }
 
-    /// Removes the entry once it was handed over, unless somebody else waits for it.
+    /// Removes the entry after its delivery, unless another task or process waits for it.
     ///
     /// - Parameters:
-    ///   - isShared: Whether somebody waited when it was handed over.
-    ///   - place: Where to, for people.
-    ///   - row: The row of a queue that goes with it; nil for none.
-    ///   - isProved: Whether all bytes are known to be of one representation.
+    ///   - isShared: Whether another task or process was waiting during the delivery.
+    ///   - place: The destination, for the log.
+    ///   - row: The row of a queue that is removed with it; nil for none.
+    ///   - isProved: Whether all bytes are known to belong to one representation.
     /// - Throws: ``StoreError``
     func leaveStore(
         isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
@@ -144,16 +147,16 @@ extension Transfer {
             return try (others ?? []) + (isStillShared ? [] : connection.remove(entry))
         }
         KillPoint.reached(.rowRemoved)
-        // It was handed over: a blob that cannot be removed is left to the collector.
+        // The file is delivered; a blob that cannot be removed is left to the collector.
         try? store.removeBlobs(blobs)
         release()
     }
 
-    /// What the log tells of a delivery: with no row before, also how it began.
+    /// Returns the log events of a delivery, including the start of the download if it had no row before.
     ///
     /// - Parameters:
-    ///   - place: Where to, for people.
-    ///   - isProved: Whether all bytes are known to be of one representation.
+    ///   - place: The destination, for the log.
+    ///   - isProved: Whether all bytes are known to belong to one representation.
     /// - Returns: The events, in order.
     func departure(to place: String, isProved: Bool) -> [Event] {
         let started = isClaimed ? nil : startReason
@@ -173,12 +176,12 @@ private struct Staging: Sendable {
     let blobs: Folder
     let length: Int64
     let destination: Destination
-    /// Whether the blob stays for somebody else, so that the destination must be a file of its own.
+    /// Whether the blob is kept for another caller, so that the destination must be a separate file.
     let copies: Bool
 
     /// Gives the bytes their final name.
     ///
-    /// - Returns: The folder, whose names are to be synced.
+    /// - Returns: The folder whose names must be synced.
     func run() throws -> Folder {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
@@ -190,9 +193,9 @@ private struct Staging: Sendable {
             ? try blob.copy(to: staging, in: folder, length: length, mode: mode)
             : try stage(as: staging, in: folder, mode)
         KillPoint.reached(.deliveryStaged)
-        // A pipe, a socket or a device may have got this name since the beginning, also during a long copy.
+        // A pipe, a socket or a device may have been created under this name since the start, also during a long copy.
         if destination.replaces { try destination.requireReplaceable(in: folder) }
-        // A copy of this store on another machine, or beside this one, gives the same download the same names.
+        // A copy of this store, here or on another machine, uses the same temporary names for the same download.
         guard try folder.status(of: staging)?.identity == file else {
             throw SystemError(number: EBUSY, call: "rename", path: destination.path)
         }
@@ -202,14 +205,15 @@ private struct Staging: Sendable {
                 ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
         }
         KillPoint.reached(.deliveryRenamed)
-        // Two names of one file are left alone by rename; so they are after a crash at this point.
+        // Renaming one of two names of the same file does nothing, so the name remains; also after a crash at this
+        // point.
         _ = try? folder.remove(staging)
         return folder
     }
 
-    /// The permissions of the file that is replaced, since it may have been private; those of a new file otherwise.
+    /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
     ///
-    /// Its owner may always write: until the rename this is the store's own file, which is opened again after a crash.
+    /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
     private func mode(in folder: Folder) throws(SystemError) -> mode_t {
         guard destination.replaces, let old = try folder.status(of: destination.name), old.kind == .regular,
             old.owner == geteuid()
@@ -217,20 +221,20 @@ private struct Staging: Sendable {
         return old.permissions & 0o777 | 0o600
     }
 
-    /// Whether the very bytes have that name: a crash came between their delivery and the row.
+    /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.
     private func isDelivered(in folder: Folder) throws(SystemError) -> Bool {
-        // What cannot be read is somebody else's.
+        // A file that cannot be read belongs to another user.
         guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length,
             let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         else { return false }
         if try file.status().identity == blob.status().identity { return true }
         guard try file.hasSameBytes(as: blob, length: length) else { return false }
-        // It may be a copy of the user's own.
+        // It may be a copy that the user made.
         try file.synchronize()
         return true
     }
 
-    /// A hard link where the file system allows one, since that costs nothing; else a copy.
+    /// Creates a hard link if the file system supports it, since that needs no space, otherwise a copy.
     private func stage(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity {
         do {
             try SystemError.check("link", staging) {
@@ -243,7 +247,7 @@ private struct Staging: Sendable {
             return try blob.copy(to: staging, in: folder, length: length, mode: mode)
         }
         let file = try blob.status().identity
-        // With locks that do not work the name may be gone, and with it what it meant: the open blob is what was filled.
+        // If locks do not work, the name may have been removed or reused; the open blob is the one that was filled.
         guard try folder.status(of: staging)?.identity == file else {
             try folder.remove(staging)
             return try blob.copy(to: staging, in: folder, length: length, mode: mode)

@@ -2,20 +2,20 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
-/// A file that a download is to become.
+/// The destination file of a download.
 public struct Destination: Sendable, Hashable {
     /// The folder.
     let folder: String
     /// The file's name in it.
     let name: String
 
-    /// Whether a file that is there by the time of the delivery is replaced; if not, it stays, and the download as well.
+    /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
     public var replaces = true
 
-    /// The whole path.
+    /// The complete path.
     public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
-    /// Makes a destination and finds out whether files can be made in its folder; its own name may not be used.
+    /// Creates a destination and checks that files can be created in its folder; the name itself may be unusable.
     ///
     /// - Throws: ``StoreError`` with `destination`.
     package init(checkingFolderOf path: String) throws {
@@ -23,21 +23,21 @@ public struct Destination: Sendable, Hashable {
         try check { _ in }
     }
 
-    /// Makes a destination and finds out, before anything is fetched, whether it can be written.
+    /// Creates a destination and checks, before anything is fetched, that it can be written.
     ///
-    /// - Parameter path: An absolute path, or one relative to the working folder.
-    /// - Throws: ``StoreError`` with `destination`: the folder is missing or cannot be written, or something that is
-    ///   not a regular file has the name, or is what a link of that name leads to.
+    /// - Parameter path: An absolute path, or one relative to the working directory.
+    /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
+    ///   is a link to something, that is not a regular file.
     public init(checking path: String) throws {
         try self.init(path)
         let destination = self
         try check { try destination.requireReplaceable(in: $0) }
     }
 
-    /// Finds out whether a file may take the place of what has the name, if anything has.
+    /// Checks that a file may replace whatever has the name, if anything does.
     ///
     /// - Parameter open: The folder.
-    /// - Throws: ``StoreError`` with `destination`, ``SystemError``
+    /// - Throws: ``StoreError`` with `destination`; ``SystemError``.
     func requireReplaceable(in open: Folder) throws {
         guard let status = try open.status(of: name), status.kind != .regular else { return }
         guard status.kind == .link, !Self.isLinkToOther(path) else {
@@ -48,12 +48,12 @@ public struct Destination: Sendable, Hashable {
         }
     }
 
-    /// Looks at the folder, and then whether files can be made in it.
+    /// Runs a check on the folder, then checks that files can be created in it.
     private func check(_ look: (Folder) throws -> Void) throws {
         do {
             let open = try Folder(folder, followsLinks: true)
             try look(open)
-            // The only true test: permissions, read-only mounts and attributes all show.
+            // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
             try open.probe()
         } catch let error as SystemError {
             let advice =
@@ -64,10 +64,10 @@ public struct Destination: Sendable, Hashable {
         }
     }
 
-    /// Whether a link leads to something else than a regular file, as `/dev/stdout` does, whose place a download would take.
+    /// Whether a link leads to something other than a regular file, such as `/dev/stdout`, which a download would
+    /// replace.
     ///
-    /// One to a file is replaced, and so is one that leads nowhere; but not one that leads to a file by way of a
-    /// process's open files.
+    /// A link to a file is replaced, as is a broken link, but not a link to a file through a process's open files.
     private static func isLinkToOther(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }
@@ -82,13 +82,13 @@ public struct Destination: Sendable, Hashable {
         return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
     }
 
-    /// Splits a path without looking at the disk.
+    /// Splits a path without accessing the disk.
     package init(_ path: String) throws(StoreError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
         }
         var absolute = path
-        // By bytes: a name that begins with a combining mark would hide the slash before it.
+        // Compares bytes, because a name that begins with a combining mark would hide the slash before it.
         let slash = UInt8(ascii: "/")
         if path.utf8.first != slash {
             guard let working = unsafe getcwd(nil, 0) else {
@@ -110,11 +110,11 @@ public struct Destination: Sendable, Hashable {
         name = last
     }
 
-    /// What a server names, in the same folder and in place of no other file: whoever lets it do so does not mean to lose
-    /// one of his own.
+    /// Returns a destination in the same folder with the name that the server suggests; it replaces no existing file,
+    /// since a server must not choose which of the user's files to overwrite.
     ///
-    /// - Parameter name: ``Representation/suggestedFilename``; nil where it has none, so that its own name counts.
-    /// - Returns: That file.
+    /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
+    /// - Returns: The destination.
     package func named(byServer name: String?) -> Destination { Destination(folder: folder, name: name ?? self.name) }
 
     private init(folder: String, name: String) {
@@ -123,7 +123,7 @@ public struct Destination: Sendable, Hashable {
         replaces = false
     }
 
-    /// Finds out, before anything is given up for it, whether it may be written where it replaces nothing.
+    /// Checks, before anything is discarded for it, that a destination that replaces nothing is free.
     ///
     /// - Throws: ``StoreError`` with `destinationExists`.
     package func requireFree() throws {
@@ -131,13 +131,13 @@ public struct Destination: Sendable, Hashable {
         try check { if try $0.status(of: name) != nil { throw isTaken } }
     }
 
-    /// Whether nothing has the name.
+    /// Whether no file has the name.
     var isFree: Bool {
         var file = stat()
         return unsafe lstat(path, &file) != 0 && errno == ENOENT
     }
 
-    /// The error of one that is not to be replaced.
+    /// The error for an existing file that must not be replaced.
     var isTaken: StoreError {
         StoreError(
             .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
@@ -145,15 +145,17 @@ public struct Destination: Sendable, Hashable {
             cause: SystemError(number: EEXIST, call: "rename", path: path))
     }
 
-    /// The temporary name a blob's bytes have beside the destination until they are whole: always the same one for a
-    /// blob, so that whoever finds it after a crash knows what it is.
+    /// Returns the temporary name of a blob's bytes beside the destination until they are complete.
+    ///
+    /// It is always the same for a blob, so that it can be recognized after a crash.
     static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
 }
 
 extension Folder {
-    /// Finds out whether files can be made in it.
+    /// Checks that files can be created in the folder.
     ///
-    /// Not again within a second: many downloads go to one folder, and what has changed meanwhile shows in the end.
+    /// The check is not repeated within a second, since many downloads use the same folder. Later changes show at the
+    /// delivery.
     fileprivate func probe() throws(SystemError) {
         let identity = try file.status().identity
         if let last = Self.probed.withLock({ $0 }), last.folder == identity, .now - last.time < .seconds(1) { return }
@@ -166,16 +168,16 @@ extension Folder {
         let time: ContinuousClock.Instant
     }
 
-    /// The last folder that could be written to.
+    /// The last folder that was found to be writable.
     private static let probed = Mutex<Probed?>(nil)
 
-    /// Makes a file and removes it again.
+    /// Creates a file and removes it again.
     ///
-    /// One without a name where the system has such files: nothing is left of it if the process dies in between.
+    /// The file has no name if the system supports that, so that nothing is left if the process dies in between.
     private func makeFile() throws(SystemError) {
         #if os(Linux)
         do {
-            // O_TMPFILE, a macro that is not imported; it has this value on all processors that Swift knows.
+            // O_TMPFILE, a macro that is not imported; it has this value on all processors that Swift supports.
             _ = try OpenFile(".", in: file, flags: O_WRONLY | O_DIRECTORY | 0o20000000)
             return
         } catch {

@@ -1,11 +1,12 @@
 internal import ResumeFiles
 
-/// That somebody has a store open, as a kernel lock: shared by all who do, and alone by whoever puts another database
-/// in the place of the one that is there.
+/// A kernel lock that indicates that a store is open.
+///
+/// All instances that have the store open share it; replacing the database requires it exclusively.
 package struct Presence: Sendable {
     private let locks: ByteLocks
 
-    /// The byte that is locked; no entry has this number.
+    /// The locked byte; no entry has this number.
     private static let byte: Int64 = 0
 
     /// Indicates that the store is open, until ``end()`` or until this value is released.

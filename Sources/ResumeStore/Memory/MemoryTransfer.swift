@@ -37,18 +37,18 @@ public actor MemoryTransfer: PartialTransfer {
         return entry.held(access)
     }
 
-    /// How many bytes were received.
+    /// The number of received bytes.
     nonisolated var held: Int64 { writer.account.received }
 
-    /// Whether every byte is there, and the caller may have them, so that it can be taken without a request.
+    /// Whether every byte is stored and the caller may use them, so that no request is needed.
     public var isComplete: Bool { entry.blob != nil && partial.isComplete }
 
-    /// Whether the body goes on, but nothing more of it is wanted.
+    /// Whether all requested bytes have been received although the body continues.
     public nonisolated var hasAllWanted: Bool { writer.course(\.hasAllWanted) ?? false }
 
     /// Decides what to request next.
     ///
-    /// - Parameter avoidsRange: Why the whole is to be requested in any case; nil to request the rest if possible.
+    /// - Parameter avoidsRange: Why the whole file is requested in any case; nil to request the rest if possible.
     /// - Returns: The plan, with the fields to send.
     public func plan(avoidsRange: Reason? = nil) -> Plan {
         Plan(for: partial, policy: caller.policy, avoidsRange: avoidsRange)
@@ -134,7 +134,7 @@ public actor MemoryTransfer: PartialTransfer {
     /// Discards the last received bytes because they are wrong, and keeps those before.
     ///
     /// - Parameters:
-    ///   - length: How many bytes to keep.
+    ///   - length: The number of bytes to keep.
     ///   - reason: The reason, which a store in memory does not log.
     /// - Throws: ``StoreError``
     public func rewind(to length: Int64, reason: Reason) throws {
@@ -235,7 +235,7 @@ extension MemoryTransfer {
         try writer.begin(continuation, of: storage)
     }
 
-    /// Returns how many bytes of a representation are wanted, as far as known.
+    /// Returns the number of requested bytes of a representation, if it is known.
     private func length(of representation: Representation) -> Int64? {
         HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
     }

@@ -1,9 +1,9 @@
-/// A part of a blob and its checksum: what one checkpoint recorded, or several one after the other.
+/// A range of a blob and its checksum, recorded by one or more successive checkpoints.
 package struct Block: Sendable, Hashable {
-    /// Where it begins in the file.
+    /// The offset of the first byte in the file.
     package var offset: Int64
-    /// How many bytes it has.
+    /// The number of bytes.
     package var length: Int64
-    /// Their CRC-32C.
+    /// The CRC-32C of the bytes.
     package var checksum: UInt32
 }

@@ -60,8 +60,9 @@ public struct Entry: Sendable, Hashable {
     public var goneAt: Int64?
     /// Whether it is currently in use.
     public var isInUse: Bool
-    /// Whether the length of the blob counts, not only the rows of its parts: one stream has written all of it, in order,
-    /// since this start of the machine.
+    /// Whether the length of the blob counts in addition to the rows of its parts.
+    ///
+    /// It does if one stream has written the whole blob, in order, during the current boot of the machine.
     var grows = false
 
     /// The name of its download, which is the same for all variants.

@@ -13,13 +13,13 @@ package protocol RequestClient {
 
     /// Receives the bytes.
     var transfer: Partial { get }
-    /// The terms for resuming.
+    /// The conditions for resuming.
     var policy: ResumePolicy { get async }
 
     /// Reads the first `count` bytes of a body; fewer if it ends sooner, possibly more.
     mutating func read(_ count: Int, from body: Body) async throws -> [UInt8]
 
-    /// Moves a body into the transfer and ends it there; `start` of the held bytes come before it.
+    /// Moves a body into the transfer and ends it there; `start` is the number of stored bytes before it.
     ///
     /// A client that makes further requests beside this one takes their retries from `budget`.
     mutating func move(
@@ -32,19 +32,19 @@ package protocol RequestClient {
     /// Prepares the transfer for a response.
     func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict
 
-    /// Takes note of the verdict on a response; `held` was held before.
+    /// Handles the verdict on a response; `held` is the state before it.
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
 
     /// Handles a response that refuses the download: throws, or obtains another URL or other fields.
     mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome
 
-    /// Takes note that the held bytes were discarded.
+    /// Called after the stored bytes were discarded.
     mutating func discarded(because reason: Reason)
 
     /// Records a decision.
     func note(_ reason: Reason) async throws
 
-    /// Takes note of a delay before the next request.
+    /// Called before a delay and the next request.
     func retries(after seconds: Double, because failure: any Error)
 
     /// Returns the error to throw after the last retry.

@@ -152,7 +152,7 @@ public final class DownloadStore: Sendable {
     package func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
         -> Result
     {
-        // A store that is closed says so.
+        // Throws if the store is closed.
         try await read { _ in }
         let (path, survey) = (folder.databasePath, Database(label: "resume-store.survey"))
         do {

@@ -114,8 +114,9 @@ extension Transfer {
 }
 
 extension DownloadStore {
-    /// Creates an entry for another variant of a download. If the limit of variants is reached, reuses the least
-    /// recently used one that is neither in use nor pinned.
+    /// Creates an entry for another variant of a download.
+    ///
+    /// If the limit of variants is reached, reuses the least recently used one that is neither in use nor pinned.
     ///
     /// - Throws: ``StoreError`` with `inUse` if all of them are in use or pinned.
     fileprivate func claimVariant(

@@ -59,6 +59,7 @@ extension Transfer {
     }
 
     /// Whether responses end exactly where bytes are stored behind a gap, as from a server that sends aligned blocks.
+    ///
     /// Those bytes are never compared then, and the gap remains.
     var asksForWhole: Bool { uncompared > 1 }
 

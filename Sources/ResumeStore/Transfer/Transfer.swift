@@ -51,8 +51,9 @@ public actor Transfer {
     var isClosed = false
     /// Verifies bytes that were stored before; nil if that is finished or there were none.
     var heldCheck: HeldCheck?
-    /// How many responses in a row ended exactly at the end of a gap, so that no overlap was compared. A response that
-    /// the server ended there itself counts twice.
+    /// How many responses in a row ended exactly at the end of a gap, so that no overlap was compared.
+    ///
+    /// A response that the server ended there itself counts twice.
     var uncompared = 0
     /// Whether the file was combined from several responses without a validator; nil if only the log can tell.
     var isSpliced: Bool?
