@@ -117,7 +117,7 @@ public final class AsyncHTTPTransport: Transport {
 
     /// Closes all connections; responses that are still being received fail.
     ///
-    /// - Throws: What async-http-client throws if a connection cannot be closed.
+    /// - Throws: The error of async-http-client if a connection cannot be closed.
     public func shutdown() async throws {
         let (live, clients) = state.withLock { state in
             state.isShutDown = true

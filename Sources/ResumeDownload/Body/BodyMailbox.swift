@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Passes a response from the client that receives it to the one reader of its body.
 ///
-/// The client adds a head, parts and an end. ``drain()`` calls the reader on the thread that calls it; parts wait here while
-/// nothing reads. Transports differ only in which thread that is.
+/// The client adds a head, parts and an end. ``drain()`` calls the reader on the thread that calls it; parts wait here
+/// while nothing reads. Transports differ only in which thread that is.
 package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     package typealias Reader = @Sendable (RawSpan) throws -> Bool
 
@@ -60,10 +60,10 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - reader: The reader.
-    ///   - start: Calls ``drain()`` on the right thread. Its parameters say whether the end has been added, and whether no
-    ///     parts wait.
+    ///   - start: Calls ``drain()`` on the right thread. Its parameters say whether the end has been added, and whether
+    ///     no parts wait.
     /// - Returns: Whether there is more to read.
-    /// - Throws: What the reader threw, or the error that ended the response early.
+    /// - Throws: The reader's error, or the error that ended the response early.
     package func read(
         _ reader: @escaping Reader, start: (_ hasEnded: Bool, _ isEmpty: Bool) -> Void
     ) async throws -> Bool {

@@ -114,7 +114,7 @@ public struct DownloadRequest: Sendable {
     var queuedRow: Int64?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
     var evictedBytes: Int64 = 0
-    /// Called with the length of a small file when it needs no connection any more, before it is delivered together
+    /// Called with the length of a small file when it no longer needs a connection, before it is delivered together
     /// with others.
     package var onReceived: (@Sendable (Int64) -> Void)?
     /// The reason for cancelling the task; nil if the task belongs to the caller.
@@ -202,11 +202,11 @@ public enum DownloadEvent: Sendable, Hashable {
     case started(totalBytes: Int64?)
     /// The download continues at an offset after bytes received earlier.
     case resumed(offset: Int64, totalBytes: Int64?)
-    /// Some received bytes are fetched again, because the disk did not keep them, a crash lost them, or the collector
-    /// removed them while the download was paused.
+    /// Some received bytes are fetched again, because they were damaged on disk, lost in a crash, or removed by the
+    /// collector while the download was paused.
     case damaged(reason: Reason)
     /// The store has no data, or another version, instead of what the resume data names; the download continues with
-    /// what is there.
+    /// the stored data, if any.
     case resumeDataOutdated(reason: Reason)
     /// The download restarted although bytes had been received.
     case restarted(reason: Reason, totalBytes: Int64?)

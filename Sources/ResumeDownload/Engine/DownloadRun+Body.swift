@@ -16,7 +16,8 @@ extension DownloadRun {
         let pump = BodyPump(body: body, request: request, digest: digest, contentDigest: contentDigest)
         let transfer = transfer
         let outcome: RequestOutcome
-        // A body that is found to be wrong at its end is discarded alone: only a single stream can do that.
+        // A body that turns out to be wrong at its end must be discarded alone, which is only possible with a single
+        // stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
             isOfOneAnswer = false
             let before = await transfer.receivedBytes
@@ -34,7 +35,7 @@ extension DownloadRun {
         return outcome
     }
 
-    /// Ends a body that came over one connection.
+    /// Ends a body that was received over one connection.
     private mutating func finish(_ ended: BodyPump.Outcome, from start: Int64) async throws -> RequestOutcome {
         count(ended.bytes)
         if ended.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
@@ -50,7 +51,7 @@ extension DownloadRun {
         default: break
         }
         if !ended.matchesContentDigest {
-            // The body is discarded. What was held before it stays.
+            // The body is discarded; bytes stored before it are kept.
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             if ended.failure is CancellationError { throw CancellationError() }
@@ -63,7 +64,7 @@ extension DownloadRun {
         return .body(received: max(held - start, 0), failure: ended.failure)
     }
 
-    /// Ends the bodies that came over several connections; `before` counts the bytes held before them.
+    /// Ends the bodies that were received over several connections; `before` is the number of bytes stored before them.
     private mutating func finish(_ ended: SegmentedBody.Outcome, before: Int64) async throws -> RequestOutcome {
         count(ended.bytes)
         connections = ended.connections
@@ -84,7 +85,8 @@ extension DownloadRun {
         return .body(received: received, failure: ended.interruption.map { FetchError($0) })
     }
 
-    /// The end of a body that was not compared with the bytes held behind it is requested again, and may differ.
+    /// Discards the running digest beyond the stored bytes: the end of a body that was not compared with the bytes
+    /// behind it is requested again, and may differ.
     private mutating func forgetDigest(beyond held: Int64) {
         if let digest, digest.reaches(beyond: held) { self.digest = nil }
     }

@@ -2,7 +2,7 @@ internal import ResumeHTTP
 internal import ResumeStore
 
 extension DownloadRun {
-    /// Whether what was held before is what was recorded; if not, the damaged part is asked for again.
+    /// Verifies the bytes that were stored before this run; if some are damaged, they are requested again.
     mutating func isConfirmed() async throws -> Bool {
         let before = await transfer.receivedBytes
         if try await transfer.confirmHeld() { return true }
@@ -12,20 +12,21 @@ extension DownloadRun {
         return false
     }
 
-    /// The digest that the whole must have: the caller's, else what the server announced; nil where there is none.
+    /// The digest that the file must have: the caller's, or else the one that the server announced; nil if there is
+    /// none.
     var expectedDigest: HTTPDigest? {
         get async {
             if let digest = request.digest { return digest }
-            // The server's is that of the whole representation.
+            // The server's digest is that of the whole representation.
             guard request.selection == nil else { return nil }
             return HTTPDigest(field: await transfer.partial.representation?.reprDigest)
         }
     }
 
-    /// Whether what is held has the digest that is expected, if one is.
+    /// Whether the stored bytes match the expected digest, or none is expected.
     ///
-    /// - Returns: False where the server is to be asked once more: for all of it where the bytes are in doubt, and else
-    ///   whether it has these bytes.
+    /// - Returns: False if the server must be asked again: for the whole file if the bytes may be wrong, otherwise
+    ///   whether it has the same bytes.
     mutating func isAsExpected() async throws -> Bool {
         guard let expected = await expectedDigest else { return true }
         if wrongDigest == nil {
@@ -50,13 +51,13 @@ extension DownloadRun {
             await transfer.requireAnswer()
             return false
         }
-        // The server has just these bytes: what the caller expects is not what it sends.
+        // The server has exactly these bytes, so the caller's digest is not that of the server's file.
         let reason = Reason.digestMismatch(expected, wrongDigest)
         try await transfer.refuse(expected, because: reason)
         throw DownloadError(.digestMismatch, reason)
     }
 
-    /// Drops what is held, to be fetched again; once.
+    /// Discards the stored bytes so that they are fetched again; throws the second time.
     private mutating func dropOnce(because reason: Reason) async throws -> Bool {
         try await transfer.discard(reason: reason)
         reused = 0
@@ -67,10 +68,10 @@ extension DownloadRun {
         return false
     }
 
-    /// Whether the caller asks again for a digest that the bytes were found not to have: then they are fetched once more,
-    /// beside those that are there.
+    /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
+    /// match.
     mutating func fetchesRefusedAgain() async throws -> Bool {
-        // What came with one answer has not been compared before.
+        // If a single response brought all bytes, they have not been compared before.
         guard let digest = request.digest, !isOfOneAnswer, try await transfer.refusedDigest == digest
         else { return false }
         wrongDigest = nil

@@ -9,7 +9,7 @@ extension DownloadRun {
         request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination
     }
 
-    /// Throws if the held bytes could not be delivered under their name.
+    /// Throws if the stored bytes could not be delivered under their name.
     ///
     /// Complete data is not checked here: its delivery detects whether the file was already delivered.
     func requireFreeNameOfHeld() async throws {

@@ -2,9 +2,9 @@ internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// Responses that ask for credentials, or for a URL that is still valid.
+/// Responses that ask for credentials or for a URL that is still valid.
 extension DownloadRun {
-    /// Their statuses.
+    /// The status codes of such responses.
     private static let renewable = [401, 403, 407, 451]
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3

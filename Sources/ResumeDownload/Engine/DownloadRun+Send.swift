@@ -9,11 +9,11 @@ internal import ResumeStore
 internal import Synchronization
 
 extension DownloadRun {
-    /// Sends the request of a plan, after a HEAD if the caller wants that.
+    /// Sends the request of a plan, after a HEAD request if the caller wants one.
     ///
     /// - Throws: A ``RequestOutcome`` if there is no usable response.
     mutating func response(to plan: Plan) async throws -> (head: HTTPResponse, body: any ResponseBody) {
-        // HEAD asks for no range.
+        // A HEAD request does not ask for a range.
         var asksForRange = false
         do {
             let plan = try await checked(plan)
@@ -35,7 +35,7 @@ extension DownloadRun {
         return .askForWhole(reason)
     }
 
-    /// Compares the validator with the response to a HEAD, if the plan's condition is that.
+    /// Compares the validator with that of a HEAD response if the plan's condition requires it.
     private mutating func checked(_ plan: Plan) async throws -> Plan {
         guard case .range(let range) = plan, range.condition == .head, let validator = range.validator else {
             return plan
@@ -59,7 +59,7 @@ extension DownloadRun {
         }
     }
 
-    /// Sends a request and follows redirects, with range and condition in every request.
+    /// Sends a request and follows redirects; each request has the range and the condition.
     func send(
         _ plan: Plan, method: HTTPRequest.Method = .get, to url: DownloadURL? = nil
     ) async throws -> TransportResponse {
@@ -136,7 +136,7 @@ extension DownloadRun {
 }
 
 extension HTTPResponse {
-    /// The complete length of the representation; nil if the head does not say.
+    /// The complete length of the representation; nil if the head does not contain it.
     var announcedLength: Int64? {
         if case .bytes(_, _, let complete) = ContentRange(in: headerFields) { return complete }
         return Representation(fields: headerFields).completeLength

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// One download under its lease, from the first request to the delivery.
+/// A download for which this process holds the lease, from the first request to the delivery.
 ///
 /// It does the I/O for a ``RequestLoop``, and checks and delivers the complete file.
 struct DownloadRun {
@@ -21,16 +21,16 @@ struct DownloadRun {
     var connections: Int
     var isLengthVerified = true
     var hasRetriedDigest = false
-    /// The digest of the held bytes if it is not the expected one.
+    /// The digest of the stored bytes if it is not the expected one.
     var wrongDigest: HTTPDigest?
     /// Whether a response in this run has shown that the server has these bytes.
     var hasAnswer = false
-    /// Whether a single response brought all held bytes.
+    /// Whether all stored bytes were received in a single response.
     var isOfOneAnswer = false
     var digest: RunningDigest?
     /// How often the URL was renewed since the last progress.
     var renewals = 0
-    /// How often HEAD has failed; after two failures the download does without it.
+    /// How often HEAD has failed; after two failures it is no longer sent.
     var headFailures = 0
 
     init(
@@ -91,14 +91,15 @@ struct DownloadRun {
     }
 }
 
-/// What the request loop decides, told to the caller and to the transfer.
+/// Reports the decisions of the request loop to the caller and to the transfer.
 extension DownloadRun: RequestClient {
     var policy: ResumePolicy { get async { await transfer.policy } }
 
     func cancel(_ body: any ResponseBody) { body.cancel(with: CancellationError()) }
 
     func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict {
-        // For a selection, the transfer's length counts once it is known, and the bytes that must be read before it.
+        // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
+        // read before the ranges.
         if request.selection == nil { try requireAllowed(length: head.announcedLength) }
         let verdict = try await transfer.judge(head, to: plan)
         let begun = verdict.replaces ? verdict.continuation?.representation : nil
@@ -130,7 +131,7 @@ extension DownloadRun: RequestClient {
         onEvent(.restarted(reason: reason, totalBytes: nil))
     }
 
-    /// Forgets what was known about bytes that are not held any more.
+    /// Resets what was known about bytes that are no longer stored.
     private mutating func forget() {
         reused = 0
         digest = nil

@@ -5,7 +5,7 @@ internal import Synchronization
 package final class Interruption: Sendable {
     private let stored: Mutex<Reason?>
 
-    /// Makes one, optionally with a reason that applies to any cancellation of the task.
+    /// Creates an interruption, optionally with a reason that applies to any cancellation of the task.
     package init(_ reason: Reason? = nil) { stored = Mutex(reason) }
 
     /// Sets the reason, replacing an earlier one.

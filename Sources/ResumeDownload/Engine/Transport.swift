@@ -50,7 +50,7 @@ public protocol ResponseBody: AnyObject, Sendable {
     ///   error that it throws ends the body.
     /// - Returns: Whether there is more to read: false at the end announced by the framing, true if the reader stopped.
     ///   The reader is not called after this returns or throws.
-    /// - Throws: ``TransportError`` if the body was cut short; what the reader threw; the error given to
+    /// - Throws: ``TransportError`` if the body was cut short; the reader's error; the error given to
     ///   ``cancel(with:)``.
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool
 
@@ -114,7 +114,7 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// Equality on the code.
+    /// Compares the codes.
     public static func == (left: TransportError, right: TransportError) -> Bool {
         left.code == right.code
     }

@@ -32,7 +32,7 @@ struct DownloadObserver: Sendable {
     ///   - onEvent: Called with each event.
     ///   - download: Performs the download with the given transport and event handler.
     /// - Returns: The result of `download`.
-    /// - Throws: What `download` throws.
+    /// - Throws: The errors of `download`.
     func observe(
         over transport: any Transport, telling onEvent: @escaping @Sendable (DownloadEvent) -> Void,
         _ download: (any Transport, @escaping @Sendable (DownloadEvent) -> Void) async throws -> DownloadResult

@@ -6,7 +6,7 @@ struct BlobLedger: Sendable {
     /// The offset of the part that the main stream writes.
     private(set) var mainOffset: Int64
 
-    /// Opens the accounts of an entry.
+    /// Creates the accounts of an entry.
     ///
     /// - Parameters:
     ///   - entry: The entry.
@@ -31,7 +31,7 @@ struct BlobLedger: Sendable {
     /// - Returns: The number of bytes.
     static func growingLimit(_ interval: Int64) -> Int64 { interval / 4 }
 
-    /// Notes that from now on only commits make bytes survive the process.
+    /// Stops counting the length of the blob: from now on, only commits make bytes survive the process.
     mutating func stopGrowing() {
         for index in parts.indices { parts[index].stopGrowing() }
     }
@@ -47,7 +47,7 @@ struct BlobLedger: Sendable {
         parts.firstIndex { $0.offset == offset }.map { change(&parts[$0]) }
     }
 
-    /// Opens the account of bytes in memory, which no row records.
+    /// Creates the account of bytes in memory, which no row records.
     init(inMemory received: Int64) {
         mainOffset = 0
         parts = [
@@ -57,16 +57,16 @@ struct BlobLedger: Sendable {
         ]
     }
 
-    /// Adds the account of another part, in place of an empty one at the same offset.
+    /// Adds the account of another part, replacing an empty one at the same offset.
     mutating func insert(_ part: PartLedger) {
         parts.removeAll { $0.offset == part.offset }
         parts.insert(part, at: parts.firstIndex { $0.offset > part.offset } ?? parts.endIndex)
     }
 
-    /// The end of the bytes from 0 on that can be read.
+    /// The end of the bytes from offset 0 that can be read.
     ///
-    /// A border between two parts is crossed only once it was compared: before that, the bytes behind it may turn out to
-    /// belong to another representation.
+    /// It crosses a border between two parts only after the border was compared: before that, the bytes behind it may
+    /// turn out to belong to another representation.
     var readableEnd: Int64 {
         var (end, isFollowed): (Int64, Bool) = (0, true)
         for part in parts where part.received > end && part.offset <= end && (part.offset < end || isFollowed) {
@@ -75,26 +75,26 @@ struct BlobLedger: Sendable {
         return end
     }
 
-    /// How many bytes a commit and a flush can make durable now.
+    /// The number of bytes that a commit and a flush can make durable now.
     var flushable: Int64 { parts.reduce(0) { $0.addingSaturating($1.flushable) } }
 
-    /// Notes that the bytes of the part that ends at an offset continue in the part that begins there: its stream
-    /// compares them before it writes.
+    /// Records that the part that ends at an offset continues in the part that begins there, since its stream compares
+    /// the bytes before it writes.
     mutating func follow(upTo offset: Int64) {
         for index in parts.indices where parts[index].received == offset { parts[index].isContinued() }
     }
 
-    /// How many bytes a power loss would cost, recorded or not.
+    /// The number of bytes that a power loss would cost, recorded or not.
     var atRisk: Int64 { parts.reduce(0) { $0.addingSaturating($1.received - $1.durable) } }
 
-    /// Notes that a flush of the blob begins.
+    /// Starts a flush of the blob.
     ///
-    /// - Returns: What it makes durable.
+    /// - Returns: The bytes that it makes durable.
     mutating func beginFlush() -> [PartLedger.Flush] {
         parts.indices.compactMap { parts[$0].beginFlush() }
     }
 
-    /// Notes that a flush was made and recorded.
+    /// Records that a flush was made and recorded.
     mutating func wasFlushed(_ flushes: [PartLedger.Flush]) {
         for flush in flushes { update(flush.row.offset) { $0.wasFlushed(flush) } }
     }
@@ -117,12 +117,12 @@ final class SharedLedger: Sendable {
 /// The account of one stream in a ``SharedLedger``.
 struct PartAccount: Sendable {
     let ledger: SharedLedger
-    /// The offset of the part that it writes; nil for the main stream, whose part the ledger names.
+    /// The offset of the part that the stream writes; nil for the main stream, whose part is set by the ledger.
     let offset: Int64?
 
     /// Calls a closure with the account.
     ///
-    /// - Returns: What the closure returns; nil if the part was given up.
+    /// - Returns: The result of the closure; nil if the part was discarded.
     @discardableResult
     func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? {
         ledger.withLock { $0.update(offset ?? $0.mainOffset, body) }

@@ -2,10 +2,10 @@ internal import ResumeFiles
 internal import ResumeSQLite
 internal import Synchronization
 
-/// Flushes a blob to disk while it is written, and records how far that went.
+/// Flushes a blob to disk while it is being written, and records how many bytes are durable.
 ///
-/// After a failed flush nothing advances, and everything since the last successful one is given up: the kernel may have
-/// dropped those bytes, and a second flush would succeed without writing them.
+/// After a failed flush, nothing more is recorded as durable, and all bytes since the last successful flush are
+/// discarded: the kernel may have dropped them, and a second flush would succeed without writing them.
 final class BlobSync: Sendable {
     /// The blob that is flushed.
     private struct Subject {
@@ -22,20 +22,20 @@ final class BlobSync: Sendable {
 
     private enum Phase {
         case idle
-        /// Until a small amount is due as well.
+        /// Waiting until a flush of a small amount of data is due.
         case waiting(Task<Void, Never>)
         case flushing(Task<Void, any Error>)
     }
 
     private struct State {
         var subject: Subject?
-        /// When the last flush began, by the store's clock.
+        /// The start of the last flush, by the store's clock.
         var lastStart: Duration
         var phase = Phase.idle
         var failure: StoreError?
     }
 
-    /// What is to be flushed.
+    /// The accounts of the bytes to flush.
     let ledger: SharedLedger
     private let store: DownloadStore
     private let state: Mutex<State>
@@ -55,7 +55,7 @@ final class BlobSync: Sendable {
         state = Mutex(State(subject: Subject(entry, blob: blob), lastStart: now))
     }
 
-    /// Continues with another blob, or with none: then it closes the old one.
+    /// Continues with another blob, or without one, and closes the old one.
     ///
     /// - Parameters:
     ///   - entry: The entry.
@@ -74,7 +74,7 @@ final class BlobSync: Sendable {
 
     /// Whether more bytes may follow before a flush has ended.
     ///
-    /// - Returns: False if the disk is slower than the network, so that a flush is to be waited for.
+    /// - Returns: False if the disk is slower than the network, so that the caller must wait for a flush.
     /// - Throws: The error of a flush in the background.
     func keepsUp() throws(StoreError) -> Bool {
         if let failure = state.withLock({ $0.failure }) { throw failure }
@@ -106,7 +106,7 @@ final class BlobSync: Sendable {
                 account.update { $0.wasRecorded(commit) }
             }
         } catch let error as StoreError where error.code == .superseded {
-            // A flush that failed ends the generation, too, and is the better explanation.
+            // A failed flush also changes the generation, and is the better explanation.
             _ = try keepsUp()
             throw error
         }
@@ -119,7 +119,7 @@ final class BlobSync: Sendable {
         }
     }
 
-    /// Starts a flush in the background if there are enough bytes for it, or enough time has passed since the last one.
+    /// Starts a flush in the background if enough bytes have arrived, or enough time has passed since the last one.
     func proceed() {
         state.withLock { proceed(&$0) }
     }
@@ -152,12 +152,13 @@ final class BlobSync: Sendable {
         state.phase = .flushing(
             Task {
                 do {
-                    // First, so that the checksums of all bytes are known if the flush fails and the process dies.
+                    // Record first, so that the checksums of all bytes are known if the flush fails and the process
+                    // dies.
                     try await Blocking.run { try self.recordAll() }
                     let flushes = ledger.withLock { $0.beginFlush() }
                     if !flushes.isEmpty { try await flush(subject, flushes) }
                 } catch {
-                    // The next commit tries again: at once, it would fail again.
+                    // The next commit tries again; an immediate attempt would fail again.
                     update(subject) { $0.phase = .idle }
                     throw error
                 }
@@ -170,20 +171,20 @@ final class BlobSync: Sendable {
 
     /// Waits for a flush in the background.
     ///
-    /// - Throws: Its error, or that of an earlier one.
+    /// - Throws: The error of this flush or of an earlier one.
     func finish() async throws {
         let phase = state.withLock { $0.phase }
         if case .flushing(let task) = phase { try await task.value }
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Flushes and records now what is recorded.
+    /// Flushes everything that is recorded, and records that it is durable.
     func synchronize() async throws {
         let (subject, flushes) = begin()
         if let subject, !flushes.isEmpty { try await flush(subject, flushes) }
     }
 
-    /// Flushes now what is recorded, and commits that together with another change.
+    /// Flushes everything that is recorded, and commits that together with another change.
     ///
     /// - Returns: Whether the generation is still that of the entry.
     func synchronize(with change: @escaping @Sendable (borrowing Connection) throws -> Bool) async throws -> Bool {
@@ -198,35 +199,35 @@ final class BlobSync: Sendable {
         (state.withLock { $0.subject }, ledger.withLock { $0.beginFlush() })
     }
 
-    /// Flushes the blob without recording it: for bytes that are about to leave the store.
+    /// Flushes the blob without recording it, for bytes that are about to leave the store.
     func synchronizeData() async throws {
         guard let subject = state.withLock({ $0.subject }) else { return }
         try await synchronizeData(subject)
     }
 
-    /// Notes that a blob without a row could not be flushed.
+    /// Records that a blob without a row could not be flushed.
     ///
-    /// - Returns: The error of everything from now on.
+    /// - Returns: The error that all later calls throw.
     func fail(with error: SystemError) -> StoreError {
         let failure = StoreError(wrapping: error)
         state.withLock { $0.failure = failure }
         return failure
     }
 
-    /// Flushes a blob; if that fails, gives up the bytes since the last successful flush.
+    /// Flushes a blob; if that fails, discards the bytes since the last successful flush.
     private func synchronizeData(_ subject: Subject) async throws {
         do {
             try await Blocking.run { try subject.blob.synchronizeData() }
         } catch {
             let failure = StoreError(wrapping: error)
-            // Before the generation changes: otherwise another process would be blamed.
+            // Set before the generation changes; otherwise the error would blame another process.
             update(subject) { $0.failure = failure }
             do {
                 try await store.write { connection in
                     _ = try connection.reduceChunks(of: subject.id, generation: subject.generation) { $0.durable }
                 }
             } catch {
-                // The row still claims the bytes: without the blob, nothing believes it.
+                // The row still claims the bytes; without the blob they are not trusted.
                 try? store.removeBlobs([subject.name])
             }
             throw failure
@@ -234,11 +235,11 @@ final class BlobSync: Sendable {
         KillPoint.reached(.blobSynced)
     }
 
-    /// Flushes a blob and records that.
+    /// Flushes a blob and records the durable bytes.
     private func flush(_ subject: Subject, _ flushes: [PartLedger.Flush]) async throws {
         try await synchronizeData(subject)
         let isCurrent = try await store.write(durability: .power) { connection in
-            // However long the transfer takes, a kill must not leave the entry as the least recently used one.
+            // A download that takes long must not become the least recently used entry if the process is killed.
             try connection.setUsed(id: subject.id, now: WallClock.milliseconds)
             return try flushes.allSatisfy { flush in
                 let length = flush.end - flush.row.offset
@@ -250,7 +251,7 @@ final class BlobSync: Sendable {
         ledger.withLock { $0.wasFlushed(flushes) }
     }
 
-    /// Changes the state, unless another blob has taken the place of the subject.
+    /// Changes the state unless the subject has been replaced by another blob.
     private func update(_ subject: Subject, _ change: (inout State) -> Void) {
         state.withLock { state in
             if state.subject?.id == subject.id, state.subject?.generation == subject.generation { change(&state) }

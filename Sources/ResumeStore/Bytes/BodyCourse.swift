@@ -1,12 +1,12 @@
 internal import ResumeHTTP
 
-/// Which bytes of a response body are skipped, compared, written or refused.
+/// Decides which bytes of a response body are skipped, compared, written or refused.
 ///
-/// A pure value; ``BodyWriter`` carries out its steps.
+/// It is a pure value; ``BodyWriter`` carries out its steps.
 struct BodyCourse: Sendable {
     /// What to do with the next bytes.
     enum Step: Sendable, Hashable {
-        /// Nothing: they are not wanted.
+        /// Skip them: they were not requested.
         case skip
         /// Compare them with the blob at ``position``.
         case compare
@@ -20,7 +20,7 @@ struct BodyCourse: Sendable {
     private(set) var position: Int64
     /// Bytes before this offset are compared, not written.
     private(set) var compareUntil: Int64
-    /// The end that the response announced, or of what is wanted of it; nil if unknown.
+    /// The end that the response announced, or that of the requested bytes in it; nil if unknown.
     private(set) var end: Int64?
     /// The end of the bytes behind ``end`` that are compared with the blob.
     ///
@@ -29,17 +29,17 @@ struct BodyCourse: Sendable {
     /// The part that another stream writes from the end on, and how many of its bytes are compared, if the end was
     /// moved forward during the body.
     private(set) var successor: (part: Int64, overlap: Int64)?
-    /// The complete length from the response, valid once the overlap was compared.
+    /// The complete length from the response, which is valid once the overlap has been compared.
     private let announcedLength: Int64?
-    /// How many of the next bytes are not wanted.
+    /// The number of the next bytes that were not requested.
     private var skipped: Int64
     /// Whether the body may contain more bytes than are requested.
     private var goesOn: Bool
 
     /// - Parameters:
     ///   - continuation: The verdict on the response.
-    ///   - received: The end of the bytes in the blob: only bytes behind it are written, also if the plan was made before
-    ///     the last of them arrived.
+    ///   - received: The end of the bytes in the blob: only bytes behind it are written, also if the plan was made
+    ///     before the last of them arrived.
     init(_ continuation: Verdict.Continuation, received: Int64) {
         position = continuation.bodyStart
         compareUntil = max(continuation.offset, received)
@@ -62,7 +62,7 @@ struct BodyCourse: Sendable {
         return (goesOn ? .skip : .refuse, count)
     }
 
-    /// Notes that a step was carried out.
+    /// Records that a step was carried out.
     mutating func advance(_ step: Step, by count: Int) {
         switch step {
         case .skip: skipped = max(skipped - Int64(count), 0)
@@ -83,7 +83,7 @@ struct BodyCourse: Sendable {
         self.comparedEnd = received >= comparedEnd ? comparedEnd : .max
     }
 
-    /// Moves the end forward, because another stream writes from there on.
+    /// Moves the end forward, because another stream writes from that offset.
     ///
     /// - Returns: False if the body has already reached that offset; then nothing changes.
     mutating func shorten(to end: Int64, before part: Int64, overlap: Int64) -> Bool {
@@ -95,38 +95,38 @@ struct BodyCourse: Sendable {
         return true
     }
 
-    /// How many bytes of the body come before an offset, including those that are skipped or compared.
+    /// Returns how many bytes of the body precede an offset, including those that are skipped or compared.
     func bytesToCome(before offset: Int64) -> Int64 {
         skipped.addingSaturating(max(offset - position, 0))
     }
 
     // MARK: How far it came
 
-    /// Whether everything was received that it has to write.
+    /// Whether all bytes that this body must write were received.
     var isAtEnd: Bool { position >= end ?? .max }
 
-    /// Whether everything was compared that the blob held before it.
+    /// Whether all bytes that were stored before this body were compared.
     var hasComparedHeld: Bool { position >= compareUntil }
 
     /// Whether every announced byte was received.
     var isWhole: Bool { !goesOn && isAtEnd }
 
-    /// Whether it reached its end, and the bytes behind that are the same as far as they are compared.
+    /// Whether the body reached its end, and the bytes behind it match as far as they are compared.
     var isCompared: Bool {
         guard isAtEnd else { return false }
         return comparedEnd.map { position >= $0 } ?? (successor == nil)
     }
 
-    /// Whether everything was received that it has to write, and more is to be compared.
+    /// Whether all bytes to write were received, but more must be compared.
     var isAtBorder: Bool { isAtEnd && !isCompared }
 
-    /// Whether everything was received that it has to write, and only bytes of another stream are to be compared.
+    /// Whether all bytes to write were received, and only bytes of another stream must be compared.
     var isAtSuccessor: Bool { successor != nil && isAtBorder }
 
-    /// Whether nothing more of it is wanted, although it goes on.
+    /// Whether all requested bytes have been received although the body continues.
     var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max && isAtBorder) }
 
-    /// The complete length that this body proves, once it has ended; nil if it proves none.
+    /// Returns the complete length that this body proves once it has ended; nil if it proves none.
     func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
         guard hasComparedHeld, !goesOn else { return nil }
         if let announcedLength { return announcedLength }

@@ -4,17 +4,17 @@ internal import Synchronization
 
 /// Compares the body of a response with a blob and writes the rest.
 ///
-/// A synchronous object instead of an actor: bytes are written on the thread that received them, since waking another
-/// thread costs about as much as writing them.
+/// It is a synchronous object instead of an actor: bytes are written on the thread that received them, since waking
+/// another thread costs about as much as writing them.
 final class BodyWriter: Sendable {
     private struct Body {
         var course: BodyCourse
         let storage: any BodyStorage
     }
 
-    /// How many bytes of the part were received.
+    /// The account of the part's received bytes.
     let account: PartAccount
-    /// Locked during a write: wait for it only to end the body, or between two parts of it.
+    /// Locked during a write; wait for it only to end the body, or between two parts of it.
     private let body = Mutex<Body?>(nil)
 
     init(_ account: PartAccount) {
@@ -24,14 +24,14 @@ final class BodyWriter: Sendable {
     /// Whether a body is being written.
     var hasBody: Bool { course { _ in true } ?? false }
 
-    /// What the course of the present body says; nil without a body.
+    /// Reads the course of the current body; nil if there is no body.
     func course<Result: Sendable>(_ read: (BodyCourse) -> Result) -> Result? {
         body.withLock { body in body.map { read($0.course) } }
     }
 
-    /// Begins with a body.
+    /// Starts a body.
     ///
-    /// - Throws: ``StoreError`` with `misuse` if it would leave a gap.
+    /// - Throws: ``StoreError`` with `misuse` if the body would leave a gap.
     func begin(_ continuation: Verdict.Continuation, of storage: any BodyStorage) throws {
         let received = account.received
         guard continuation.bodyStart <= received else {
@@ -41,28 +41,28 @@ final class BodyWriter: Sendable {
         body.withLock { $0 = Body(course: course, storage: storage) }
     }
 
-    /// Moves the end of the body forward, because another stream writes from there on; waits for a write.
+    /// Moves the end of the body forward, because another stream writes from that offset; waits for a running write.
     ///
     /// - Returns: False if the body has already reached that offset.
     func shorten(to end: Int64, before part: Int64, overlap: Int64) -> Bool {
         body.withLock { $0?.course.shorten(to: end, before: part, overlap: overlap) ?? false }
     }
 
-    /// Ends the body, if there is one; waits for a write.
+    /// Ends the body, if there is one; waits for a running write.
     @discardableResult
     func end() -> BodyCourse? {
         body.withLock { $0.take()?.course }
     }
 
-    /// Ends the body and gives up the bytes from an offset on, in memory only.
+    /// Ends the body and discards the bytes from an offset on, in memory only.
     func truncate(to end: Int64) {
         self.end()
         account.update { $0.truncate(to: end) }
     }
 
-    /// Takes the next part of the body.
+    /// Handles the next part of the body.
     ///
-    /// - Returns: Whether more of it is wanted.
+    /// - Returns: Whether more of the body is needed.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `io`, `misuse`.
     func append(_ bytes: RawSpan) throws -> Bool {
         try body.withLock { current in
@@ -70,7 +70,7 @@ final class BodyWriter: Sendable {
                 throw StoreError(.misuse, "bytes were written before a usable response")
             }
             do {
-                // Also if a write fails: bytes that were written before it count.
+                // Also if a write fails: bytes that were written before the failure count.
                 defer { current = body }
                 try append(bytes, to: &body)
                 return !body.course.hasAllWanted
@@ -102,7 +102,7 @@ final class BodyWriter: Sendable {
         if body.course.isCompared { account.update { $0.wasCompared() } }
     }
 
-    /// Notes bytes that were written; their checksum is computed outside the ledger's lock.
+    /// Records written bytes; their checksum is computed outside the ledger's lock.
     private func note(_ bytes: RawSpan) {
         while let start = account.update({ $0.growingBlock }) {
             var block = start

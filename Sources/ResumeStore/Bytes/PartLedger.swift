@@ -1,12 +1,12 @@
 /// The account of one part of a blob: how many of its bytes were received, recorded and flushed.
 ///
-/// A pure value. Its methods return what to do; ``PartStream`` and ``BlobSync`` do it and report back. All positions are
-/// offsets in the blob.
+/// It is a pure value. Its methods return what to do; ``PartStream`` and ``BlobSync`` do it and report back. All
+/// positions are offsets in the blob.
 package struct PartLedger: Sendable {
-    /// What a commit is to record.
+    /// A commit to be made.
     package struct Commit: Sendable, Hashable {
         let row: PartReference
-        /// The end of the bytes that survive the process after it.
+        /// The end of the bytes that survive the process after this commit.
         package let end: Int64
         /// The checksums of the bytes since the last commit.
         package let blocks: [Block]
@@ -16,11 +16,11 @@ package struct PartLedger: Sendable {
     package static let unrecordedLimit: Int64 = 768 << 10
     /// The largest number of bytes that wait for a commit while the length of the blob counts.
     package static let mostGrowing: Int64 = 16 << 20
-    /// How long bytes wait for a commit then.
+    /// How long bytes wait for a commit in that case.
     package static let growingDelay: Duration = .seconds(1)
     /// The length from which a block no longer grows.
     static let blockLength: Int64 = 2 << 20
-    /// How many bytes before the end of a body wait for its comparison or its digest.
+    /// The number of bytes before the end of a body that wait for its comparison or its digest.
     static let borderLength: Int64 = 4096
 
     /// The row that records the part.
@@ -31,24 +31,24 @@ package struct PartLedger: Sendable {
     package private(set) var recorded: Int64
     /// The end of the bytes that were flushed: they survive a power loss.
     package private(set) var durable: Int64
-    /// The offset from which bytes are not recorded yet; nil if all may be.
+    /// The offset from which bytes must not be recorded yet; nil if all may be recorded.
     package private(set) var border: Int64?
-    /// Whether the bytes before the border wait for the digest of their body, not only for a comparison.
+    /// Whether the bytes before the border wait for the digest of the body, not only for a comparison.
     private(set) var awaitsDigest = false
-    /// The end of what the present stream is to bring: the next stream, or the end of the representation.
+    /// The end of the bytes that the current stream receives: the next stream, or the end of the representation.
     private(set) var wantedEnd = Int64.max
     /// Whether the part behind this one was compared with this one's stream, or recorded as its continuation.
     private(set) var isFollowed: Bool
     /// Whether there is no row yet.
     private(set) var isSuspended = false
-    /// How many bytes may wait for a commit while the length of the blob counts; nil if it does not.
+    /// The number of bytes that may wait for a commit while the length of the blob counts; nil if it does not.
     private var growingLimit: Int64?
     /// When the last commit began, by the store's clock.
     private var lastCommit: Duration
     /// Checksums that no commit has recorded completely; the last block grows.
     private var blocks: [Block]
 
-    /// Opens the account of a part.
+    /// Creates the account of a part.
     ///
     /// - Parameters:
     ///   - row: The row that records it.
@@ -81,16 +81,16 @@ package struct PartLedger: Sendable {
         isFollowed = false
     }
 
-    /// Moves the end of the present body forward, because another stream takes over there.
+    /// Moves the end of the current body forward, because another stream takes over there.
     package mutating func shorten(to end: Int64) {
         wantedEnd = end
         border = Self.border(end)
     }
 
-    /// Where bytes before an end are held back from.
+    /// Returns the offset from which bytes before an end are held back.
     package static func border(_ end: Int64) -> Int64 { max(end - borderLength, 0) }
 
-    /// Sets the border, or removes it.
+    /// Sets or removes the border.
     ///
     /// - Returns: The previous one.
     @discardableResult
@@ -99,24 +99,24 @@ package struct PartLedger: Sendable {
         return self.border
     }
 
-    /// Notes that the body continues like the part behind this one.
+    /// Records that the body matches the part behind this one.
     package mutating func wasCompared() {
         isFollowed = true
         if !awaitsDigest { border = nil }
     }
 
-    /// Notes that the next part's stream compares the end of this one before it writes.
+    /// Records that the next part's stream compares the end of this one before it writes.
     mutating func isContinued() { isFollowed = true }
 
     /// The block to which the next bytes belong.
     package var growingBlock: Block { blocks.last ?? Block(offset: received, length: 0, checksum: 0) }
 
-    /// Notes bytes that were written at ``received``.
+    /// Adds bytes that were written at ``received``.
     ///
     /// - Parameters:
     ///   - start: ``growingBlock``, before them.
     ///   - block: The same block, extended by them.
-    /// - Returns: False if another block has begun to grow since; then nothing is noted.
+    /// - Returns: False if another block has been started since; nothing is recorded then.
     package mutating func receive(extending start: Block, to block: Block) -> Bool {
         guard start == growingBlock else { return false }
         blocks[blocks.endIndex - 1] = block
@@ -125,7 +125,7 @@ package struct PartLedger: Sendable {
         return true
     }
 
-    /// Gives up the bytes from an offset on, in memory only.
+    /// Discards the bytes from an offset on, in memory only.
     package mutating func truncate(to end: Int64) {
         received = end
         recorded = min(recorded, end)
@@ -139,10 +139,10 @@ package struct PartLedger: Sendable {
     /// The end of what a commit may record now.
     private var recordable: Int64 { isSuspended || received > border ?? .max ? recorded : received }
 
-    /// Whether bytes wait for a commit that may be made.
+    /// Whether there are bytes that can be committed now.
     package var hasUnrecorded: Bool { recordable > recorded }
 
-    /// Whether a commit is due: early if it is cheap compared with the transfer, at the latest at the promised bound.
+    /// Whether a commit is due: early if it is cheap compared with the transfer, at the latest at the promised limit.
     package func isDue(at now: Duration) -> Bool {
         let unrecorded = recordable - recorded
         guard unrecorded > 0 else { return false }
@@ -155,16 +155,18 @@ package struct PartLedger: Sendable {
         return elapsed >= .milliseconds(200) || (unrecorded >= 128 << 10 && elapsed >= .milliseconds(10))
     }
 
-    /// Begins a commit of everything that may be recorded.
+    /// Starts a commit of everything that may be recorded.
     ///
-    /// - Returns: What to commit, then to report to ``wasRecorded(_:)``; nil if nothing is to be recorded.
+    /// - Returns: The commit to make and then to report to ``wasRecorded(_:)``; nil if there is nothing to record.
     package mutating func commit(at now: Duration) -> Commit? {
         guard hasUnrecorded else { return nil }
         lastCommit = now
         return Commit(row: row, end: recordable, blocks: blocks.filter { $0.length > 0 })
     }
 
-    /// Notes that a commit was made; of a commit that failed, the checksums stay for the next one.
+    /// Records that a commit was made.
+    ///
+    /// If a commit failed, its checksums are part of the next one.
     package mutating func wasRecorded(_ commit: Commit) {
         guard commit.row == row else { return }
         recorded = max(recorded, min(commit.end, received))
@@ -175,39 +177,41 @@ package struct PartLedger: Sendable {
         blocks.append(Block(offset: offset, length: 0, checksum: 0))
     }
 
-    /// Records nothing until there is a row.
+    /// Suspends recording until there is a row.
     package mutating func suspend() { isSuspended = true }
 
-    /// Records in a row from now on.
+    /// Resumes recording, in a row.
     ///
     /// - Parameters:
     ///   - row: The row.
-    ///   - growingLimit: How many bytes may wait for a commit because the length of the blob counts; nil if it does not.
+    ///   - growingLimit: The number of bytes that may wait for a commit because the length of the blob counts; nil if
+    ///     it does not.
     package mutating func resume(with row: PartReference, growingUpTo growingLimit: Int64?) {
         self.row = row
         isSuspended = false
         if let growingLimit { grow(upTo: growingLimit) }
     }
 
-    /// Commits less often, because the length of the blob counts as well: within this boot, its bytes survive the process
-    /// without a commit.
+    /// Commits less often, because the length of the blob counts as well.
     ///
-    /// - Parameter limit: How many bytes may wait for a commit.
+    /// During the current boot, bytes within that length survive the process without a commit.
+    ///
+    /// - Parameter limit: The number of bytes that may wait for a commit.
     package mutating func grow(upTo limit: Int64) { growingLimit = min(limit, Self.mostGrowing) }
 
-    /// Commits as often as bytes may be lost.
+    /// Commits as often as the limit of lost bytes requires.
     package mutating func stopGrowing() { growingLimit = nil }
 
     // MARK: Flushing
 
-    /// How many bytes a commit and a flush can make durable now.
+    /// The number of bytes that a commit and a flush can make durable now.
     var flushable: Int64 { max(recordable, recorded) - durable }
 
-    /// Notes that a flush begins, which covers what is recorded now.
+    /// Starts a flush of everything that is recorded now.
     ///
-    /// A block ends there, so that it is whole after a power loss.
+    /// The current block ends there, so that it is complete after a power loss.
     ///
-    /// - Returns: What the flush makes durable; nil if nothing is.
+    /// - Returns: The bytes that the flush makes durable; nil if there are none.
     package mutating func beginFlush() -> Flush? {
         guard recorded > durable else { return nil }
         if let last = blocks.last, last.end == recorded, last.length >= Self.blockLength / 2 {
@@ -216,13 +220,13 @@ package struct PartLedger: Sendable {
         return Flush(row: row, end: recorded)
     }
 
-    /// What a flush makes durable.
+    /// The bytes that a flush makes durable.
     package struct Flush: Sendable, Hashable {
         let row: PartReference
         package let end: Int64
     }
 
-    /// Notes that a flush was made and recorded.
+    /// Records that a flush was made and recorded.
     package mutating func wasFlushed(_ flush: Flush) {
         guard flush.row == row else { return }
         durable = max(durable, min(flush.end, recorded))

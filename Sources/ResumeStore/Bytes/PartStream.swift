@@ -21,7 +21,7 @@ package final class PartStream: Sendable {
     /// Commits when no more bytes arrive.
     private let look = Mutex<Task<Void, Never>?>(nil)
 
-    /// Makes the stream that writes the part at an offset; nil for the main stream.
+    /// Creates the stream that writes the part at an offset; nil for the main stream.
     init(_ offset: Int64?, of store: DownloadStore, sync: BlobSync, readable: ReadableBlob) {
         (self.store, self.sync, self.readable) = (store, sync, readable)
         writer = BodyWriter(PartAccount(ledger: sync.ledger, offset: offset))
@@ -41,13 +41,13 @@ package final class PartStream: Sendable {
     /// Whether every announced byte of its body was received.
     package var hasWholeBody: Bool { writer.course(\.isWhole) ?? false }
 
-    /// Whether nothing more of its body is wanted, although it goes on.
+    /// Whether all requested bytes have been received although the body continues.
     package var hasAllWanted: Bool { writer.course(\.hasAllWanted) ?? false }
 
-    /// Whether all of its bytes were received, and bytes behind them are still to be compared.
+    /// Whether all bytes of this stream were received, but bytes behind them remain to be compared.
     package var isAtBorder: Bool { held >= end && writer.course(\.isAtBorder) ?? false }
 
-    /// Whether all of its bytes were received, and only bytes of the next stream are still to be compared.
+    /// Whether all bytes of this stream were received, and only bytes of the next stream remain to be compared.
     package var isAtSuccessor: Bool { held >= end && writer.course(\.isAtSuccessor) ?? false }
 
     // MARK: Bodies
@@ -77,7 +77,7 @@ package final class PartStream: Sendable {
     /// - Returns: False if this one has already reached that offset.
     /// - Throws: ``StoreError``
     func shorten(to end: Int64, before successor: PartStream, overlap: Int64) throws -> Bool {
-        // Otherwise the bytes behind the new border would hold back everything that is not recorded yet.
+        // Otherwise the bytes behind the new border would prevent recording all earlier ones.
         if held > PartLedger.border(end) { try checkpoint() }
         // Before the body can reach the border.
         let before = account.update { $0.holdBack(from: PartLedger.border(end)) } ?? nil
@@ -93,7 +93,7 @@ package final class PartStream: Sendable {
         return true
     }
 
-    /// Notes that the body has ended, and is not known to differ from its `Content-Digest`.
+    /// Records that the body has ended and is not known to differ from its `Content-Digest`.
     ///
     /// Everything is recorded from now on, unless bytes behind it are still to be compared.
     func bodyEnded() {
@@ -101,9 +101,11 @@ package final class PartStream: Sendable {
         account.update { $0.holdBack(from: nil) }
     }
 
-    /// Takes the next part of the body, and blocks the calling thread; one part at a time, in order.
+    /// Handles the next part of the body; blocks the calling thread.
     ///
-    /// - Returns: Whether more bytes may follow at once. If not, call ``catchUp()`` first, unless ``hasAllWanted``; if
+    /// Parts must be passed one at a time, in order.
+    ///
+    /// - Returns: Whether more bytes may follow at once. If not, call ``catchUp()`` first, unless ``hasAllWanted``. If
     ///   it ``isAtSuccessor``, wait no longer than the comparison is worth.
     /// - Throws: ``StoreError``
     package func append(_ bytes: RawSpan) throws -> Bool {
@@ -111,8 +113,8 @@ package final class PartStream: Sendable {
         var rest = bytes
         var wantsMore = true
         while !rest.isEmpty, wantsMore {
-            // In pieces, so that the loss in a crash does not grow with the part; and exactly up to the border, so that no
-            // more than the border is held back.
+            // In pieces, so that the loss in a crash does not grow with the size of the part, and exactly up to the
+            // border, so that only bytes behind the border are held back.
             let border = account.update { $0.awaitsDigest ? nil : $0.border } ?? nil
             let beforeBorder = border.flatMap { border in writer.course { $0.bytesToCome(before: border) } } ?? 0
             let size = beforeBorder > 0 ? min(Self.pieceSize, Int(clamping: beforeBorder)) : Self.pieceSize
@@ -137,7 +139,7 @@ package final class PartStream: Sendable {
         look.withLock { $0?.cancel() }
     }
 
-    /// Does what ``stop()`` does, and continues with what the ledger says by now.
+    /// Stops like ``stop()``, and continues with the current state of the ledger.
     func restart() {
         stop()
         look.withLock { $0 = nil }
@@ -153,7 +155,7 @@ package final class PartStream: Sendable {
         sync.proceed()
     }
 
-    /// Does what ``checkpoint()`` does if a commit is due, now or later.
+    /// Records like ``checkpoint()`` if a commit is due, now or later.
     func recordIfDue() throws {
         let now = store.configuration.clock.now()
         let (isDue, isWaiting) = account.update { ($0.isDue(at: now), $0.hasUnrecorded) } ?? (false, false)

@@ -16,18 +16,18 @@ extension PartialStore {
     ///
     /// - Parameters:
     ///   - url: The URL to request.
-    ///   - headerFields: The caller's fields, with credentials, which `send` must also send. For the same fields, complete
-    ///     data is returned without a request; nil asks the server in any case.
-    ///   - key: The name of the download in the store; nil for the URL without user info and signature.
+    ///   - headerFields: The caller's fields, with credentials, which `send` must also send. For the same fields,
+    ///     complete data is returned without a request; nil asks the server in any case.
+    ///   - key: The key of the download; nil for the URL without user info and signature.
     ///   - selection: The ranges of the representation to download; nil for all of it.
-    ///   - policy: The terms for resuming.
+    ///   - policy: The conditions for resuming.
     ///   - limit: The maximum number of bytes.
     ///   - retries: How often requests are repeated without progress, and the delays between them.
     ///   - send: Sends a GET request with these fields added, follows redirects, and returns the response head and a
-    ///     sequence of body parts: arrays, slices, `Data` or any other sequence of bytes. The body must throw if it is cut
-    ///     and the client can detect that. It may be left unread, or not be read to its end: the client ends the request
-    ///     when the body and its iterator are released. Errors of the client count as temporary, and are thrown after the
-    ///     last retry.
+    ///     sequence of body parts: arrays, slices, `Data` or any other sequence of bytes. The body must throw if it is
+    ///     cut and the client can detect that. It may be left unread, or not be read to its end: the client ends the
+    ///     request when the body and its iterator are released. Errors of the client count as temporary, and are thrown
+    ///     after the last retry.
     /// - Returns: All bytes.
     /// - Throws: ``FetchError``, ``StoreError``, the errors of `send` and its body, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
@@ -47,8 +47,8 @@ extension PartialStore {
 extension DownloadStore {
     /// Downloads into a file of any length with the caller's HTTP client.
     ///
-    /// It works like ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)``, which describes
-    /// the parameters and errors. The file appears at the destination complete or not at all.
+    /// It works like ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)``, which
+    /// describes the parameters and errors. The file appears at the destination complete or not at all.
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, to destination: Destination, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),

@@ -35,7 +35,7 @@ package protocol RequestClient {
     /// Handles the verdict on a response; `held` is the state before it.
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
 
-    /// Handles a response that refuses the download: throws, or obtains another URL or other fields.
+    /// Handles a response that refuses the download: throws, or obtains another URL or other header fields.
     mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome
 
     /// Called after the stored bytes were discarded.
@@ -80,14 +80,14 @@ extension RequestClient {
 
 /// How a request ended, as far as the next step of a ``RequestLoop`` depends on it.
 package enum RequestOutcome: Error {
-    /// The body ended after adding this many bytes, early if there is a failure. Also a request without a response.
+    /// The body ended after adding this many bytes; if there is a failure, it ended early or there was no response.
     case body(received: Int64, failure: (any Error)?)
     /// The response is not usable. Request the whole representation.
     case askForWhole(Reason)
     /// Send the same request again later.
     case retry(Reason, afterSeconds: Int64?, status: Int?)
-    /// The held bytes are wrong. Discard them and restart.
+    /// The stored bytes are wrong. Discard them and restart.
     case discard(Reason)
-    /// Send the request again at once, with the new URL or fields.
+    /// Send the request again at once, with the new URL or header fields.
     case renewed
 }

@@ -3,8 +3,8 @@ package import ResumeHTTP
 
 /// The requests of one download, one after another, until its transfer is complete.
 ///
-/// Pure values make the decisions (`Plan`, `SpotCheck`, `Verdict`, `RequestCourse`), and the client does the I/O.
-/// The loop decides their order: plan, spot checks, request, verdict, body, and then the next request, a delay or the end.
+/// Pure values make the decisions (`Plan`, `SpotCheck`, `Verdict`, `RequestCourse`), and the client does the I/O. The
+/// loop decides their order: plan, spot checks, request, verdict, body, and then the next request, a delay or the end.
 package struct RequestLoop<Client: RequestClient> {
     /// Sends a GET request for a plan and follows redirects.
     ///
@@ -16,7 +16,7 @@ package struct RequestLoop<Client: RequestClient> {
     private var course: RequestCourse
     private let spotCheckSeed: UInt64?
 
-    /// Makes a loop that has sent no request yet; without a seed the places of spot checks are random.
+    /// Creates a loop that has sent no request yet; without a seed, the offsets of spot checks are random.
     package init(_ client: Client, _ limits: RetryBudget.Limits, spotCheckSeed: UInt64? = nil) {
         self.client = client
         course = RequestCourse(limits)
@@ -39,7 +39,7 @@ package struct RequestLoop<Client: RequestClient> {
         }
     }
 
-    /// Sends one request, and does what the verdict on its response says.
+    /// Sends one request and carries out the verdict on its response.
     private mutating func exchange(_ plan: Plan, _ send: Send) async throws -> RequestOutcome {
         let (head, body) = try await send(&client, plan)
         let held = await client.transfer.partial
@@ -81,7 +81,7 @@ package struct RequestLoop<Client: RequestClient> {
             try await follow(
                 .retry(afterSeconds: seconds, failedRange: failedRange), because: FetchError(reason, status: status))
         case .discard(let reason):
-            // First, so that no later transfer uses these bytes if this was the last attempt.
+            // Discard first, so that no later transfer uses these bytes if this was the last attempt.
             try await client.transfer.discard(reason: reason)
             try await restart(because: reason)
             client.discarded(because: reason)
@@ -110,7 +110,7 @@ package struct RequestLoop<Client: RequestClient> {
 
 /// Spot checks, for servers that send neither a validator nor a digest.
 extension RequestLoop {
-    /// Requests a few held ranges again, and compares them.
+    /// Requests a few stored ranges again and compares them.
     ///
     /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
     private mutating func spotCheck(before plan: Plan, _ send: Send) async throws {
@@ -145,7 +145,7 @@ extension RequestLoop {
         do {
             held = try await client.transfer.read(check.range)
         } catch let error as StoreError where error.code == .heldBytesDiffer {
-            // The disk did not keep these bytes. They are requested again before the delivery.
+            // These bytes are damaged on disk. They are requested again before the delivery.
             return
         }
         if let reason = check.difference(between: held, and: sent) { throw RequestOutcome.discard(reason) }

@@ -2,7 +2,7 @@ internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 
-/// Whom the stored bytes were fetched for, and who may use them.
+/// Records whom the stored bytes were fetched for, and decides who may use them.
 extension Transfer {
     /// Returns the requester that the bytes of a response belong to.
     func requester(for representation: Representation?) -> Requester {
