@@ -5,7 +5,7 @@ internal import ResumeStore
 /// Fetches the missing ranges over several connections: with the body of the first response and with further requests
 /// for other ranges of the same representation.
 ///
-/// ``SegmentPlan`` decides which; this type sends the requests and transfers the bodies, until no stream runs any more.
+/// ``SegmentPlan`` decides which; this type sends the requests and transfers the bodies, until no stream is running.
 struct SegmentedBody {
     let run: DownloadRun
     let terms: Terms

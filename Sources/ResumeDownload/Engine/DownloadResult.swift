@@ -77,7 +77,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     /// Whether the download can be resumed, possibly with a fresh URL or other credentials, depending on ``status``.
     public var isResumable: Bool { resumeData != nil }
 
-    /// Equality on code and status.
+    /// Compares the codes and statuses.
     public static func == (left: DownloadError, right: DownloadError) -> Bool {
         left.code == right.code && left.status == right.status
     }

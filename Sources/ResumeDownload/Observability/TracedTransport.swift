@@ -77,7 +77,7 @@ private final class TracedBody: ResponseBody {
 
     private func end(with error: (any Error)?) {
         guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-        // The engine itself cancels bodies that are not needed (any more), which is no failure.
+        // The engine itself cancels bodies that are not or no longer needed, which is not a failure.
         if let error, !(error is CancellationError) { span.fail(with: error) }
         span.end()
     }

@@ -74,7 +74,7 @@ extension DownloadQueue {
     /// - Parameter supply: Returns the request for a download. By default, the recorded one if there is one. Otherwise
     ///   the program makes one with the same key and destination, for example with a newly signed URL.
     /// - Returns: How many downloads have a request now.
-    /// - Throws: What `supply` throws; ``QueueError`` if the queue is closed or a request has a different key or
+    /// - Throws: The errors of `supply`; ``QueueError`` if the queue is closed or a request has a different key or
     ///   destination. Then nothing is resumed.
     @discardableResult
     public func resumeRestored(

@@ -161,7 +161,7 @@ public actor DownloadQueue {
     ///   - onEvent: Called with each event, in order; the download waits for it to return. After this method has thrown
     ///     because of a cancellation, one more event may still be delivered.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: What ``Downloader/download(_:onEvent:)`` throws; ``QueueError`` if the queue is closed, the download
+    /// - Throws: The errors of ``Downloader/download(_:onEvent:)``; ``QueueError`` if the queue is closed, the download
     ///   is cancelled, or the request conflicts with another one.
     public func download(
         _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false,

@@ -63,7 +63,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     /// The result of the download; waits until it has ended, whether or not anything reads the stream.
     ///
-    /// - Throws: What ``Downloader/download(_:onEvent:)`` throws.
+    /// - Throws: The errors of ``Downloader/download(_:onEvent:)``.
     public var value: DownloadResult {
         get async throws { try await task.value }
     }
@@ -113,7 +113,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: The actor that the caller runs on.
         /// - Returns: nil at the end of the file, which has been verified and delivered by then.
-        /// - Throws: What ``Downloader/download(_:onEvent:)`` throws, or a ``DownloadError`` with the code
+        /// - Throws: The errors of ``Downloader/download(_:onEvent:)``, or a ``DownloadError`` with the code
         ///   `representationChanged`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             do {

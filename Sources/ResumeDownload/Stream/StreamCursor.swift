@@ -13,7 +13,7 @@ struct StreamCursor: Sendable {
         case read(Range<Int64>)
         /// All bytes were returned.
         case end
-        /// Fail, since the bytes returned so far cannot be the beginning of the file any more.
+        /// Fail, since the bytes returned so far are no longer the beginning of the file.
         case fail
     }
 

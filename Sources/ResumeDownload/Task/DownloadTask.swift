@@ -79,7 +79,7 @@ public final class DownloadTask: Sendable {
     ///
     /// Cancelling the waiting task cancels the download and keeps its partial data.
     ///
-    /// - Throws: What ``Downloader/download(_:onEvent:)`` throws; `CancellationError` after a cancellation.
+    /// - Throws: The errors of ``Downloader/download(_:onEvent:)``; `CancellationError` after a cancellation.
     public var value: DownloadResult {
         get async throws {
             try await withTaskCancellationHandler {

@@ -33,7 +33,7 @@ public struct ResumePolicy: Sendable, Hashable {
     public var hasDigest: Bool
     /// Accepts encoded (compressed) responses and stores them as sent; otherwise they are refused.
     ///
-    /// Nothing is ever decoded. Set the accepted codings on the request, in place of the plan's `identity`.
+    /// Nothing is ever decoded. Set the accepted codings on the request instead of the plan's `identity`.
     public var storesCoded: Bool
     /// Sends a request even if every byte is stored and was fetched with the same request.
     ///

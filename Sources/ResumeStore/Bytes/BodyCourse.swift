@@ -100,7 +100,7 @@ struct BodyCourse: Sendable {
         skipped.addingSaturating(max(offset - position, 0))
     }
 
-    // MARK: How far it came
+    // MARK: Progress
 
     /// Whether all bytes that this body must write were received.
     var isAtEnd: Bool { position >= end ?? .max }

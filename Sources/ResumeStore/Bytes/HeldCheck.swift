@@ -41,6 +41,7 @@ extension Transfer {
     /// Bytes that do not match are discarded, so that the next plan requests them, and the event is recorded. The bytes
     /// are compared once, in parallel with the transfer since its beginning.
     ///
+    /// - Returns: Whether all of them match.
     /// - Throws: ``StoreError``
     public func confirmHeld() async throws -> Bool { try await damageOfHeld() == nil }
 

@@ -53,7 +53,7 @@ package struct PartLedger: Sendable {
     /// - Parameters:
     ///   - row: The row that records it.
     ///   - received: The end of the bytes that the row records.
-    ///   - durable: The end of those that survive a power loss.
+    ///   - durable: The end of the bytes that survive a power loss.
     ///   - isFollowed: Whether another recorded part adjoins.
     ///   - now: The time, by the store's clock.
     package init(_ row: PartReference, received: Int64, durable: Int64, isFollowed: Bool, at now: Duration) {
@@ -69,7 +69,7 @@ package struct PartLedger: Sendable {
     /// Begins with the body of a response.
     ///
     /// - Parameters:
-    ///   - end: The end of what is wanted of it; nil if unknown.
+    ///   - end: The end of the requested bytes in it; nil if unknown.
     ///   - isHeldBack: Whether its last bytes are recorded only after a comparison or a digest, since the process may
     ///     die in between.
     ///   - awaitsDigest: Whether a digest of the body is to be compared.

@@ -29,7 +29,7 @@ package final class PartStream: Sendable {
 
     var account: PartAccount { writer.account }
 
-    /// The end of the bytes in the blob, recorded or not.
+    /// The end of the received bytes in the blob, recorded or not.
     package var held: Int64 { account.received }
 
     /// The end of the bytes that survive the process.

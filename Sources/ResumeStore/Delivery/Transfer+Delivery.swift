@@ -205,8 +205,8 @@ private struct Staging: Sendable {
                 ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
         }
         KillPoint.reached(.deliveryRenamed)
-        // Renaming one of two names of the same file does nothing, so the name remains; also after a crash at this
-        // point.
+        // If both are names of the same file, as after a crash at this point, rename does nothing and leaves the
+        // temporary name.
         _ = try? folder.remove(staging)
         return folder
     }

@@ -64,10 +64,11 @@ public struct Destination: Sendable, Hashable {
         }
     }
 
-    /// Whether a link leads to something other than a regular file, such as `/dev/stdout`, which a download would
-    /// replace.
+    /// Whether a link leads to something other than a regular file, as `/dev/stdout` does, so that a download must not
+    /// replace it.
     ///
-    /// A link to a file is replaced, as is a broken link, but not a link to a file through a process's open files.
+    /// A link to a file may be replaced, as may a broken link, but not a link that leads to a file through a process's
+    /// open files.
     private static func isLinkToOther(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }
@@ -110,8 +111,9 @@ public struct Destination: Sendable, Hashable {
         name = last
     }
 
-    /// Returns a destination in the same folder with the name that the server suggests; it replaces no existing file,
-    /// since a server must not choose which of the user's files to overwrite.
+    /// Returns a destination in the same folder with the name that the server suggests.
+    ///
+    /// It replaces no existing file, since a server must not choose which of the user's files are overwritten.
     ///
     /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
     /// - Returns: The destination.

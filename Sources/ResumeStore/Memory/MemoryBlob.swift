@@ -55,7 +55,7 @@ final class MemoryBlob: Sendable {
     ///   - offset: Their offset: the end, or before it, where they replace the bytes from there on.
     ///   - limit: The maximum length.
     ///   - reserve: Called to reserve capacity, with the required and the desired one; returns the granted one.
-    /// - Throws: What `reserve` throws; ``StoreError``: `tooLarge` beyond the limit, `misuse` for an offset after the
+    /// - Throws: The errors of `reserve`; ``StoreError``: `tooLarge` beyond the limit, `misuse` for an offset after the
     ///   end.
     func append(_ part: RawSpan, at offset: Int64, limit: Int, reserve: (ClosedRange<Int>) throws -> Int) throws {
         try state.withLock { state in

@@ -39,7 +39,7 @@ extension Connection {
         return true
     }
 
-    /// Replaces the parts of an entry, removes checksums of bytes that are not stored any more, and updates the totals.
+    /// Replaces the parts of an entry, removes checksums of bytes that are no longer stored, and updates the totals.
     borrowing func setChunks(
         _ chunks: [Entry.Chunk], of id: Int64, generation: Int64, plannedEnd: Int64? = nil
     ) throws {

@@ -86,7 +86,7 @@ extension Connection {
             """, .integer(part.id), .integer(part.offset), .integer(part.generation), .text(path)) != nil
     }
 
-    /// Notes that from now on only the rows of the parts count, not the length of the blob.
+    /// Records that from now on only the rows of the parts count, not the length of the blob.
     borrowing func stopGrowing(id: Int64) throws {
         try run("UPDATE download SET grows = 0 WHERE id = ?", .integer(id))
     }

@@ -26,7 +26,7 @@ public struct Entry: Sendable, Hashable {
     package var id: Int64
     /// A random number that changes with each blob and when bytes are discarded; 0 before the first response.
     ///
-    /// A writer with another generation must not change the entry any more.
+    /// A writer with another generation must no longer change the entry.
     package let generation: Int64
     /// The boot of the machine during which the bytes were received.
     let bootID: String

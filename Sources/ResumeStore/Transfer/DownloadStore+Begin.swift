@@ -177,7 +177,7 @@ extension DownloadStore {
         guard let adopted else { return nil }
         let known = Set(lastBlocks)
         let unread = blocks.within(adopted.chunks).filter { !known.contains($0) }
-        // A folder with that name was created by another program and is kept; no row refers to it any more.
+        // A folder with that name was created by another program and is kept; rows no longer refer to it.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
             store: self, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
