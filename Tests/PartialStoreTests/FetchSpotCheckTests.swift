@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Files without a validator, fetched with a client of one's own: what is compared before they are continued.
+/// Files without a validator, fetched with a custom client: what is compared before they are continued.
 @Suite(.timeLimit(.minutes(5)))
 struct FetchSpotCheckTests {
     private static let length: Int64 = 2_000_000
@@ -14,14 +14,14 @@ struct FetchSpotCheckTests {
     private static let block: Int64 = 64 << 10
     private static let allowing = ResumePolicy(allowsUnvalidated: true)
 
-    /// The file with another first and another last block.
+    /// The file with a different first and a different last block.
     private static let new: Resource = {
         var bytes = old.bytes
         for index in Array(0..<Int(block)) + Array(Int(length - block)..<Int(length)) { bytes[index] ^= 0xFF }
         return Resource(Content(bytes))
     }()
 
-    /// Runs a test with the first bytes of the file in a store; the server answers as is said from then on.
+    /// Runs a test with the first bytes of a file in a store and a given behaviour of the server.
     private static func holding(
         in place: Place, then handler: @escaping @Sendable (OriginRequest) -> Response,
         _ body: (Visit) async throws -> Void
@@ -43,13 +43,13 @@ struct FetchSpotCheckTests {
             let bytes = try await visit.fetch(policy: Self.allowing)
             #expect(bytes == Self.old.bytes)
             let starts = visit.server.requests.dropFirst().map { $0.byteRange?.first }
-            // Random places may touch one another, and are one request then.
+            // Random blocks may touch one another, and then share one request.
             #expect((2...5).contains(starts.count))
             #expect(starts.first == 0 && starts.last == Self.held - Self.block)
         }
     }
 
-    @Test("One that differs in its first and last block only is fetched anew", arguments: Place.allCases)
+    @Test("A file that differs only in its first and last block is fetched again", arguments: Place.allCases)
     func changed(_ place: Place) async throws {
         try await Self.holding(in: place, then: { .file(Self.new, for: $0) }) { visit in
             let bytes = try await visit.fetch(policy: Self.allowing)
@@ -58,7 +58,7 @@ struct FetchSpotCheckTests {
         }
     }
 
-    @Test("Nothing is compared where a digest will be, and nothing continued without the caller's leave")
+    @Test("Nothing is compared if a digest will be, and nothing is continued without the caller's permission")
     func others() async throws {
         var digest = Self.allowing
         digest.hasDigest = true
@@ -76,7 +76,7 @@ struct FetchSpotCheckTests {
         case ignored, short, cut, unavailable, forbidden
     }
 
-    @Test("What comes in place of the bytes to compare", arguments: Place.allCases, Failure.allCases)
+    @Test("Answers other than the bytes to compare", arguments: Place.allCases, Failure.allCases)
     func failures(_ place: Place, _ failure: Failure) async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             guard request.number == 2 else { return .file(Self.old, for: request) }

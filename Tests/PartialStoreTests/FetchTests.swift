@@ -11,7 +11,7 @@ import Testing
 struct FetchTests {
     static let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
 
-    @Test("It asks again after a cut and after 503, and goes on", arguments: Place.allCases)
+    @Test("A fetch retries after a cut and after 503, and resumes", arguments: Place.allCases)
     func retries(_ place: Place) async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             request.number == 2
@@ -25,7 +25,7 @@ struct FetchTests {
         }
     }
 
-    @Test("It gives up after as many tries as it has, with what went wrong", arguments: Place.allCases)
+    @Test("A fetch fails when its retries are used up, with the last error", arguments: Place.allCases)
     func givesUp(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("503 Service Unavailable") }) { visit in
             let error = await #expect(throws: FetchError.self) { try await visit.fetch(retries: 2) }
@@ -38,7 +38,7 @@ struct FetchTests {
         }
     }
 
-    @Test("A stream that just ends when its reader is cancelled is no whole body", arguments: Place.allCases)
+    @Test("A stream that just ends when its reader is cancelled is not a complete body", arguments: Place.allCases)
     func silentCancellation(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
             let url = try visit.url
@@ -47,7 +47,7 @@ struct FetchTests {
                 try await store.fetch(url, headerFields: [:]) { _ in
                     var head = HTTPResponse(status: .ok)
                     head.headerFields[.eTag] = "\"v1\""
-                    // No length: only the end of the body tells how long the file is.
+                    // No length: only the end of the body gives the length of the file.
                     return (head, Self.partsUntilCancelled)
                 }
             }
@@ -59,7 +59,7 @@ struct FetchTests {
         }
     }
 
-    /// Half of the file, and then nothing but the end when its reader's task is cancelled, by itself in the end.
+    /// Half of the file, then nothing but the end when the reader's task is cancelled, or after a time limit.
     static var partsUntilCancelled: AsyncStream<[UInt8]> {
         let calls = Counter()
         return AsyncStream {
@@ -69,7 +69,7 @@ struct FetchTests {
         }
     }
 
-    @Test("A store on disk fetches into a file as well, which appears whole")
+    @Test("A store on disk can also fetch into a file, which appears only when complete")
     func intoFile() async throws {
         try await TemporaryFolder.with { folder in
             let handler: @Sendable (OriginRequest) -> Response = {
@@ -91,10 +91,10 @@ struct FetchTests {
         }
     }
 
-    @Test("A byte that flips on disk is fetched again before anything is handed over")
+    @Test("A byte that flips on disk is fetched again before any data is returned")
     func flippedByte() async throws {
         try await TemporaryFolder.with { folder in
-            // So much that not all of it is compared before it goes on.
+            // So much that not all of it is compared before the download continues.
             let file = Resource(Content(length: 9_000_000, seed: 1), etag: "\"v1\"")
             let handler: @Sendable (OriginRequest) -> Response = {
                 .file(file, for: $0, cutAfter: $0.number == 1 ? 8_500_000 : nil)
@@ -121,7 +121,7 @@ struct FetchTests {
         }
     }
 
-    @Test("A server that changes its file all the time is given up")
+    @Test("A fetch from a server that keeps changing its file fails")
     func unstable() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             let content = Content(length: 60_000, seed: UInt64(request.number))
@@ -135,12 +135,12 @@ struct FetchTests {
         }
     }
 
-    /// An answer as a client hands it over: a head and all of its body.
+    /// An answer from a client: a head and the whole body.
     struct Answer: Sendable {
         var head = HTTPResponse(status: .ok)
         var body: [UInt8] = []
 
-        /// The body as it comes: in one part.
+        /// The body as a stream of one part.
         var stream: AsyncStream<[UInt8]> {
             AsyncStream {
                 $0.yield(body)
@@ -160,7 +160,7 @@ struct FetchTests {
         }
     }
 
-    /// Fetches from a client that gives one answer after the other, and fails where there is none.
+    /// Fetches from a client that gives one answer after the other, and fails when there are no more.
     static func fetch(
         _ answers: [Answer?], in store: any PartialStore, selection: String? = nil, overlap: Int64 = 4096,
         retries: Int = 0, failure: any Error = SmallClient.Failure.cut
@@ -198,7 +198,7 @@ struct FetchTests {
         }
     }
 
-    @Test("A body that just ends too early is no whole, and is continued", arguments: Place.allCases)
+    @Test("A body that just ends too early is incomplete, and is continued", arguments: Place.allCases)
     func endsEarly(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
             let short = Answer(length: 60_000, body: Array(Self.bytes[..<20_000]))
@@ -212,10 +212,10 @@ struct FetchTests {
         }
     }
 
-    @Test("416 with the length that is held says that everything is there", arguments: Place.allCases)
+    @Test("416 with the stored length means that the file is complete", arguments: Place.allCases)
     func nothingMissing(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
-            // Without a length: nobody knows that these are all bytes.
+            // Without a length it is unknown whether these are all bytes.
             let unknown = Answer(body: Self.bytes)
             let transfer = try await visit.store.begin(
                 DownloadURL("http://127.0.0.1/file"), headerFields: [:], key: nil, selection: nil,
@@ -244,7 +244,7 @@ struct FetchTests {
     }
 
     @Test(
-        "A length beyond the limit is refused before a byte is read, and what is held stays", arguments: Place.allCases)
+        "A length beyond the limit is refused before a byte is read, and stored bytes stay", arguments: Place.allCases)
     func announcedTooLong(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
             await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 59_999) }
@@ -254,10 +254,10 @@ struct FetchTests {
         }
     }
 
-    @Test("Bytes that differ from what is held each time are given up as unstable", arguments: Place.allCases)
+    @Test("Bytes that differ from the stored ones every time end as unstable", arguments: Place.allCases)
     func differsEachTime(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
-            // Each time other bytes under the same strong entity tag, cut.
+            // Each time other bytes with the same strong entity tag, cut.
             let answers = (0..<20).map { number in
                 let bytes = sampleBytes(60_000, seed: UInt64(number))
                 return number % 2 == 0
@@ -273,7 +273,7 @@ struct FetchTests {
         }
     }
 
-    @Test("A server whose ranges are always of another version is given up as unstable", arguments: Place.allCases)
+    @Test("A server whose ranges are always of another version is reported as unstable", arguments: Place.allCases)
     func otherRanges(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
             let whole = Answer(length: 60_000, body: Array(Self.bytes[..<20_000]))
@@ -312,7 +312,7 @@ struct FetchTests {
     }
 }
 
-/// Bytes that were fetched with other fields: on disk and in memory.
+/// Bytes that were fetched with other fields, on disk and in memory.
 @Suite(.timeLimit(.minutes(5)))
 struct FetchIdentityTests {
     private static let file = FetchTests.file
@@ -338,7 +338,7 @@ struct FetchIdentityTests {
         }
     }
 
-    @Test("The same fields: no request; others, or a caller who does not tell: one", arguments: Place.allCases)
+    @Test("The same fields: no request; other or unknown fields: one request", arguments: Place.allCases)
     func asks(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
             try await Self.leave(as: [.accept: "a"], visit)
@@ -356,7 +356,7 @@ struct FetchIdentityTests {
         }
     }
 
-    @Test("What somebody else added is nobody's until it was compared", arguments: Place.allCases)
+    @Test("Bytes that another program added have no owner until they are compared", arguments: Place.allCases)
     func added(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
             try await Self.leave(30_000, as: [.accept: "a"], visit)
@@ -365,7 +365,7 @@ struct FetchIdentityTests {
             let (head, body) = HonestServer(Self.file.bytes, etag: "\"v1\"").answer(plan.fields)
             _ = try await transfer.receive(head, to: plan)
             try await transfer.write(Array(Self.file.bytes[body]))
-            // As after the death of the process: its end is not told.
+            // As after the death of the process: the end is not recorded.
             try await transfer.close()
             let again = try await visit.store.begin(try visit.url, headerFields: [.accept: "a"])
             let (held, isComplete) = (await again.partial, await again.isComplete)
@@ -376,7 +376,7 @@ struct FetchIdentityTests {
         }
     }
 
-    @Test("What the server refuses is not handed out, and stays", arguments: Place.allCases)
+    @Test("Bytes that the server refuses are not returned, and stay", arguments: Place.allCases)
     func refused(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("403 Forbidden") }) { visit in
             try await Self.leave(as: [.accept: "a"], visit)
@@ -391,7 +391,7 @@ struct FetchIdentityTests {
         }
     }
 
-    @Test("Another representation has an entry of its own", arguments: Place.allCases)
+    @Test("Another representation has a separate entry", arguments: Place.allCases)
     func ownEntry(_ place: Place) async throws {
         try await Visit.with(place, { .file($0.field("Accept") == "a" ? Self.file : Self.other, for: $0) }) { visit in
             try await Self.leave(as: [.accept: "a"], visit)
@@ -401,7 +401,7 @@ struct FetchIdentityTests {
         }
     }
 
-    @Test("In memory there are at most four, and those in use are nobody else's")
+    @Test("In memory there are at most four variants, and those in use keep their owner")
     func atMostFour() async throws {
         let store = MemoryStore()
         let url = try DownloadURL("http://127.0.0.1/file")
@@ -412,7 +412,7 @@ struct FetchIdentityTests {
             await transfer.close()
         }
         #expect(store.entries.map(\.key) == [url.redacted] + (2...4).map { "\(url.redacted)#variant=\($0)" })
-        // The two that were used last are still their callers'.
+        // The two used last still belong to their callers.
         for number in 5...6 {
             let transfer = try await store.begin(url, headerFields: [.accept: "\(number)"])
             #expect(try await transfer.takeData(upTo: 9000) == sampleBytes(9000, seed: UInt64(number)))
@@ -420,7 +420,7 @@ struct FetchIdentityTests {
         #expect(store.entries.count == 2)
     }
 
-    @Test("What was fetched for another request is not moved to disk by who has no answer yet")
+    @Test("A caller without an answer does not move bytes of another request to disk")
     func promotedByAnother() async throws {
         try await TemporaryFolder.with { folder in
             let url = try DownloadURL("http://127.0.0.1/file")
@@ -440,7 +440,7 @@ struct FetchIdentityTests {
         }
     }
 
-    @Test("What is moved to disk stays its caller's")
+    @Test("Bytes that are moved to disk keep their owner")
     func promoted() async throws {
         try await TemporaryFolder.with { folder in
             let url = try DownloadURL("http://127.0.0.1/file")

@@ -4,10 +4,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The store on disk is the model of the one in memory: the same calls, the same plans, verdicts, errors and bytes.
+/// The store on disk is the model of the one in memory: the same calls give the same plans, verdicts, errors and bytes.
 @Suite(.timeLimit(.minutes(10)))
 struct MemoryModelTests {
-    /// What a call came to, to be compared.
+    /// The result of a call, for comparison.
     static func outcome<Value>(_ body: () async throws -> Value) async -> String {
         do {
             return "\(try await body())"
@@ -96,7 +96,7 @@ struct MemoryModelTests {
             #expect(await outcome { try await right.endBody(ending) } == ended)
             trace.append("\(end) bytes, \(ending): \(ended)")
             let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
-            // What was never held cannot be wrong.
+            // Bytes that were never stored cannot be wrong.
             guard await left.partial.representation != nil else { continue }
             if random.happens(5) {
                 trace.append("discard")

@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The bounds of the store in memory, who goes first, and who never does.
+/// The limits of the store in memory: which entries are evicted first, and which never.
 @Suite(.timeLimit(.minutes(5)))
 struct MemoryStoreTests {
     static func url(_ name: String) throws -> DownloadURL { try DownloadURL("http://127.0.0.1/\(name)") }
@@ -14,7 +14,7 @@ struct MemoryStoreTests {
         HonestServer(sampleBytes(count, seed: seed))
     }
 
-    /// Leaves a partial, as a fetch that stops does.
+    /// Leaves a partial, as a stopped fetch does.
     static func leave(_ count: Int, as name: String, in store: MemoryStore) async throws {
         let transfer = try await store.begin(try url(name), headerFields: [:])
         try await server(count * 2).fill(transfer, upTo: count)
@@ -54,7 +54,7 @@ struct MemoryStoreTests {
         }
     }
 
-    @Test("The least recently used entry goes first; to be looked into is a use")
+    @Test("The least recently used entry is evicted first; reading it is a use")
     func leastRecentlyUsed() async throws {
         let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
         for name in ["a", "b", "c"] { try await Self.leave(60_000, as: name, in: store) }
@@ -72,10 +72,10 @@ struct MemoryStoreTests {
         #expect(Self.names(store) == ["197", "198", "199"])
     }
 
-    @Test("What is in use is never evicted: who finds no room is told so, and keeps what came")
+    @Test("An entry in use is never evicted: a transfer without room gets an error, and keeps its bytes")
     func inUse() async throws {
         let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
-        // Idle once, and so the one that was used least recently.
+        // Idle once, and therefore the least recently used.
         let idle = try await store.begin(try Self.url("used"), headerFields: [:])
         try await Self.server(150_000).fill(idle, upTo: 10_000)
         await idle.close()
@@ -84,7 +84,7 @@ struct MemoryStoreTests {
         try await Self.leave(20_000, as: "idle", in: store)
         let other = try await store.begin(try Self.url("other"), headerFields: [:])
         await #expect(throws: StoreError(.noSpace, "")) { try await Self.server(100_000).fill(other, piece: 60_000) }
-        // What would not have been enough was not given up either.
+        // Entries whose removal would not have been enough were not removed either.
         #expect(Self.names(store) == ["idle", "other", "used"])
         await #expect(throws: StoreError(.noSpace, "")) { try await Self.server(100_000).fill(other, piece: 30_000) }
         #expect(Self.names(store) == ["other", "used"])
@@ -113,7 +113,7 @@ struct MemoryStoreTests {
         #expect(store.size <= 2_000_001 / 8 * 9)
     }
 
-    @Test("What is announced as too long is refused, and what was held stays")
+    @Test("A body announced as too long is refused, and stored bytes stay")
     func tooLong() async throws {
         let store = MemoryStore(.init(maximumEntrySize: 100_000))
         try await Self.leave(50_000, as: "a", in: store)
@@ -127,7 +127,7 @@ struct MemoryStoreTests {
         #expect(try await Self.server(100_000).fill(transfer))
     }
 
-    @Test("What turns out to be too long is refused where it is, and what came before stays")
+    @Test("A body that turns out to be too long is refused at the limit, and earlier bytes stay")
     func endless() async throws {
         let store = MemoryStore(.init(maximumEntrySize: 100_000))
         let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
@@ -140,7 +140,7 @@ struct MemoryStoreTests {
         #expect(store.entries.map(\.bytes) == [90_000])
     }
 
-    @Test("A fetch takes no more than its limit, and keeps what came", arguments: Place.allCases)
+    @Test("A fetch takes no more than its limit, and keeps the received bytes", arguments: Place.allCases)
     func limit(_ place: Place) async throws {
         let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
         var chunkless = file
@@ -161,12 +161,12 @@ struct MemoryStoreTests {
         let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
         let (received, overlapping) = (Counter(), Counter())
         let handler: @Sendable (OriginRequest) -> Response = { request in
-            // Each request begins after all bytes of those before it were received.
+            // Each request begins after all bytes of the earlier ones were received.
             if received.value != 60_000 * (request.number - 1) { overlapping.add(1) }
             return .file(file, for: request)
         }
         try await Visit.with(place, handler) { visit in
-            // Held until all tasks wait, where that can be seen.
+            // Held until all tasks wait, if that can be observed.
             let first = try await visit.store.begin(
                 try visit.url, headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(), waits: true)
             try await withThrowingTaskGroup { group in
@@ -179,7 +179,7 @@ struct MemoryStoreTests {
                 for try await bytes in group { #expect(bytes == file.bytes) }
             }
             #expect(overlapping.value == 0)
-            // On disk a task that begins between delivery and lease asks again; in memory the lease is handed on.
+            // On disk a task that begins between delivery and lease asks again. In memory the lease is passed on.
             let count = visit.server.requests.count
             #expect((1...(place == .memory ? 1 : 4)).contains(count))
             #expect(received.value == count * 60_000)
@@ -188,7 +188,7 @@ struct MemoryStoreTests {
         }
     }
 
-    @Test("Who does not wait is told that it is in use; who waits is next, unless he is cancelled")
+    @Test("A caller that does not wait gets an error; a waiting one is next, unless it is cancelled")
     func leases() async throws {
         let store = MemoryStore()
         let url = try Self.url("a")
@@ -210,7 +210,7 @@ struct MemoryStoreTests {
         await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, headerFields: [:], waits: false) }
     }
 
-    @Test("A transfer that is just let go leaves what came, for whoever is next")
+    @Test("A transfer that is released without being closed leaves its bytes for the next one")
     func letGo() async throws {
         let store = MemoryStore()
         var transfer: MemoryTransfer? = try await store.begin(try Self.url("a"), headerFields: [:])
@@ -232,7 +232,7 @@ struct MemoryStoreTests {
         #expect(store.entries.isEmpty && store.size == 0)
     }
 
-    @Test("Coded bytes are no answer for who asks for the file itself")
+    @Test("Coded bytes are no answer for a caller that wants the file itself")
     func coded() async throws {
         let store = MemoryStore()
         let url = try Self.url("a")
@@ -248,7 +248,7 @@ struct MemoryStoreTests {
         #expect(store.size == 0)
     }
 
-    @Test("A selection is an entry of its own")
+    @Test("A selection has a separate entry")
     func selection() async throws {
         let store = MemoryStore()
         let selection = try RangeSelection(parsing: "bytes=10-19")
@@ -265,7 +265,7 @@ struct MemoryStoreTests {
         #expect(store.entries.map(\.bytes) == [50])
     }
 
-    @Test("A warning that memory is short removes what nobody uses")
+    @Test("A memory warning removes unused entries")
     func removingAll() async throws {
         let store = MemoryStore()
         for name in ["a", "b"] { try await Self.leave(1000, as: name, in: store) }
@@ -290,7 +290,7 @@ struct MemoryStoreTests {
         #expect(Self.names(store) == ["a", "b", "c"])
     }
 
-    @Test("A key of the caller's own that reads like that of other ranges holds nothing for them")
+    @Test("A caller's key that looks like that of other ranges holds nothing for them")
     func ambiguousKey() async throws {
         let store = MemoryStore()
         let whole = try await store.begin(try Self.url("a"), headerFields: [:], key: "mine#bytes=0-9")
@@ -302,7 +302,7 @@ struct MemoryStoreTests {
         #expect(await ranges.partial.isEmpty)
     }
 
-    @Test("Data is taken only within the limit; a rewind to the beginning drops all; nothing cannot be moved to disk")
+    @Test("Data is taken only within the limit; a rewind to the start drops all; nothing cannot be moved to disk")
     func limits() async throws {
         let store = MemoryStore()
         let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
@@ -325,7 +325,7 @@ struct MemoryStoreTests {
         #expect(try await transfer.endBody(.whole))
     }
 
-    @Test("Nothing is written for a plan from before everything was discarded")
+    @Test("Nothing is written for a plan that was made before everything was discarded")
     func planBeforeDiscard() async throws {
         let transfer = try await MemoryStore().begin(try Self.url("a"), headerFields: [:])
         try await Self.server(20_000).fill(transfer, upTo: 10_000)

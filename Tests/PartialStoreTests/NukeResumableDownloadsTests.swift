@@ -5,13 +5,13 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// "Resumable Downloads" (kean.blog), step by step, in memory as Nuke has it and on disk.
+/// "Resumable Downloads" (kean.blog), step by step, in memory as in Nuke, and on disk.
 @Suite(.timeLimit(.minutes(10)))
 struct NukeResumableDownloadsTests {
     static let file = Resource(Content(length: 60_000, seed: 1), etag: "\"v1\"")
     static let changed = Resource(Content(length: 60_000, seed: 2), etag: "\"v2\"")
 
-    /// A first request that is cut, and others that are not.
+    /// A first request that is cut, and later ones that are not.
     static func cutOnce(_ resource: Resource, then other: Resource? = nil) -> @Sendable (OriginRequest) -> Response {
         { .file($0.number == 1 ? resource : other ?? resource, for: $0, cutAfter: $0.number == 1 ? 20_000 : nil) }
     }
@@ -40,7 +40,7 @@ struct NukeResumableDownloadsTests {
     }
 
     @Test(
-        "The next request has Range and If-Range, and goes on where the previous one left off",
+        "The next request has Range and If-Range, and resumes where the previous one stopped",
         arguments: Place.allCases)
     func resumed(_ place: Place) async throws {
         try await Visit.with(place, Self.cutOnce(Self.file)) { visit in
@@ -77,7 +77,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("200 in its place: the data is discarded, and the new file is whole", arguments: Place.allCases)
+    @Test("200 instead: the data is discarded, and the new file is complete", arguments: Place.allCases)
     func discarded(_ place: Place) async throws {
         try await Visit.with(place, Self.cutOnce(Self.file, then: Self.changed)) { visit in
             #expect(await visit.fetchCut())
@@ -98,7 +98,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("Where the server says that it serves no ranges, none is asked for", arguments: Place.allCases)
+    @Test("If the server says that it serves no ranges, none is requested", arguments: Place.allCases)
     func noRanges(_ place: Place) async throws {
         var resource = Self.file
         resource.acceptRanges = "none"
@@ -111,9 +111,9 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    // Nuke wants `Accept-Ranges: bytes` first. Here the answer is looked at instead: a server need not send that field
-    // (RFC 9110, 14.3), and one that ignores `Range` answers 200.
-    @Test("Where the server says nothing of ranges, it is asked, and its answer decides", arguments: Place.allCases)
+    // Nuke requires `Accept-Ranges: bytes` first. This package examines the answer instead: a server need not send that
+    // field (RFC 9110, 14.3), and one that ignores `Range` answers 200.
+    @Test("If the server does not mention ranges, one is requested, and the answer decides", arguments: Place.allCases)
     func silentAboutRanges(_ place: Place) async throws {
         for ignoresRange in [false, true] {
             var resource = Self.file
@@ -129,7 +129,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("Last-Modified serves where there is no entity tag", arguments: Place.allCases)
+    @Test("Last-Modified is used if there is no entity tag", arguments: Place.allCases)
     func lastModified(_ place: Place) async throws {
         let resource = Resource(Content(length: 60_000, seed: 1), lastModified: Resource.defaultLastModified)
         try await Visit.with(place, Self.cutOnce(resource)) { visit in
@@ -140,7 +140,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("A weak entity tag is not used, though a date stands beside it", arguments: Place.allCases)
+    @Test("A weak entity tag is not used, even with a date beside it", arguments: Place.allCases)
     func weakEntityTag(_ place: Place) async throws {
         let resource = Resource(
             Content(length: 60_000, seed: 1), etag: "W/\"v1\"", lastModified: Resource.defaultLastModified)
@@ -152,7 +152,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("The names of fields are read in any case (SR-2429)", arguments: Place.allCases, ["Etag", "etag", "ETAG"])
+    @Test("Field names are case-insensitive (SR-2429)", arguments: Place.allCases, ["Etag", "etag", "ETAG"])
     func fieldNames(_ place: Place, _ name: String) async throws {
         var resource = Resource(Content(length: 60_000, seed: 1))
         resource.extraFields = [(name, "\"v1\"")]
@@ -182,7 +182,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("A second interruption keeps what both brought", arguments: Place.allCases)
+    @Test("A second interruption keeps the bytes of both requests", arguments: Place.allCases)
     func secondInterruption(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: $0.number < 3 ? 20_000 : nil) }) { visit in
             #expect(await visit.fetchCut())
@@ -195,7 +195,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("Where no byte came, nothing is kept", arguments: Place.allCases)
+    @Test("If no byte was received, nothing is kept", arguments: Place.allCases)
     func nothingCame(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: $0.number == 1 ? 0 : nil) }) { visit in
             #expect(await visit.fetchCut())
@@ -207,7 +207,7 @@ struct NukeResumableDownloadsTests {
         }
     }
 
-    @Test("An empty file is a whole one", arguments: Place.allCases)
+    @Test("An empty file is complete", arguments: Place.allCases)
     func emptyFile(_ place: Place) async throws {
         try await Visit.with(place, { .file(Resource(Content([]), etag: "\"v1\""), for: $0) }) { visit in
             let bytes = try await visit.fetch()

@@ -5,13 +5,15 @@ import ResumeStore
 import Synchronization
 import TestSupport
 
-/// Where partials are kept: what is said of one store holds for the other.
+/// Where partials are kept.
+///
+/// Both stores must behave the same.
 enum Place: CaseIterable, Sendable {
     case disk
     case memory
 }
 
-/// An origin, a store of one kind, and a client of one's own between them.
+/// An origin, a store of one kind, and a custom client between them.
 struct Visit {
     let server: OriginServer
     let store: any PartialStore
@@ -39,7 +41,7 @@ struct Visit {
     /// The last request.
     var request: OriginRequest? { server.requests.last }
 
-    /// Fetches the file; without further tries where nothing else is said.
+    /// Fetches the file, without retries by default.
     func fetch(
         limit: Int = 32 << 20, retries: Int = 0, policy: ResumePolicy = ResumePolicy(),
         onPart: @escaping @Sendable (Int) -> Void = { _ in }
@@ -61,7 +63,7 @@ struct Visit {
         }
     }
 
-    /// What is held.
+    /// The stored partial.
     func held() async throws -> HeldPartial {
         let transfer = try await store.begin(try url, headerFields: [:])
         let partial = await transfer.partial
@@ -75,13 +77,13 @@ extension Resource {
     var bytes: [UInt8] { content.bytes(in: content.all) }
 }
 
-/// Counts from anywhere.
+/// A counter for any thread.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
     var value: Int { count.load(ordering: .relaxed) }
 
-    /// Adds, and tells the sum.
+    /// Adds, and returns the sum.
     @discardableResult
     func add(_ number: Int) -> Int { count.add(number, ordering: .relaxed).newValue }
 }

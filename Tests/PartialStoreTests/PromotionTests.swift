@@ -8,7 +8,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// A partial moves from memory to disk, whole or not at all.
+/// A partial moves from memory to disk, completely or not at all.
 @Suite(.timeLimit(.minutes(10)))
 struct PromotionTests {
     static let url = "http://127.0.0.1/file.bin"
@@ -32,7 +32,7 @@ struct PromotionTests {
     }
 
     @Test(
-        "What was moved survives the process and the power cut, with its validator and checksums",
+        "A moved partial survives process death and power loss, with its validator and checksums",
         arguments: [0, 700_000])
     func moved(before: Int) async throws {
         try await TemporaryFolder.with { folder in
@@ -58,7 +58,7 @@ struct PromotionTests {
         }
     }
 
-    @Test("What is complete on disk and waits to be delivered is not replaced")
+    @Test("A complete file that waits on disk for delivery is not replaced")
     func complete() async throws {
         try await TemporaryFolder.with { folder in
             let disk = try await DownloadStore.open(at: folder["store"])
@@ -78,7 +78,7 @@ struct PromotionTests {
     }
 
     @Test(
-        "The bytes are synced before a row names them, which a power cut alone would show",
+        "The bytes are synced before a row names them, which otherwise only a power loss would show",
         .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"), arguments: [0, 700_000])
     func order(before: Int) async throws {
         try await TemporaryFolder.with { folder in
@@ -101,7 +101,7 @@ struct PromotionTests {
         }
     }
 
-    @Test("What was rewound stays behind")
+    @Test("Discarded bytes are not moved")
     func rewound() async throws {
         try await TemporaryFolder.with { folder in
             let memory = try await Self.memory()
@@ -117,7 +117,7 @@ struct PromotionTests {
         }
     }
 
-    @Test("Where another process restarts the row meanwhile, that one stays, and so does what is in memory")
+    @Test("If another process restarts the row in between, its row stays, and so do the bytes in memory")
     func superseded() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -143,7 +143,7 @@ struct PromotionTests {
     }
 
     @Test(
-        "Where the disk is full nothing of it is left there, and the older partial stays",
+        "If the disk is full, nothing of the partial is left there, and the older one stays",
         .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"))
     func fullDisk() async throws {
         try await TemporaryFolder.with { folder in
@@ -162,7 +162,7 @@ struct PromotionTests {
         }
     }
 
-    @Test("A byte that flips after that is found by its checksum")
+    @Test("A byte that flips after the move is found by its checksum")
     func checksums() async throws {
         try await TemporaryFolder.with { folder in
             let disk = try await DownloadStore.open(at: folder["store"])
@@ -180,7 +180,7 @@ struct PromotionTests {
         }
     }
 
-    @Test("It is refused where more is held on disk, where it is in use, and where nothing is held")
+    @Test("The move is refused if the disk has more, if the entry is in use, and if nothing is stored")
     func refused() async throws {
         try await TemporaryFolder.with { folder in
             let memory = try await Self.memory()
@@ -198,7 +198,7 @@ struct PromotionTests {
             let open = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
             await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk, waits: false) }
             await open.close()
-            // All the while it stayed where it was, and of use.
+            // All the time it stayed in memory and usable.
             #expect(memory.entries.map(\.bytes) == [1_500_000])
             let transfer = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
             #expect(try await Self.new.fill(transfer))
@@ -206,7 +206,7 @@ struct PromotionTests {
         }
     }
 
-    @Test("What is too long for memory goes on on disk, and what is complete needs no request there")
+    @Test("A file too long for memory continues on disk, and a complete one needs no request there")
     func handedOn() async throws {
         try await TemporaryFolder.with { folder in
             let memory = MemoryStore(.init(maximumEntrySize: 1_000_000))
@@ -238,7 +238,7 @@ struct PromotionTests {
     }
 
     @Test(
-        "SIGKILL in the middle leaves on disk what was there, or all of it",
+        "SIGKILL during the move leaves on disk the old partial, or all of the new one",
         arguments: [KillPoint.blobCreated, .promotionSynced, .promotionCommitted], [0, 700_000])
     func killed(at point: KillPoint, before: Int) async throws {
         let folder = try TemporaryFolder()

@@ -10,9 +10,9 @@ import Musl
 import Glibc
 #endif
 
-/// An HTTP client of somebody's own, as small as can be: one GET a connection over a plain socket.
+/// A minimal third-party HTTP client: one GET per connection over a plain socket.
 enum SmallClient {
-    /// What went wrong on the wire.
+    /// What failed on the wire.
     enum Failure: Error, Equatable {
         case cannotConnect
         case noHead
@@ -57,11 +57,11 @@ enum SmallClient {
         return response
     }
 
-    /// The body as it comes.
+    /// The body as a sequence of parts.
     struct Body: AsyncSequence {
         let connection: Connection
         let first: [UInt8]
-        /// Its announced length; nil for the end of the connection.
+        /// Its announced length; nil if it ends with the connection.
         let length: Int?
         let onPart: @Sendable (Int) -> Void
 
@@ -88,7 +88,7 @@ enum SmallClient {
         func makeAsyncIterator() -> Iterator { Iterator(body: self, first: first, left: length) }
     }
 
-    /// A connection, closed when nobody refers to it any more.
+    /// A connection, closed when it is no longer referenced.
     final class Connection: Sendable {
         private let descriptor: Int32
 
@@ -116,7 +116,7 @@ enum SmallClient {
             guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Failure.cannotConnect }
         }
 
-        /// The next bytes; none at the end, also that of the task.
+        /// The next bytes; none at the end of the body or when the task is cancelled.
         func receive() async throws -> [UInt8] {
             try await withTaskCancellationHandler {
                 try await Blocking.run { [descriptor] in

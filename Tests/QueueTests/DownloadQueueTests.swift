@@ -5,10 +5,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The queue over a real origin: who gets what, and what is refused.
+/// The queue over a real origin: who gets which result, and which requests are refused.
 @Suite(.timeLimit(.minutes(10)))
 struct DownloadQueueTests {
-    @Test("Events: the sequence ends with the end; who leaves it takes nobody else out")
+    @Test("The event sequence ends with the download; a caller that leaves it cancels no other caller")
     func events() async throws {
         try await QueueBench.with { bench in
             bench.origin["a"] = .stalled(after: MediaOrigin.half)
@@ -29,7 +29,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("A task that is cancelled before its request is taken adds nothing")
+    @Test("A task that is cancelled before its request is accepted adds nothing")
     func cancelledBefore() async throws {
         try await QueueBench.with { bench in
             let request = try bench.request("a")
@@ -43,7 +43,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("A request with another digest or coding for the same download is refused; another key makes it another one")
+    @Test("A request with another digest or coding for the same download is refused; with another key it is separate")
     func conflicts() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -70,7 +70,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("A closed queue answers everybody and takes nothing; what it had to do is there when it is opened again")
+    @Test("A closed queue answers all callers and accepts nothing; its requests are there when it is reopened")
     func closed() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -87,7 +87,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("It is not idle while something waits behind a forced download, and is while all are paused")
+    @Test("The queue is not idle while a download waits behind a forced one, and is while all are paused")
     func idle() async throws {
         try await QueueBench.with { bench in
             let tasks = [try await bench.stall("a"), try await bench.stall("f", isForced: true)]
@@ -108,7 +108,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("What nobody waits for is told to the queue's owner; what failed for good stays, with its reason")
+    @Test("Results without a waiting caller go to the queue's owner; permanent failures stay, with the reason")
     func unattended() async throws {
         let told = Outcomes()
         try await QueueBench.with(.init(onFinish: { told.note($0, $1) })) { bench in
@@ -131,7 +131,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("A limit on the rate holds downloads back, of all and of one; taken away, they go on")
+    @Test("A rate limit slows all downloads or one of them; when it is removed, they continue")
     func rates() async throws {
         for isOfAll in [true, false] {
             try await QueueBench.with(.init(maximumRunning: 2, rateLimit: isOfAll ? 1 : nil)) { bench in
@@ -153,7 +153,7 @@ struct DownloadQueueTests {
         }
     }
 
-    @Test("A new start that was asked for is made once, and not again when the download goes on")
+    @Test("A requested restart is made once, and not again when the download resumes")
     func restarts() async throws {
         try await QueueBench.with { bench in
             let first = try await bench.stall("a")

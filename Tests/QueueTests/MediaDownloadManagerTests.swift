@@ -7,7 +7,7 @@ import Testing
 /// The article "Not all downloads are born equal" (a media download manager), step by step, over a real origin.
 @Suite(.timeLimit(.minutes(10)))
 struct MediaDownloadManagerTests {
-    @Test("The waiting stack: the newest request downloads first when a space opens up")
+    @Test("The waiting stack: the newest request downloads first when a slot is free")
     func lastInFirstOut() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -20,7 +20,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("A forced download pauses the active ones, which go on after it from where they were")
+    @Test("A forced download pauses the active ones, which resume after it from the same offsets")
     func forced() async throws {
         try await QueueBench.with(.init(maximumRunning: 2)) { bench in
             let a = try await bench.stall("a")
@@ -43,7 +43,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("There is only one forced download: a later one pauses it, and it is forced no more")
+    @Test("There is only one forced download: a later one pauses it and clears its forced state")
     func onlyOneForced() async throws {
         try await QueueBench.with(.init(maximumRunning: 4)) { bench in
             let f = try await bench.stall("f", isForced: true)
@@ -111,7 +111,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("A running download that becomes forced goes on without a pause")
+    @Test("A running download that becomes forced continues without a pause")
     func upgradeRunning() async throws {
         try await QueueBench.with(.init(maximumRunning: 2)) { bench in
             let a = try await bench.stall("a")
@@ -123,7 +123,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("Asking again for a waiting one moves it to the front")
+    @Test("Requesting a waiting download again moves it to the front")
     func movesToFront() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -136,7 +136,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("Soft cancel: the next one starts, what came stays with its percentage, and the next request revives it")
+    @Test("Soft cancel: the next one starts, partial data stays with its percentage, and the next request revives it")
     func softCancel() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -159,7 +159,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("Hard cancel: what came is thrown away")
+    @Test("Hard cancel: partial data is removed")
     func hardCancel() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -176,7 +176,7 @@ struct MediaDownloadManagerTests {
         }
     }
 
-    @Test("A memory warning drops the suspended ones, and nothing else")
+    @Test("A memory warning drops the suspended downloads, and nothing else")
     func memoryWarning() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")

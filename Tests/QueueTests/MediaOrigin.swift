@@ -1,13 +1,13 @@
 import OriginServer
 import Synchronization
 
-/// An origin of small media, each with a behaviour that a test sets.
+/// An origin of small media files, each with a behaviour that a test sets.
 final class MediaOrigin: Sendable {
     /// How a path is answered.
     enum Mode: Sendable {
-        /// Whole, or the range that is asked for.
+        /// The whole file, or the requested range.
         case whole
-        /// So many bytes of the answer; then nothing, with the connection open.
+        /// The given number of bytes of the answer; then nothing, with the connection open.
         case stalled(after: Int64)
         case missing
     }
@@ -22,7 +22,7 @@ final class MediaOrigin: Sendable {
         set { modes.withLock { $0["/\(name)"] = newValue } }
     }
 
-    /// Lets everything come from now on.
+    /// Sends everything from now on.
     func release() { modes.withLock { $0 = [:] } }
 
     static func content(_ path: String) -> Content {

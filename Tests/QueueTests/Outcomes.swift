@@ -1,7 +1,7 @@
 import ResumeDownload
 import Synchronization
 
-/// What a queue's owner was told.
+/// The outcomes reported to a queue's owner.
 final class Outcomes: Sendable {
     private let outcomes = Mutex<[(key: String, isFailure: Bool)]>([])
 

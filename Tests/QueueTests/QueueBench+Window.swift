@@ -12,7 +12,7 @@ final class Window: Sendable {
     private let reached = Flag()
     private let gate = DispatchSemaphore(value: 0)
 
-    /// To be told of the events.
+    /// Receives the events.
     func note(_ event: DownloadEvent) {
         guard case .progress(MediaOrigin.length, _) = event, !reached.isSet else { return }
         reached.set()
@@ -21,7 +21,7 @@ final class Window: Sendable {
 
     var isReached: Bool { reached.isSet }
 
-    /// Lets it be delivered.
+    /// Allows the delivery.
     func open() { gate.signal() }
 }
 
@@ -34,7 +34,7 @@ extension QueueBench {
         }
     }
 
-    /// What another program does to the database.
+    /// Changes the database as another program would.
     func execute(_ statements: String) throws {
         try Connection.open(path: folder["store/store.sqlite"]).execute(statements)
     }
@@ -46,7 +46,7 @@ extension QueueBench {
         return request
     }
 
-    /// Asks with a request of one's own, and returns when the queue knows.
+    /// Adds a given request, and returns when the queue has recorded it.
     func ask(_ request: DownloadRequest) async throws -> Task<DownloadResult, any Error> {
         let callers = { await queue.report().items.reduce(0) { $0 + $1.callers } }
         let before = await callers()
@@ -59,7 +59,7 @@ extension QueueBench {
         return task
     }
 
-    /// Whether something ends within a while.
+    /// Whether a body ends within a short time.
     func ends(_ body: @escaping @Sendable () async -> Void) async throws {
         let isDone = Flag()
         let task = Task {

@@ -83,7 +83,7 @@ struct QueueBench {
 
     func key(_ name: String) -> String { "\(server.baseURL)/\(name)" }
 
-    /// Asks for a file as a task of its own, and returns when the queue knows.
+    /// Requests a file in a separate task, and returns when the queue has recorded it.
     func ask(
         _ name: String, to file: String? = nil, priority: QueuePriority = .normal, isForced: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
@@ -104,7 +104,7 @@ struct QueueBench {
         return task
     }
 
-    /// Asks for a file of which one half comes and then nothing more, and returns when that is there.
+    /// Requests a file whose answer stalls halfway, and returns when the first half is stored.
     func stall(
         _ name: String, to file: String? = nil, isForced: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
@@ -115,7 +115,7 @@ struct QueueBench {
         return task
     }
 
-    /// Lets everything come from now on, and has what stalled ask for its rest: one file, or all of them.
+    /// Ends the stalls and lets the stalled downloads request the rest: one file, or all of them.
     func goOn(_ name: String? = nil) async {
         origin.release()
         if let name {
@@ -136,7 +136,7 @@ struct QueueBench {
         await queue.report().items(in: state).map { String($0.url.dropFirst(server.baseURL.count + 1)) }
     }
 
-    /// The names in the order in which the origin was asked for them first.
+    /// The names in the order in which they were first requested from the origin.
     var asked: [String] {
         var seen: Set<String> = []
         return server.requests.map { String($0.path.dropFirst()) }.filter { seen.insert($0).inserted }
@@ -144,12 +144,12 @@ struct QueueBench {
 
     func requests(for name: String) -> [OriginRequest] { server.requests.filter { $0.path == "/\(name)" } }
 
-    /// Waits until so many bytes of a file are there.
+    /// Waits until the given number of bytes of a file is stored.
     func received(_ name: String, _ count: Int64) async throws {
         try await eventually("\(count) bytes of \(name)") { await (item(name)?.receivedBytes ?? 0) >= count }
     }
 
-    /// Waits until the state is as it should be.
+    /// Waits until a condition holds.
     func eventually(_ what: String, _ condition: () async -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(240)
         repeat {
@@ -168,14 +168,14 @@ struct QueueBench {
     }
 }
 
-/// What is set once.
+/// A flag that is set once.
 final class Flag: Sendable {
     private let value = Atomic(false)
     func set() { value.store(true, ordering: .releasing) }
     var isSet: Bool { value.load(ordering: .acquiring) }
 }
 
-/// What was told.
+/// Values that were reported.
 final class Told: Sendable {
     private let events = Mutex<[DownloadEvent]>([])
     func note(_ event: DownloadEvent) { events.withLock { $0.append(event) } }

@@ -7,10 +7,12 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The process dies by SIGKILL between the steps of a delivery; the next queue asks for nothing that is there.
+/// The process dies by SIGKILL between the steps of a delivery.
+///
+/// The next queue requests nothing that is already stored.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueCrashTests {
-    /// Runs a body with a queue on a store of its own and an origin.
+    /// Runs a body with a queue on a separate store and an origin.
     private static func withQueue(
         in path: String, _ body: (DownloadQueue, OriginServer) async throws -> Void
     ) async throws {
@@ -42,7 +44,7 @@ struct QueueCrashTests {
     }
 
     @Test(
-        "SIGKILL in a delivery: its row stays until it is recorded, and goes with it",
+        "SIGKILL during a delivery: the row stays until the delivery is recorded, and is removed with it",
         arguments: [KillPoint.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced, .rowRemoved], [1, 2])
     func killed(at point: KillPoint, count: Int) async throws {
         try await TemporaryFolder.with { folder in

@@ -6,7 +6,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Who asks for one resource to several files: each has his own, whoever else comes and goes.
+/// Callers that request one resource to several files: each gets its file, whatever other callers do.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueDestinationTests {
     @Test("Two destinations of one resource: each has its file, and the origin is asked once")
@@ -26,13 +26,13 @@ struct QueueDestinationTests {
             #expect(bench.requests(for: "a").map { $0.byteRange?.first } == [nil, MediaOrigin.half - 4096])
             let entries = try await bench.store.entries()
             #expect(entries.isEmpty, "nothing is left in the store")
-            // Files of their own: writing to one does not change another.
+            // Separate files: writing to one does not change another.
             try Files.write([1], to: bench.folder["1"])
             #expect(try bench.isWhole("a", as: "2"))
         }
     }
 
-    @Test("A destination asked for while the other one is written gets its copy, too")
+    @Test("A destination requested while the other one is written gets its copy, too")
     func lateDestination() async throws {
         try await QueueBench.with { bench in
             let first = try await bench.stall("a", to: "1")
@@ -80,7 +80,7 @@ struct QueueDestinationTests {
     func nothingLeft() async throws {
         try await QueueBench.with { bench in
             let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
-            // Progress is told on the transfer's own thread, which the delivery waits for.
+            // Progress is reported on the transfer's thread, which the delivery waits for.
             let first = try await bench.ask("a", to: "1") { event in
                 if case .progress = event, !reached.isSet {
                     reached.set()
@@ -101,7 +101,7 @@ struct QueueDestinationTests {
         }
     }
 
-    @Test("A destination that cannot be written fails its own callers only")
+    @Test("A destination that cannot be written fails only its own callers")
     func badDestination() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -114,7 +114,7 @@ struct QueueDestinationTests {
         }
     }
 
-    @Test("So does one whose name is taken, where a server may name the file")
+    @Test("So does one whose name is taken, if the server may name the file")
     func takenName() async throws {
         try await QueueBench.with { bench in
             try Files.write([1], to: bench.folder["1"])

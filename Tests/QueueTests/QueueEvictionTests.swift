@@ -13,7 +13,7 @@ struct QueueEvictionTests {
     private static let names = ["a", "b", "c", "d", "e", "f"]
     private static let held = MediaOrigin.length * 85 / 100
 
-    /// Six downloads paused at 85 %, and another one that no queue has.
+    /// Six downloads paused at 85%, and another one that is not in a queue.
     private static func withPaused(_ body: (QueueBench) async throws -> Void) async throws {
         try await QueueBench.with(.init(maximumRunning: 6)) { bench in
             for name in names { bench.origin[name] = .stalled(after: held) }
@@ -31,13 +31,13 @@ struct QueueEvictionTests {
         }
     }
 
-    @Test("They go last, and where some have to go, report, events and log say so with the number of bytes")
+    @Test("Paused downloads are evicted last, and report, events and log give the number of bytes")
     func evicted() async throws {
         try await Self.withPaused { bench in
             let first = try await bench.store.collect(maximumSize: 6 * Self.held, maximumAge: -1)
             #expect(first.removed.map(\.key) == [bench.key("other")], "the only one that no queue wants")
             #expect(await bench.queue.report().items.allSatisfy { $0.evictedBytes == 0 })
-            // As a limit of 200 MB for downloads of 50 MB.
+            // Like a limit of 200 MB for downloads of 50 MB.
             let report = try await bench.store.collect(maximumSize: 4 * MediaOrigin.length)
             #expect(report.removed.map(\.bytes) == [Self.held, Self.held])
             #expect(report.removed.allSatisfy { $0.reason.code.rawValue == "paused-over-budget" })
@@ -63,7 +63,7 @@ struct QueueEvictionTests {
         }
     }
 
-    @Test("A later process is told as well, once, and so is who waits when it goes on")
+    @Test("A later process is notified as well, once, and so is a waiting caller when its download resumes")
     func later() async throws {
         try await Self.withPaused { bench in
             await bench.queue.close()
@@ -84,7 +84,7 @@ struct QueueEvictionTests {
         }
     }
 
-    @Test("What is lost is told once, also where the download is paused again before its end")
+    @Test("A loss is reported once, even if the download is paused again before its end")
     func once() async throws {
         try await Self.withPaused { bench in
             _ = try await bench.store.collect(maximumSize: 0)
@@ -103,7 +103,7 @@ struct QueueEvictionTests {
         }
     }
 
-    @Test("What failed for good is evicted like any other, and the report says so")
+    @Test("A permanently failed download is evicted like any other, and the report says so")
     func failed() async throws {
         try await Self.withPaused { bench in
             bench.origin["f"] = .missing

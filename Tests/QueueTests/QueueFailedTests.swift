@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// A download of a queue that failed for good, and what becomes of it.
+/// A queue's download that failed permanently, and what happens to it.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueFailedTests {
     /// Adds a file that the origin does not have, and waits for the end.
@@ -15,7 +15,7 @@ struct QueueFailedTests {
         await bench.queue.waitUntilIdle()
     }
 
-    @Test("It stays failed, with its reason, also for later processes, and is not asked for again")
+    @Test("It stays failed, with its reason, even for later processes, and is not requested again")
     func restart() async throws {
         try await QueueBench.with { bench in
             try await Self.fail("a", bench)
@@ -69,7 +69,7 @@ struct QueueFailedTests {
         #expect(items.isEmpty)
     }
 
-    @Test("What it failed with is no longer reported once it runs; the next failure is")
+    @Test("Its error is no longer reported once it runs; the next failure is")
     func cleared() async throws {
         try await QueueBench.with { bench in
             try await Self.fail("a", bench)
@@ -90,7 +90,7 @@ struct QueueFailedTests {
         }
     }
 
-    @Test("Only what fails again in the same way has failed for good", arguments: [404, 403, 503, -1, -2])
+    @Test("Only a download that fails the same way again has failed permanently", arguments: [404, 403, 503, -1, -2])
     func kinds(status: Int) async throws {
         try await QueueBench.with { bench in
             var request = try bench.request("a")
@@ -107,7 +107,7 @@ struct QueueFailedTests {
         }
     }
 
-    @Test("A destination that is missing is no failure for good")
+    @Test("A missing destination is not a permanent failure")
     func destination() async throws {
         try await QueueBench.with { bench in
             try await bench.queue.add([try bench.request("a", to: "missing/a")])

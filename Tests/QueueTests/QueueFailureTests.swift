@@ -8,12 +8,12 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Who is told of a failure, and what it leaves alone.
+/// Which callers get a failure, and what it leaves alone.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueFailureTests {
     private static let half: Int64 = 600_000
 
-    @Test("A request that cannot be recorded takes nothing along that is")
+    @Test("A request that cannot be recorded does not affect those that are")
     func unrecorded() async throws {
         try await QueueBench.with { bench in
             bench.origin["a"] = .stalled(after: Self.half)
@@ -33,7 +33,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("A URL that has expired fails whom it belongs to; who came later with a fresh one gets his file")
+    @Test("An expired URL fails its own caller; a later caller with a fresh one gets the file")
     func expired() async throws {
         try await QueueBench.with { bench in
             let (isJoined, origin) = (Flag(), bench.origin)
@@ -58,7 +58,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("Another destination's wrong digest is its own", arguments: [true, false])
+    @Test("A wrong digest of one destination does not affect another", arguments: [true, false])
     func otherDigest(isWrongFirst: Bool) async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -74,7 +74,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("A row that was planted holds up no other one", arguments: [true, false])
+    @Test("A planted row does not block other rows", arguments: [true, false])
     func planted(isSupplied: Bool) async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -97,7 +97,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("Hard cancel drops what came, also where two destinations are asked for before it has: no sign keeps it")
+    @Test("Hard cancel drops partial data, even if two destinations are requested before that")
     func hardCancelOfTwo() async throws {
         try await QueueBench.with { bench in
             bench.origin["a"] = .stalled(after: Self.half)
@@ -145,7 +145,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("What is paused with all the rest is not waited for")
+    @Test("A download paused with all the others is not waited for")
     func idleWhilePaused() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -154,7 +154,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("A limit that is set for one download is kept with it; one that there is not has none")
+    @Test("A limit set for one download is kept with it; a limit for an unknown one is ignored")
     func limitIsKept() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -167,7 +167,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("Waiting for the end ends with its task")
+    @Test("Waiting for the end stops when its task is cancelled")
     func idleCancelled() async throws {
         try await QueueBench.with { bench in
             bench.origin["a"] = .stalled(after: Self.half)
@@ -186,7 +186,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("The report counts what is paused and what an earlier process left apart")
+    @Test("The report counts paused downloads and those of an earlier process separately")
     func counts() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -201,7 +201,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("Two destinations of one key with URLs of their own: the later process has each with its own")
+    @Test("Two destinations of one key with different URLs: the later process has each with its own")
     func ownURLs() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -219,7 +219,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("Downloads that cannot be recorded are an error, and none of them is taken")
+    @Test("Downloads that cannot be recorded are an error, and none of them is accepted")
     func notAdded() async throws {
         try await QueueBench.with { bench in
             // No second row, as if the disk were full.
@@ -258,7 +258,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("What an earlier process left without its request stays where another destination fails")
+    @Test("A download that an earlier process left without its request stays if another destination fails")
     func failureBesideRestored() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -280,7 +280,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("A queue that is closed while the program supplies requests takes none of them")
+    @Test("A queue that is closed while the program supplies requests accepts none of them")
     func closedWhileSupplied() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -299,7 +299,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("A task that is cancelled already does not wait for the end")
+    @Test("A task that is already cancelled does not wait for the end")
     func idleAfterCancel() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -312,7 +312,7 @@ struct QueueFailureTests {
         }
     }
 
-    @Test("Of a download without a length the report has the bytes; an empty one is whole")
+    @Test("The report gives the bytes of a download without a length; an empty one is complete")
     func reportWithoutLength() async throws {
         try await QueueBench.with { bench in
             bench.server.setHandler { _ in

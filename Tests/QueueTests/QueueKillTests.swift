@@ -6,20 +6,20 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A queue in a process of its own, which is killed.
+/// A queue in a separate process, which is killed.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct QueueKillTests {
     private static let count = 1000
     private static let running = 4
     private static let kills = 5
-    /// How many requests are answered before a kill, and how many more at most while it comes.
+    /// The number of requests answered before a kill, and the most that may follow while it takes effect.
     private static let (stage, surplus) = (count / (kills + 1), 40)
-    /// What is compared at the beginning of a continuation, in bytes.
+    /// The overlap that is compared at the beginning of a continuation, in bytes.
     private static let overlap: Int64 = 4096
-    /// What the death of a process costs of one download, in bytes.
+    /// The most that one download loses when its process is killed, in bytes.
     private static let mostLost: Int64 = 1 << 20
 
-    /// Files of 10 to 39 KB, of 300 KB, and of 3 MB: half of each is longer than what is compared.
+    /// Files of 10 to 39 KB, of 300 KB, and of 3 MB: half of each is longer than the overlap.
     private static func length(_ number: Int) -> Int64 {
         switch number % 100 {
         case 50: 3_000_000
@@ -32,7 +32,7 @@ struct QueueKillTests {
         Content(length: length(number), seed: UInt64(number) + 1)
     }
 
-    @Test("1,000 downloads, killed five times: all files right, nothing fetched twice beyond the bound, in order")
+    @Test("1,000 downloads, killed five times: all files right, refetches within the bound, in order")
     func thousand() async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["files"])
@@ -48,7 +48,7 @@ struct QueueKillTests {
                     resource, for: request, bytesPerSecond: 3_000_000,
                     pausingAt: Self.length(number) / 2, for: .wait { place <= answered.load(ordering: .relaxed) })
             }
-            // A small buffer, so that what is sent is about what was read.
+            // A small buffer, so that about as much is sent as is read.
             try await OriginServer.withServer(sendBufferSize: 65_536, handler: handler) { server in
                 var left: [Held] = []
                 for kill in 1...Self.kills {
@@ -56,8 +56,8 @@ struct QueueKillTests {
                     try await wait(for: "\(kill * Self.stage) requests", while: process) {
                         server.requests.count >= kill * Self.stage
                     }
-                    // Every second kill comes in the middle of the traffic, the others when all running downloads are
-                    // held back, and as much of each is recorded as came.
+                    // Every second kill comes during the traffic. The others come when all running downloads are held
+                    // back and all their received bytes are recorded.
                     if !kill.isMultiple(of: 2) { try await waitUntilRecorded(in: folder["store"], process) }
                     process.send(SIGKILL)
                     let ending = await process.wait()
@@ -83,9 +83,9 @@ struct QueueKillTests {
 
     /// What a killed process left in the store.
     private struct Held {
-        /// How many requests there were before.
+        /// The number of requests before the kill.
         var requests: Int
-        /// How many bytes of each number are recorded.
+        /// The number of bytes recorded for each file number.
         var bytes: [Int: Int64] = [:]
     }
 
@@ -102,7 +102,7 @@ struct QueueKillTests {
         await store.close()
     }
 
-    /// Looks at what is recorded, and how much more was written to the files before the process died.
+    /// Reads what is recorded, and how much more was written to the files before the process died.
     private static func held(in path: String, after requests: Int) async throws -> Held {
         let store = try await DownloadStore.open(at: path)
         var held = Held(requests: requests)
@@ -111,7 +111,7 @@ struct QueueKillTests {
             guard let file = entry.chunks.first?.path,
                 let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/\(file)")
             else { continue }
-            // A short file that was being delivered: its row would have gone with the delivery.
+            // A short file that was being delivered: its row would have been removed with the delivery.
             if length(number) < mostLost, (attributes[.referenceCount] as? NSNumber)?.intValue ?? 1 > 1 { continue }
             let written = (attributes[.size] as? NSNumber)?.int64Value ?? 0
             // From the first commit on, everything that was written counts.
@@ -122,7 +122,7 @@ struct QueueKillTests {
         return held
     }
 
-    /// What was recorded when a process died is not fetched again, but for what is compared.
+    /// Checks that bytes recorded when a process died are not fetched again, except the overlap.
     private func check(_ server: OriginServer, _ left: [Held]) throws {
         var resumed = 0
         for held in left {
@@ -163,12 +163,12 @@ struct QueueKillTests {
         let total = (0..<Self.count).reduce(0) { $0 + Self.length($1) }
         let sent = server.bodyBytesSent
         print("killed \(Self.kills) times: \(server.requests.count) requests, sent \(sent - total) bytes over \(total)")
-        // Those that run, and those that wait to be delivered together.
+        // The running downloads, and those that wait to be delivered together.
         let undelivered = Self.running + QueueState.mostReceived
         #expect(server.requests.count <= Self.count + Self.kills * undelivered, "only what was lost is asked for again")
 
-        // The last one added is the first to run. Whenever one is asked for, those before it were, but for such as
-        // hold another place.
+        // The last one added runs first. When a download is requested, all before it have been, except those that hold
+        // another slot.
         var seen: Set<Int> = []
         var missing = Self.count
         for request in server.requests {

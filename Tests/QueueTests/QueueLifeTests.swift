@@ -6,12 +6,12 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What was asked for, given up and asked for again: nothing of the former life is inherited.
+/// Downloads that are requested, abandoned and requested again inherit nothing from the first request.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueLifeTests {
     private static let half: Int64 = 600_000
 
-    @Test("A run that is given up between its last byte and its delivery does not answer a request with a digest")
+    @Test("A run abandoned between its last byte and its delivery does not answer a request with a digest")
     func otherDigest() async throws {
         try await QueueBench.with { bench in
             let window = Window()
@@ -25,7 +25,7 @@ struct QueueLifeTests {
         }
     }
 
-    @Test("What was left and asked for again while it was delivered has no row after its end")
+    @Test("A download abandoned and requested again during its delivery has no row after its end")
     func rowOfFormerLife() async throws {
         try await QueueBench.with { bench in
             let window = Window()
@@ -47,7 +47,7 @@ struct QueueLifeTests {
         }
     }
 
-    @Test("A limit on the rate ends with the request that had it")
+    @Test("A rate limit ends with the request that had it")
     func rate() async throws {
         try await QueueBench.with { bench in
             var slow = try bench.request("a", to: "1")
@@ -58,7 +58,7 @@ struct QueueLifeTests {
             try await bench.queue.add([try bench.request("a", to: "1")])
             try await bench.ends { [queue = bench.queue] in await queue.waitUntilIdle() }
             #expect(try bench.isWhole("a", as: "1"))
-            // One of two leaves, and takes his limit along.
+            // One of two leaves, and its limit is removed with it.
             let task = try await bench.ask(
                 {
                     var request = try bench.request("b", to: "2")
@@ -73,7 +73,7 @@ struct QueueLifeTests {
         }
     }
 
-    @Test("A new start that was asked for and not made, since the download failed before, is made when it goes on")
+    @Test("A requested restart that was not made, because the download failed first, is made when it resumes")
     func restartsLater() async throws {
         try await QueueBench.with { bench in
             try await Shell.run("mkdir", bench.folder["files"])
@@ -98,12 +98,12 @@ struct QueueLifeTests {
         }
     }
 
-    @Test("The digest of a request that was cancelled is not asked of the next one")
+    @Test("The digest of a cancelled request is not required of the next one")
     func digestOfFormerLife() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
             try await bench.queue.add([try bench.wrong("a")])
-            // Nothing can be recorded for a moment: the old row, and what belongs to it, are still there.
+            // Nothing can be recorded for a moment: the old row and its data still exist.
             let other = try Connection.open(path: bench.folder["store/store.sqlite"])
             try other.execute("BEGIN IMMEDIATE")
             let (b, a) = (try bench.request("b"), try bench.request("a"))
@@ -122,7 +122,7 @@ struct QueueLifeTests {
         }
     }
 
-    @Test("What goes on by itself, or is given up, is no longer listed as left by an earlier process")
+    @Test("A download that resumes automatically, or is abandoned, is no longer listed as an earlier process's")
     func restoredIsCurrent() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -132,7 +132,7 @@ struct QueueLifeTests {
             let resumes = await queue.resume(bench.key("a"))
             #expect(resumes)
             await queue.cancel(bench.key("b"))
-            // It brings the other destination along.
+            // It includes the other destination.
             _ = try await queue.download(try bench.request("c", to: "other"))
             await queue.waitUntilIdle()
             let left = await queue.restored

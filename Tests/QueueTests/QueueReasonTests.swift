@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What the log says of a download of a queue that did not end by itself.
+/// The log entries for a queue's download that was stopped.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueReasonTests {
     /// The first event of a file after its start, which may still be to come.
@@ -16,7 +16,7 @@ struct QueueReasonTests {
         return try #require(try await bench.store.events(key: bench.key(name)).dropFirst().first)
     }
 
-    @Test("A pause is a pause: of one, of all, for a forced one, and at the end of the queue", arguments: 0..<4)
+    @Test("A pause is logged as one: of one, of all, for a forced one, and on close", arguments: 0..<4)
     func paused(way: Int) async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -34,7 +34,7 @@ struct QueueReasonTests {
         }
     }
 
-    @Test("A soft cancel keeps what came, and says so", arguments: [true, false])
+    @Test("A soft cancel keeps partial data, and the log says so", arguments: [true, false])
     func cancelled(isByCaller: Bool) async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -46,7 +46,7 @@ struct QueueReasonTests {
         }
     }
 
-    @Test("A hard cancel says that what came was removed, also of what was paused", arguments: [true, false])
+    @Test("A hard cancel reports that partial data was removed, even of a paused download", arguments: [true, false])
     func removed(isPaused: Bool) async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -61,7 +61,7 @@ struct QueueReasonTests {
         }
     }
 
-    @Test("A download that fails is interrupted, with the reason for that")
+    @Test("A failed download is logged as interrupted, with the reason")
     func interrupted() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")

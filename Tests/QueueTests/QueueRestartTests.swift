@@ -7,10 +7,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What a queue leaves behind, and how the next one goes on with it.
+/// What a queue leaves behind, and how the next one continues.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueRestartTests {
-    @Test("A later queue lists what was left and goes on in the order that it had, by range, with all terms")
+    @Test("A later queue lists the remaining downloads and resumes in the same order, by range, with all terms")
     func goesOn() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -53,7 +53,7 @@ struct QueueRestartTests {
         }
     }
 
-    @Test("What a killed process was at goes on before what waited there")
+    @Test("Downloads that a killed process was running resume before those that waited")
     func killed() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -81,7 +81,7 @@ struct QueueRestartTests {
         }
     }
 
-    @Test("A request for what was left revives it in its place")
+    @Test("A request for a remaining download revives it in its place")
     func revived() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -135,7 +135,7 @@ struct QueueRestartTests {
         }
     }
 
-    @Test("A queue's name is held by one; others have names of their own, and what is theirs")
+    @Test("A queue's name is held by one queue; others have different names and separate requests")
     func names() async throws {
         try await QueueBench.with { bench in
             await #expect(throws: StoreError(.inUse, "")) { _ = try await DownloadQueue.open(bench.downloader) }

@@ -7,10 +7,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What a queue has in the database, and what others do to that.
+/// A queue's rows in the database, and what other programs do to them.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueRowsTests {
-    @Test("Rows follow what waits, runs and is paused; what is delivered, failed or cancelled has none")
+    @Test("Waiting, running and paused downloads have rows; delivered, failed or cancelled ones have none")
     func rowsFollow() async throws {
         try await QueueBench.with { bench in
             bench.origin["f"] = .missing
@@ -27,7 +27,7 @@ struct QueueRowsTests {
         }
     }
 
-    @Test("The row is there before the origin is asked")
+    @Test("The row is recorded before the origin is asked")
     func rowFirst() async throws {
         try await QueueBench.with { bench in
             let path = bench.folder["store/store.sqlite"]
@@ -43,7 +43,7 @@ struct QueueRowsTests {
         }
     }
 
-    @Test("Rows that nobody can read, or that were planted, are left alone or wait for the program")
+    @Test("Unreadable or planted rows are left alone or wait for the program")
     func odd() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
@@ -67,7 +67,7 @@ struct QueueRowsTests {
     }
 
     @Test(
-        "Terms that make no request wait for the program",
+        "Terms that make no valid request wait for the program",
         arguments: [
             "'$.selection', 'bytes=9-1'", "'$.selection', 'bytes=5-9'", "'$.condition', 'none'",
             "'$.digest', json('{\"md5\":\"00\"}')", "'$.digest', json('{\"sha-256\":\"00\"}')",
@@ -89,7 +89,7 @@ struct QueueRowsTests {
         }
     }
 
-    @Test("The collector and a purge leave what is queued in the queue; it begins anew")
+    @Test("The collector and a purge leave queued downloads in the queue; these restart")
     func purged() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
@@ -111,14 +111,14 @@ struct QueueRowsTests {
         }
     }
 
-    @Test("A damaged database that is made anew keeps what can be read of the queue")
+    @Test("A rebuilt database keeps the readable part of the queue")
     func rebuilt() async throws {
         try await QueueBench.with { bench in
             await bench.queue.pauseAll()
             try await bench.queue.add([try bench.request("a"), try bench.request("b")])
             await bench.queue.close()
             await bench.store.close()
-            // What the schema lacks is damage.
+            // A missing part of the schema is damage.
             try await Shell.run("sqlite3", bench.folder["store/store.sqlite"], "DROP TABLE event")
             let report = try await DownloadStore.rebuild(at: bench.folder["store"])
             #expect(!report.wasWhole)

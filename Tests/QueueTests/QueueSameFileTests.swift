@@ -7,14 +7,14 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Who asks for the same download to the same file while it runs: one run answers both only if it answers each.
+/// Callers that request the same download to the same file while it runs: one run answers both only if it answers each.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueSameFileTests {
     /// What a second request asks for beside the first one.
     struct Second: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var change: @Sendable (inout DownloadRequest) -> Void
-        /// The requests that the origin gets, with their first byte.
+        /// The requests that the origin receives, with their first byte.
         var asked: [Int64?]
         var code: DownloadError.Code?
         var runsAgain = true
@@ -48,7 +48,7 @@ struct QueueSameFileTests {
         _ bench: QueueBench
     ) async throws -> (Task<DownloadResult, any Error>, DispatchSemaphore) {
         let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
-        // Progress is told on the transfer's own thread, which the delivery waits for.
+        // Progress is reported on the transfer's thread, which the delivery waits for.
         let first = try await bench.ask("a") { event in
             if case .progress = event, !reached.isSet {
                 reached.set()
@@ -60,7 +60,7 @@ struct QueueSameFileTests {
     }
 
     @Test(
-        "A second request is answered by the run under way only if that sends and checks the same", arguments: seconds)
+        "The current run answers a second request only if it sends and checks the same", arguments: seconds)
     func second(_ second: Second) async throws {
         try await QueueBench.with { bench in
             let (first, gate) = try await Self.begun(bench)
@@ -75,13 +75,13 @@ struct QueueSameFileTests {
             #expect(try bench.isWhole("a"))
             #expect(try bench.rows().isEmpty)
             let held = try await bench.store.entries().map(\.key)
-            // What the second one did not take is kept for the next.
+            // Data that the second one did not take is kept for the next.
             #expect(held == (second.code == nil ? [] : [bench.key("a")]))
             #expect(isAnnounced == second.runsAgain)
         }
     }
 
-    @Test("The request that runs again has its row, although that of the first went with the delivery")
+    @Test("A request that runs again has its row, although the first one's was removed with the delivery")
     func row() async throws {
         try await QueueBench.with { bench in
             let (first, gate) = try await Self.begun(bench)

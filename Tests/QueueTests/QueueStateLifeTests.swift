@@ -1,7 +1,7 @@
 import ResumeDownload
 import Testing
 
-/// The state machine where something odd was left, cannot be recorded, or belongs to a former life.
+/// The state machine with odd leftovers, failed records, or rows of an earlier life.
 @Suite(.timeLimit(.minutes(5)))
 struct QueueStateLifeTests {
     private func end(
@@ -11,7 +11,7 @@ struct QueueStateLifeTests {
         return state.ended(key, run: run.number, ending)
     }
 
-    @Test("Two that an earlier process left at one position come one after the other")
+    @Test("Two that an earlier process left at one position are ordered one after the other")
     func samePosition() throws {
         var state = QueueState(maximumRunning: 1)
         for key in ["a", "b", "c"] { state.restore(.init(key, to: "/\(key)"), rank: 7, isPaused: false, isReady: true) }
@@ -25,7 +25,7 @@ struct QueueStateLifeTests {
         #expect(state.isIdle && state.items.isEmpty)
     }
 
-    @Test("Who asks for what is being dropped and cannot be recorded does not hold up the drop")
+    @Test("A request for a download being dropped that cannot be recorded does not block the drop")
     func rejectedWhileDropped() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1)])
@@ -38,7 +38,7 @@ struct QueueStateLifeTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("One of two destinations fails while nobody waits for it: it stays, and is paused in the end")
+    @Test("One of two destinations fails without a waiting caller: it stays, and is paused in the end")
     func failedDestination() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/usb"), .init("a", to: "/home")])
@@ -54,7 +54,7 @@ struct QueueStateLifeTests {
     }
 
     @Test(
-        "One delivery that cannot be recorded: the others stay, and the run where it is not its own", arguments: [0, 1])
+        "A delivery that cannot be recorded affects neither the others nor another item's run", arguments: [0, 1])
     func rejected(index: Int) throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
@@ -70,7 +70,7 @@ struct QueueStateLifeTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("A run answers only those who asked for its delivery, not who asked anew after that was given up")
+    @Test("A run answers only the callers of its delivery, not those that asked again after it was abandoned")
     func formerLife() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1)])
@@ -87,7 +87,7 @@ struct QueueStateLifeTests {
         #expect(state.takeGone().map(\.number) == [second])
     }
 
-    @Test("A failure of a request that another one has replaced is told to those only who waited for the first")
+    @Test("A failure of a replaced request is reported only to the callers that waited for it")
     func outdated() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([
@@ -103,7 +103,7 @@ struct QueueStateLifeTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("So is a delivery that is no answer to the newer request, which runs again for the others")
+    @Test("So is a delivery that does not answer the newer request, which runs again for the others")
     func outdatedDelivery() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
@@ -112,7 +112,7 @@ struct QueueStateLifeTests {
         #expect(actions.first == .answer([1], .outcome))
         #expect(state.items["a"]?.run?.callers == [3])
         #expect(try end("a", &state).first == .answer([3], .outcome))
-        // Where nobody else is left, there is nothing to run for.
+        // Without any other caller there is nothing to run for.
         #expect(try end("a", &state, .outdated) == [.answer([2], .outcome)])
         #expect(state.items.isEmpty)
     }

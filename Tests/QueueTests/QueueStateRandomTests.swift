@@ -3,15 +3,15 @@ import ResumeHTTP
 import TestSupport
 import Testing
 
-/// Random walks through the state machine, with what must hold after each step.
+/// Random walks through the state machine, with invariants that are checked after each step.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueStateRandomTests {
-    /// A queue, and all that those around it know.
+    /// A queue, and what its callers and runs know.
     struct Walk {
         var state: QueueState
         var chance: SplitMix64
         var lastCaller = 0
-        /// Those who were not answered yet.
+        /// The callers that have not been answered yet.
         var waiting: Set<Int> = []
         /// The runs that were started and have not ended.
         var runs: [String: Int] = [:]
@@ -38,7 +38,7 @@ struct QueueStateRandomTests {
             try check()
         }
 
-        /// The keys of the runs that have a place.
+        /// The keys of the runs that have a slot.
         private var receiving: [String] { runs.keys.filter { state.items[$0]?.run?.isReceived == false } }
 
         private func check() throws {
@@ -56,7 +56,7 @@ struct QueueStateRandomTests {
                 $0.wish == .waiting && $0.run == nil && $0.deliveries.contains(where: \.isReady)
             }
             try #require(Set(state.waiting) == Set(ready.map(\.key)))
-            // Nothing starves silently: who waits, waits for a free place, a forced one, or a person.
+            // No silent starvation: a waiting item waits for a free slot, a forced one, or a user.
             let forced = items.first { $0.isForced && $0.wish == .waiting }
             if !state.isHeld, !state.isClosed, !ready.isEmpty {
                 try #require(forced != nil || receiving.count >= state.maximumRunning, "a place is free")
@@ -137,7 +137,7 @@ struct QueueStateRandomTests {
         }
     }
 
-    @Test("Whatever happens, in whatever order", arguments: 0..<400)
+    @Test("Any operations, in any order", arguments: 0..<400)
     func walk(seed: UInt64) throws {
         var walk = Walk(
             state: QueueState(order: seed % 2 == 0 ? .lastInFirstOut : .firstInFirstOut, maximumRunning: 3),
@@ -156,7 +156,7 @@ struct QueueStateRandomTests {
             while !walk.runs.isEmpty { try walk.endOne(.stopped) }
             return
         }
-        // Everything comes to its end once it may.
+        // Everything finishes once it may.
         try walk.take(walk.state.resumeAll())
         for number in 0..<12 { try walk.take(walk.state.resume("\(number)") ?? []) }
         while !walk.runs.isEmpty || !walk.dropping.isEmpty {

@@ -23,7 +23,7 @@ struct QueueStateTests {
         return state.ended(key, run: run.number, ending)
     }
 
-    /// Ends what runs, one by one, and says what was started in turn.
+    /// Ends the running items one by one, and returns what was started in turn.
     private func drain(_ state: inout QueueState) throws -> [String] {
         var order: [String] = []
         while let key = state.running.first { order += started(try end(key, &state)) }
@@ -41,13 +41,13 @@ struct QueueStateTests {
         #expect(state.isIdle && state.items.isEmpty)
     }
 
-    @Test("A batch is taken whole before any of it starts")
+    @Test("A batch is accepted completely before any of it starts")
     func batch() {
         var state = QueueState(maximumRunning: 2)
         #expect(started(state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })) == ["c", "b"])
     }
 
-    @Test("In a row a further request keeps its place; it may raise the priority, never lower it")
+    @Test("First in, first out: a further request keeps its place; it may raise the priority, never lower it")
     func joining() throws {
         var state = QueueState(order: .firstInFirstOut, maximumRunning: 1)
         _ = state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })
@@ -59,7 +59,7 @@ struct QueueStateTests {
         #expect(state.items["c"]?.priority == .high)
     }
 
-    @Test("A forced one starts when all others have stopped, and they go on after it in their order")
+    @Test("A forced download starts when all others have stopped, and they resume after it in order")
     func forced() throws {
         var state = QueueState(maximumRunning: 3)
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
@@ -75,7 +75,7 @@ struct QueueStateTests {
         #expect(started(try end("f", &state)) == ["g", "d", "c"])
     }
 
-    @Test("A small file that has been received gives its place to the next one, and is not stopped for a lower limit")
+    @Test("A small file that has been received frees its slot, and is not stopped for a lower limit")
     func received() throws {
         var state = QueueState(order: .firstInFirstOut, maximumRunning: 2)
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
@@ -91,7 +91,7 @@ struct QueueStateTests {
         #expect(started(try end("b", &state, .delivered)) == ["c"])
     }
 
-    @Test("A forced one that is paused, cancelled or fails holds nobody up", arguments: 0..<4)
+    @Test("A forced download that is paused, cancelled or fails blocks no other", arguments: 0..<4)
     func forcedEnds(way: Int) throws {
         var state = QueueState(maximumRunning: 2)
         _ = state.add([.init("f", to: "/f", caller: 1, isForced: true), .init("a", to: "/a")])
@@ -119,7 +119,7 @@ struct QueueStateTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("A failure is everybody's; that of a destination is its own callers'")
+    @Test("A failure goes to all callers; that of a destination only to its own callers")
     func failures() throws {
         var state = QueueState()
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
@@ -131,7 +131,7 @@ struct QueueStateTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("What fails while nobody waits for it stays, paused")
+    @Test("A download that fails without a waiting caller stays, paused")
     func failedAlone() throws {
         var state = QueueState()
         _ = state.add([.init("a", to: "/a")])
@@ -141,7 +141,7 @@ struct QueueStateTests {
         #expect(started(state.resume("a") ?? []) == ["a"])
     }
 
-    @Test("What fails for good while nobody waits for it has failed: only resuming it, or asking again, tries it again")
+    @Test("Permanent failures without a waiting caller are retried only when resumed or requested again")
     func failedForGood() throws {
         let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
         var state = QueueState(maximumRunning: 1)
@@ -158,7 +158,7 @@ struct QueueStateTests {
         #expect(state.items["a"]?.wish == .failed)
         #expect(started(state.resume("a") ?? []) == ["a"])
         #expect(state.items["a"]?.deliveries.map(\.failure) == [nil, nil])
-        // One that is for now leaves it paused.
+        // A temporary failure leaves it paused.
         _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
         _ = try end("a", &state, .failed(isOfDestination: true))
         #expect(state.items["a"]?.wish == .paused)
@@ -166,7 +166,7 @@ struct QueueStateTests {
         #expect(state.items["a"]?.run?.destination == "/2")
     }
 
-    @Test("A caller is told of a failure for good, and nothing stays")
+    @Test("A caller gets a permanent failure, and nothing stays")
     func failedForGoodWithCaller() throws {
         let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
         var state = QueueState()
@@ -175,7 +175,7 @@ struct QueueStateTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("What failed for good in an earlier process stays so beside what goes on")
+    @Test("A permanent failure of an earlier process stays, beside downloads that resume")
     func restoringFailed() throws {
         let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
         var state = QueueState(maximumRunning: 2)
@@ -197,7 +197,7 @@ struct QueueStateTests {
         #expect(state.items["c"]?.run?.destination == "/2")
     }
 
-    @Test("A caller who leaves is answered at once; the last one gives the download up softly")
+    @Test("A caller that leaves is answered at once; when the last one leaves, the download is cancelled softly")
     func leaving() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("a", to: "/a", caller: 2)])
@@ -206,16 +206,16 @@ struct QueueStateTests {
         #expect(state.isActive("a", run: try #require(state.items["a"]?.run?.number)))
         #expect(state.leave(2) == [.answer([2], .left), .stop("a")])
         #expect(state.items["a"]?.wish == .cancelled)
-        // Asked for again before the run has ended: it goes on afterwards.
+        // Requested again before the run has ended: it resumes afterwards.
         _ = state.add([.init("a", to: "/a", caller: 3)])
         #expect(started(try end("a", &state, .stopped)) == ["a"])
-        // What somebody added without waiting for it stays wanted.
+        // An item added without a waiting caller stays wanted.
         _ = state.add([.init("a", to: "/a")])
         #expect(state.leave(3) == [.answer([3], .left)])
         #expect(state.items["a"]?.wish == .waiting)
     }
 
-    @Test("A destination that nobody wants any more is not delivered to; the others are")
+    @Test("A destination without callers is not delivered to; the others are")
     func leavingDestination() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
@@ -224,7 +224,7 @@ struct QueueStateTests {
         #expect(state.items["a"]?.run?.destination == "/2")
     }
 
-    @Test("Hard cancel drops when the run has ended; who asks meanwhile gets a new download after that")
+    @Test("Hard cancel drops when the run has ended; a request before that gets a new download afterwards")
     func dropping() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b")])
@@ -240,7 +240,7 @@ struct QueueStateTests {
         #expect(state.cancel("unknown", .hard) == nil)
     }
 
-    @Test("Pausing one: its callers wait on, a further request too, a forced one does not")
+    @Test("Pausing one: its callers keep waiting, a further request too, a forced one does not")
     func pausing() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1)])
@@ -253,7 +253,7 @@ struct QueueStateTests {
         #expect(state.pause("a") == nil && state.resume("a") == nil)
     }
 
-    @Test("Pausing all: nothing starts, and what ran goes on first")
+    @Test("Pausing all: nothing starts, and interrupted downloads resume first")
     func pausingAll() throws {
         var state = QueueState(maximumRunning: 2)
         _ = state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })
@@ -264,7 +264,7 @@ struct QueueStateTests {
         #expect(started(state.resumeAll()) == ["c", "b"])
     }
 
-    @Test("What was begun and had to stop goes on before what was asked for later and has not begun")
+    @Test("Interrupted downloads resume before later requests that have not begun")
     func begunFirst() throws {
         var state = QueueState(maximumRunning: 1)
         for key in ["a", "b", "c"] { _ = state.add([.init(key, to: "/\(key)")]) }
@@ -274,7 +274,7 @@ struct QueueStateTests {
         #expect(state.waiting == ["c", "b"])
     }
 
-    @Test("A lower limit stops what began last; a higher one starts what waits")
+    @Test("A lower limit stops the last one begun; a higher one starts waiting ones")
     func limits() throws {
         var state = QueueState(maximumRunning: 3)
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
@@ -285,7 +285,7 @@ struct QueueStateTests {
         #expect(state.maximumRunning == 1)
     }
 
-    @Test("Memory: what was given up softly is forgotten, also when its run has yet to end")
+    @Test("Memory: softly cancelled downloads are forgotten, even if the run has yet to end")
     func memory() throws {
         var state = QueueState(maximumRunning: 2)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b", caller: 2), .init("c", to: "/c")])
@@ -296,7 +296,7 @@ struct QueueStateTests {
         #expect(Set(state.items.keys) == ["c"])
     }
 
-    @Test("What an earlier process left waits for requests, in its order; what was paused stays so")
+    @Test("Downloads of an earlier process wait for requests, in order; paused ones stay paused")
     func restoring() throws {
         var state = QueueState(maximumRunning: 2)
         for (key, rank) in [("old", 1), ("new", 9), ("secret", 5), ("paused", 7)] as [(String, Int64)] {
@@ -316,7 +316,7 @@ struct QueueStateTests {
         #expect(state.items["paused"]?.wish == .paused)
     }
 
-    @Test("What was forced in an earlier process runs alone, unless it was paused", arguments: [false, true])
+    @Test("A download forced in an earlier process runs alone, unless it was paused", arguments: [false, true])
     func restoringForced(isPaused: Bool) throws {
         var state = QueueState(maximumRunning: 2)
         state.restore(.init("old", to: "/old"), rank: 9, isPaused: false, isReady: true)
@@ -327,7 +327,7 @@ struct QueueStateTests {
         if !isPaused { #expect(started(try end("forced", &state)) == ["old"]) }
     }
 
-    @Test("The end of a run, or of a drop, that is over changes nothing")
+    @Test("The end of a run, or of a drop, that is already over changes nothing")
     func outdated() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1)])
@@ -343,7 +343,7 @@ struct QueueStateTests {
         #expect(state.ended("a", run: run.number, .delivered) == [.answer([1], .outcome)])
     }
 
-    @Test("Closing answers everybody, stops everything and keeps what is to be done")
+    @Test("Closing answers all callers, stops everything and keeps the pending requests")
     func closing() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b", caller: 2)])

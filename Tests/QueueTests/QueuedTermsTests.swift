@@ -4,25 +4,25 @@ import ResumeHTTP
 import TestSupport
 import Testing
 
-/// What a later process knows of what was asked for.
+/// What a later process knows about a request.
 @Suite(.timeLimit(.minutes(5)))
 struct QueuedTermsTests {
-    /// What a queue does not keep: a request that has it is supplied by the program again; or it is the queue's own.
+    /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
         "fields", "secretFields", "headURL", "renewal", "permits", "rateLimiters", "queuedRow", "clock",
-        // What the store holds is known in the later process by the store itself.
+        // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.
         "interruption", "onReceived", "spotCheckSeed",
     ]
 
-    /// The properties by their names.
+    /// The properties by name.
     static func properties(_ request: DownloadRequest) -> [String: String] {
         let children = Mirror(reflecting: request).children.map { ($0.label ?? "", String(reflecting: $0.value)) }
         return Dictionary(uniqueKeysWithValues: children).filter { !left.contains($0.key) }
     }
 
-    @Test("Everything that a request asks for reaches the later process")
+    @Test("All properties of a request reach the later process")
     func everything() async throws {
         try await QueueBench.with { bench in
             var request = try bench.request("a")
@@ -46,7 +46,7 @@ struct QueuedTermsTests {
             request.maximumLength = 9
             request.usesServerFilename = true
             let wanted = Self.properties(request)
-            // A new property stands here, too, or on the list of what is left out.
+            // A new property must be added here, or to the list of those left out.
             for (name, value) in Self.properties(plain) { #expect(wanted[name] != value, "\(name)") }
 
             await bench.queue.pauseAll()

@@ -11,7 +11,7 @@ struct RateScheduleTests {
         duration.map { ($0 / .seconds(1) * 1000).rounded() / 1000 }
     }
 
-    @Test("Who received bytes waits until the rate has granted them")
+    @Test("A receiver waits until the rate has granted its bytes")
     func waits() {
         var schedule = RateSchedule(rate: 1000, now: start)
         let ticket = schedule.take(500, now: start)
@@ -20,7 +20,7 @@ struct RateScheduleTests {
         #expect(schedule.delay(of: ticket, now: at(0.5)) == nil)
     }
 
-    @Test("Those who share a limit get their turns in order, and together no more than it")
+    @Test("Downloads that share a limit take turns in order, and do not exceed it together")
     func shared() {
         var schedule = RateSchedule(rate: 1000, now: start)
         let tickets = (0..<4).map { _ in schedule.take(250, now: start) }
@@ -29,14 +29,14 @@ struct RateScheduleTests {
         #expect(seconds(schedule.delay(of: again, now: at(0.25))) == 1)
     }
 
-    @Test("What was not used is not saved up, but for a tenth of a second")
+    @Test("Unused rate is saved for a tenth of a second only")
     func burst() {
         var schedule = RateSchedule(rate: 1000, now: start)
         let ticket = schedule.take(600, now: at(3600))
         #expect(seconds(schedule.delay(of: ticket, now: at(3600))) == 0.5)
     }
 
-    @Test("A new rate counts at once, also for who waits; none lets everybody go on")
+    @Test("A new rate applies immediately, even to waiting receivers; no rate releases all of them")
     func changes() {
         var schedule = RateSchedule(rate: 10, now: start)
         let ticket = schedule.take(1010, now: start)

@@ -7,10 +7,10 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// Apple's article "Pausing and Resuming Downloads", step by step, with this package's means.
+/// Apple's article "Pausing and Resuming Downloads", step by step, with the API of this package.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ApplePausingAndResumingTests {
-    @Test("Listing 1: cancelling gives resume data, small, and with the store idle")
+    @Test("Listing 1: cancelling returns resume data; it is small, and the store is idle")
     func cancelling() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let data = try #require(try await desk.cancelled())
@@ -23,7 +23,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("Listing 1: no data where nothing came, where it is done, and where it cannot be gone on with")
+    @Test("Listing 1: no resume data without received bytes, after completion or if resuming is impossible")
     func nothingToResume() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let unstarted = desk.downloader.task(try desk.request())
@@ -72,7 +72,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("Listing 2: a call that is cancelled has its resume data in the store")
+    @Test("Listing 2: a cancelled call leaves its resume data in the store")
     func cancelledCall() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let request = try desk.request()
@@ -83,7 +83,7 @@ struct ApplePausingAndResumingTests {
             }
             try await call.value
             #expect(try await desk.idleEntry().receivedBytes == Desk.held)
-            // Also in a task that is cancelled, which is where it is asked for.
+            // Also in a cancelled task, which is where it is requested.
             let asking = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await desk.downloader.resumeData(for: request)
@@ -94,7 +94,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("Listing 3: a task from resume data begins suspended, and goes on; an event says where")
+    @Test("Listing 3: a task from resume data begins suspended, then continues; an event gives the offset")
     func resuming() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let data = try #require(try await desk.cancelled())
@@ -115,7 +115,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("Suspending ends the request and keeps what came; resuming goes on; both as often as one likes")
+    @Test("Suspending ends the request and keeps received bytes; resuming continues; both work repeatedly")
     func suspending() async throws {
         try await Desk.with(Resource.old.stalling(at: 20_000)) { desk in
             let task = desk.downloader.task(try desk.request())
@@ -129,7 +129,7 @@ struct ApplePausingAndResumingTests {
                 try await task.reaches(.suspended)
                 #expect(try await desk.origin.store.entries().first?.isInUse != true)
             }
-            // Suspended and resumed at once: it does not matter how far the interruption has come.
+            // Suspended and resumed at once: the progress of the interruption does not matter.
             task.resume()
             task.suspend()
             desk.origin.server.setHandler { .file(.old, for: $0) }
@@ -141,7 +141,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("A task that is to begin anew does so once, not after each pause")
+    @Test("A task that is to restart does so once, not after each pause")
     func suspendingARestart() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             _ = try await desk.cancelled()
@@ -156,7 +156,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("What was suspended and evicted meanwhile begins anew, with the reason and the number of bytes")
+    @Test("A download evicted while suspended restarts, with the reason and the number of bytes")
     func evictedWhileSuspended() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let task = desk.downloader.task(try desk.request())
@@ -183,7 +183,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("A task that has ended, or is gone, keeps nothing from the collector", arguments: [true, false])
+    @Test("A task that has ended, or was released, protects nothing from the collector", arguments: [true, false])
     func signEnds(isCancelled: Bool) async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             var task: DownloadTask? = desk.downloader.task(try desk.request())
@@ -204,7 +204,7 @@ struct ApplePausingAndResumingTests {
         try await desk.origin.store.collect(maximumSize: 0, dryRun: dryRun).removed.first?.reason.code.rawValue
     }
 
-    @Test("The log tells what was paused from what was cancelled, and what was removed for that")
+    @Test("The log distinguishes pauses from cancellations, and states what was removed")
     func reasons() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let task = desk.downloader.task(try desk.request())
@@ -227,7 +227,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("Cancelling who waits for the value cancels the download, running or suspended, and keeps what came")
+    @Test("Cancelling a caller that waits for the value cancels the download and keeps received bytes")
     func cancelledWaiter() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let suspended = desk.downloader.task(try desk.request())
@@ -243,7 +243,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    /// A transport that ends no request before a flag is set, also where it is cancelled.
+    /// A transport that ends no request before a flag is set, even if it is cancelled.
     private struct Deaf: Transport {
         let isAsked = Flag()
         let mayEnd = Flag()
@@ -255,7 +255,7 @@ struct ApplePausingAndResumingTests {
         }
     }
 
-    @Test("A task that is cancelled is canceling until its run has ended, and cannot be resumed then")
+    @Test("A cancelled task is cancelling until its run has ended, and cannot be resumed until then")
     func canceling() async throws {
         try await Origin.with({ _ in .status("500 Not Asked") }) { origin in
             let transport = Deaf()

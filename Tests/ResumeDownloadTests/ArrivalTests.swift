@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Bytes that had arrived when the server ended the connection.
+/// Bytes that had arrived when the server closed the connection.
 @Suite(.timeLimit(.minutes(5)))
 struct ArrivalTests {
     private static func withTransport(
@@ -30,9 +30,9 @@ struct ArrivalTests {
         }
     }
 
-    @Test("None is lost that nobody has read by then", arguments: EarlyEnd.Kind.allCases)
+    @Test("Unread bytes are not lost", arguments: EarlyEnd.Kind.allCases)
     func unread(kind: EarlyEnd.Kind) async throws {
-        // More than the transport takes before somebody reads, and no more than the system takes then.
+        // More than the transport buffers before it is read, and no more than the system buffers then.
         let bytes = sampleBytes((1 << 20) + (64 << 10))
         try await EarlyEnd.with(kind, sending: bytes) { server in
             try await Self.withTransport(server) { transport in
@@ -56,12 +56,12 @@ struct ArrivalTests {
         }
     }
 
-    @Test("So it is with URLSession")
+    @Test("Unread bytes are not lost with URLSession")
     func urlSession() async throws {
         try await TransportKind.$current.withValue(.urlSession) { try await held(kind: .plain) }
     }
 
-    @Test("All of them are held, and only the rest is asked for", arguments: EarlyEnd.Kind.allCases)
+    @Test("All arrived bytes are kept, and only the rest is requested", arguments: EarlyEnd.Kind.allCases)
     func held(kind: EarlyEnd.Kind) async throws {
         let bytes = sampleBytes((3 << 20) - 1)
         try await EarlyEnd.with(kind, sending: bytes) { server in

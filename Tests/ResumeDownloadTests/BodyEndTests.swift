@@ -7,16 +7,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Bodies that end in ways that no honest server's do.
+/// Bodies that end in ways that no correct server's do.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct BodyEndTests {
-    /// How the last answer's framing is broken behind its last byte.
+    /// How the last answer's framing is broken after its last byte.
     enum Break: CaseIterable {
         case noLastChunk, surplusByte
     }
 
     @Test(
-        "A wrong Content-Digest counts also where the body breaks off behind its last byte", arguments: Break.allCases)
+        "A wrong Content-Digest counts even if the body breaks off after its last byte", arguments: Break.allCases)
     func digestOfBrokenBody(kind: Break) async throws {
         try await Origin.afterCut { origin in
             let range: Range<Int64> = 55_904..<100_000
@@ -55,15 +55,16 @@ struct BodyEndTests {
                 })
             #expect(try origin.hasDelivered(file))
             #expect(result.totalBytes == 1 << 20)
-            // What a transport loses of a connection that ends makes some of them shorter.
+            // Some are shorter because the transport loses data when a connection ends.
             #expect(waits.withLock { $0.filter { $0 <= 0.02 }.count } >= 10)
         }
     }
 
-    @Test("Parts that come whole and empty are not asked for again and again")
+    @Test("Empty but complete parts are not requested repeatedly")
     func emptyParts() async throws {
         let file = Resource(Content(length: 6_000_000, seed: 1), etag: "\"v1\"")
-        // The first answer goes on when an empty part has been asked for again, so that its end is another part's by then.
+        // The first answer continues once an empty part has been requested again, so that another part owns its end by
+        // then.
         let handler = together(3) { request in
             guard let part = request.byteRange else { return .file(file, for: request) }
             let fields = [
@@ -79,9 +80,9 @@ struct BodyEndTests {
         }
     }
 
-    @Test("The answer that is one start too many is not left hanging")
+    @Test("The answer that exceeds the limit of restarts is not left hanging")
     func lastStart() async throws {
-        // More than the buffers of a connection take.
+        // More than the buffers of a connection hold.
         let large = Resource(Content(length: 64 << 20, seed: 3), etag: "\"a\"")
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -102,7 +103,7 @@ struct BodyEndTests {
         }
     }
 
-    @Test("Chunks of a byte, many of which wait for a reader, come through")
+    @Test("One-byte chunks, many of which wait for a reader, are all delivered")
     func tinyChunks() async throws {
         let file = Resource(Content(length: 30_000, seed: 4), etag: "\"v1\"")
         try await Origin.with({ request in

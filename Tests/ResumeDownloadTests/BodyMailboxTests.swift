@@ -2,14 +2,14 @@ import ResumeDownload
 import Synchronization
 import Testing
 
-/// What passes a body from a client to its reader, whatever the client.
+/// The mailbox that passes a body from any client to its reader.
 @Suite(.timeLimit(.minutes(2)))
 struct BodyMailboxTests {
     private typealias Mailbox = BodyMailbox<Int, [UInt8]>
 
     private struct Dropped: Error {}
 
-    /// What a reader was passed: how many bytes at a time, and all of them.
+    /// What a reader received: the size of each piece, and all the bytes.
     private final class Passed: Sendable {
         private let state = Mutex((counts: [Int](), bytes: [UInt8]()))
 
@@ -27,10 +27,10 @@ struct BodyMailboxTests {
     private let mailbox = Mailbox(
         noHead: TransportError(.connectionClosed, "no head"), cost: { $0.count }, read: { try $1($0.span.bytes) })
     private let passed = Passed()
-    /// More than the reader is passed at a time, in no whole number of times.
+    /// Larger than the pieces that the reader receives, and not a multiple of them.
     private let long = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 / 251) }
 
-    @Test("A reader may stop within a part; the rest of it comes when it reads on, before the next part")
+    @Test("A reader may stop within a part; its rest comes on the next read, before the next part")
     func stopping() async throws {
         let isFull = !mailbox.add(long + long)
         #expect(isFull)
@@ -50,7 +50,7 @@ struct BodyMailboxTests {
         #expect(passed.counts.allSatisfy { $0 <= 256 << 10 })
     }
 
-    @Test("Parts are passed in order, and those added while a reader is called, after what it was passed")
+    @Test("Parts are passed in order; those added during a call to a reader come after it")
     func order() async throws {
         _ = mailbox.add([1])
         _ = mailbox.add(long)
@@ -65,7 +65,7 @@ struct BodyMailboxTests {
         #expect(!hasMore && passed.bytes == [1] + long + [2, 3])
     }
 
-    @Test("What is dropped while a reader is called is not passed any more, and the reader is told why")
+    @Test("Data dropped during a call to a reader is not passed, and the reader gets the reason")
     func dropping() async throws {
         _ = mailbox.add(long)
         await #expect(throws: Dropped.self) {

@@ -10,7 +10,7 @@ import Testing
 /// How the server is asked to compare, on the wire.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ConditionTests {
-    @Test("I10: If-Match with the rest, and nothing of If-Range")
+    @Test("I10: If-Match with the range, and no If-Range")
     func ifMatch() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.old, for: $0) }
@@ -24,7 +24,7 @@ struct ConditionTests {
         }
     }
 
-    @Test("I10: 412 starts over, with the new file and the reason")
+    @Test("I10: 412 restarts with the new file and the reason")
     func preconditionFailed() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.new, for: $0) }
@@ -36,7 +36,7 @@ struct ConditionTests {
         }
     }
 
-    @Test("I10: a server that ignores If-Match is found out by its tag")
+    @Test("I10: a server that ignores If-Match is detected by its tag")
     func ifMatchIgnored() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -61,7 +61,7 @@ struct ConditionTests {
         }
     }
 
-    @Test("HEAD first: changed, then the whole, with the reason")
+    @Test("HEAD first: changed, then the whole file, with the reason")
     func headChanged() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.new, for: $0) }
@@ -75,7 +75,7 @@ struct ConditionTests {
         }
     }
 
-    @Test("HEAD first: not answered, then If-Range decides; it may go to another URL, with no secret to another origin")
+    @Test("HEAD first: unanswered, then If-Range decides; HEAD may use another URL, and no secret crosses origins")
     func headElsewhere() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -108,7 +108,7 @@ struct ConditionTests {
         }
     }
 
-    /// A hundred thousand bytes without any validator.
+    /// A hundred thousand bytes without a validator.
     private static func plain(_ seed: UInt64) -> Resource { Resource(Content(length: 200_000, seed: seed)) }
 
     @Test("A08: without a validator: from the start, unless the caller allows more and 64 KiB are the same")
@@ -123,7 +123,7 @@ struct ConditionTests {
         }
     }
 
-    @Test("A08: without a validator: a file that changed is found out by the 64 KiB, or by the digest")
+    @Test("A08: without a validator: the 64 KiB or the digest reveal a changed file")
     func unvalidatedChanged() async throws {
         try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
             origin.server.setHandler { .file(Self.plain(2), for: $0) }
@@ -132,7 +132,7 @@ struct ConditionTests {
             #expect(try origin.hasDelivered(Self.plain(2)))
             #expect(try await origin.reasons().contains("spot-check-differs"))
         }
-        // With a digest nothing before the overlap is compared: the digest tells.
+        // With a digest nothing before the overlap is compared: the digest decides.
         let (old, new) = (Self.plain(1).bytes, Self.plain(2).bytes)
         let mixed = Resource(Content(Array(new[..<100_000] + old[100_000...])))
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(mixed))

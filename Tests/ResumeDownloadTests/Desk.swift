@@ -7,7 +7,7 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// A downloader as an embedder has it, and what its tests wait for.
+/// A downloader as an embedding program uses it, with helpers that tests wait on.
 struct Desk {
     let downloader: Downloader
     let origin: Origin
@@ -17,11 +17,11 @@ struct Desk {
         try await Origin.with(handler) { try await with($0, body) }
     }
 
-    /// Runs a test with a downloader over an origin that is there.
+    /// Runs a test with a downloader over an existing origin.
     ///
     /// - Parameters:
     ///   - origin: The origin.
-    ///   - flag: Whether the end of a body may be told, all of which has come; nil for always.
+    ///   - flag: Whether the end of a completely received body may be reported; nil for always.
     ///   - body: The test.
     /// - Throws: What the test throws.
     static func with(
@@ -44,10 +44,10 @@ struct Desk {
         return request
     }
 
-    /// How much of the file has come when ``cancelled(_:)`` returns.
+    /// How much of the file has been received when ``cancelled(_:)`` returns.
     static let held: Int64 = 60_000
 
-    /// Cancels a task when a part of the file has come, after which nothing more does.
+    /// Cancels a task when part of the file has been received, after which the server sends nothing more.
     func cancelled(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> ResumeData? {
         let task = downloader.task(try request(configure))
         await task.resume(untilReceived: Self.held)
@@ -56,7 +56,7 @@ struct Desk {
         return data
     }
 
-    /// Waits until there is an entry, and nobody has its lease.
+    /// Waits until there is an entry whose lease is free.
     ///
     /// - Returns: The entry.
     func idleEntry() async throws -> Entry {
@@ -69,7 +69,7 @@ struct Desk {
 }
 
 extension DownloadTask {
-    /// Starts it and waits until so many bytes have come.
+    /// Starts it and waits until the given number of bytes has been received.
     ///
     /// - Returns: The events until then.
     @discardableResult
@@ -97,30 +97,30 @@ extension DownloadTask {
 }
 
 extension [DownloadEvent] {
-    /// Where it went on, each time.
+    /// The offset of each resume.
     var offsets: [Int64] {
         compactMap { if case .resumed(let offset, _) = $0 { offset } else { nil } }
     }
 
-    /// Why resume data was of no use.
+    /// Why resume data was outdated.
     var outdated: [String] {
         compactMap { if case .resumeDataOutdated(let reason) = $0 { reason.code.rawValue } else { nil } }
     }
 
-    /// Why it began anew, each time.
+    /// The reason for each restart.
     var restarts: [String] {
         compactMap { if case .restarted(let reason, _) = $0 { reason.code.rawValue } else { nil } }
     }
 }
 
 extension Resource {
-    /// Sends a part of the file that is answered with, then nothing more, until the client leaves.
+    /// Sends part of the requested file, then nothing more until the client disconnects.
     func stalling(at length: Int64) -> Origin.Handler {
         { .file(self, for: $0, cutAfter: length, stall: true) }
     }
 }
 
-/// A transport that tells the end of a body only when a flag is set.
+/// A transport that reports the end of a body only when a flag is set.
 private struct HeldEnds: Transport {
     let transport: any Transport
     let flag: Flag?

@@ -20,7 +20,7 @@ enum Sample {
     }
 }
 
-/// Digests that callers and servers give, on the wire.
+/// Digests from callers and servers, on the wire.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct DigestTests {
     private static let right = Sample.field(Resource.old.bytes)
@@ -40,7 +40,7 @@ struct DigestTests {
         }
     }
 
-    @Test("K01: Repr-Digest is asked for and compared before the delivery, resumed or not")
+    @Test("K01: Repr-Digest is requested and compared before the delivery, resumed or not")
     func announced() async throws {
         try await Origin.afterCut(of: Self.announced) { origin in
             origin.server.setHandler(Self.announcing(Self.right))
@@ -57,7 +57,7 @@ struct DigestTests {
         }
     }
 
-    @Test("K02, K07: a wrong Repr-Digest is never delivered: once from nothing, then an error that says whose it is")
+    @Test("K02, K07: a wrong Repr-Digest is never delivered: one restart, then an error that names its source")
     func announcedWrong() async throws {
         try await Origin.with(Self.announcing(Self.wrong)) { origin in
             let error = await origin.failure()
@@ -70,7 +70,7 @@ struct DigestTests {
         }
     }
 
-    @Test("K05, K06: what is no digest is passed over")
+    @Test("K05, K06: values that are not digests are ignored")
     func unusable() async throws {
         for value in ["md5=:AAAA:", "sha-256=:AAAA:", "sha-256=oops", ",,,", "unixsum=1"] {
             try await Origin.with(Self.announcing(value)) { origin in
@@ -82,7 +82,7 @@ struct DigestTests {
     }
 
     @Test(
-        "K08: a digest in the trailer is passed over",
+        "K08: a digest in the trailer is ignored",
         .asyncHTTPOnly("FoundationNetworking ends the program at a trailer"))
     func trailer() async throws {
         let trailer: Origin.Handler = { _ in
@@ -100,7 +100,7 @@ struct DigestTests {
         }
     }
 
-    @Test("K09: the caller's digest wins over every field", arguments: [true, false])
+    @Test("K09: the caller's digest takes precedence over every field", arguments: [true, false])
     func callers(isSHA512: Bool) async throws {
         let digest =
             isSHA512
@@ -113,7 +113,7 @@ struct DigestTests {
         }
     }
 
-    @Test("D14: a file that is rewritten while it is sent is found out by the digest")
+    @Test("D14: the digest detects a file that is rewritten while it is sent")
     func rewritten() async throws {
         let (old, new) = (Resource.old.bytes, Resource.new.bytes)
         let mixed: Origin.Handler = { request in
@@ -134,7 +134,7 @@ struct DigestTests {
     }
 
     @Test(
-        "What was put together from several answers and has a wrong digest is confirmed, and fetched anew when asked again"
+        "Several answers with a wrong combined digest are confirmed, and fetched again on the next request"
     )
     func putTogether() async throws {
         let (old, new) = (Resource.old.bytes, Resource.new.bytes)
@@ -154,7 +154,7 @@ struct DigestTests {
         }
     }
 
-    @Test("A mistyped digest costs no byte: the right one delivers what is there")
+    @Test("A mistyped digest costs no byte: the right one delivers the stored file")
     func mistyped() async throws {
         let (right, wrong) = (
             HTTPDigest(.sha256, bytes: Sample.sha256(.old)), HTTPDigest(.sha512, bytes: Sample.sha512(.new))
@@ -176,7 +176,7 @@ struct DigestTests {
         }
     }
 
-    @Test("A wrong digest of a file that has changed meanwhile: the new one is fetched")
+    @Test("A wrong digest of a file that has since changed: the new one is fetched")
     func changedMeanwhile() async throws {
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
         try await Origin.with({ .file(.old, for: $0) }) { origin in
@@ -190,7 +190,7 @@ struct DigestTests {
         }
     }
 
-    @Test("The same digest again fetches anew also where fields are others each time")
+    @Test("Repeating the same digest fetches again, even if other fields differ each time")
     func insistingWithOtherFields() async throws {
         let (old, new) = (Resource.old.bytes, Resource.new.bytes)
         let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
@@ -206,7 +206,7 @@ struct DigestTests {
         }
     }
 
-    @Test("Who insists on a wrong digest keeps what was there first, and nothing more")
+    @Test("Repeated requests with a wrong digest keep only the first data")
     func insisting() async throws {
         let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
         try await Origin.with({ .file(.old, for: $0) }) { origin in
@@ -222,7 +222,7 @@ struct DigestTests {
         }
     }
 
-    @Test("So does who was interrupted meanwhile")
+    @Test("So do repeated requests that were interrupted")
     func insistingInterrupted() async throws {
         let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
         try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 2 ? 60_000 : nil) }) { origin in
@@ -242,13 +242,13 @@ struct DigestTests {
         }
     }
 
-    @Test("K03: a part with a wrong Content-Digest is dropped, and what was held before it stays")
+    @Test("K03: a part with a wrong Content-Digest is dropped, and earlier bytes stay")
     func partWrong() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
                 let response = Response.file(.old, for: request)
                 let isFirst = request.number == 2
-                // The part is altered behind what is compared, under the digest of the true one.
+                // The part is altered after the overlap, under the digest of the true one.
                 guard isFirst else { return response }
                 var bytes = Resource.old.content.bytes(in: 55_904..<100_000)
                 let digest = Sample.field(bytes)
@@ -262,7 +262,7 @@ struct DigestTests {
             let result = try await origin.get()
             #expect(result.reusedBytes == 60_000)
             #expect(try origin.hasDelivered(.old))
-            // Asked again from where it was.
+            // Requested again from the same offset.
             let ranges = origin.requests(after: 1).map { $0.field("Range") ?? "none" }
             #expect(ranges == ["bytes=55904-", "bytes=55904-"])
             #expect(try await origin.reasons().contains("content-digest-mismatch"))
@@ -270,7 +270,7 @@ struct DigestTests {
     }
 
     @Test(
-        "A part with a wrong Content-Digest is dropped also where the download is cancelled right after its last byte")
+        "A part with a wrong Content-Digest is dropped even if the download is cancelled after its last byte")
     func partWrongCancelled() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in
@@ -311,7 +311,7 @@ struct DigestTests {
         }
     }
 
-    @Test("A digest follows a long transfer, its kill and its end", arguments: [HTTPDigest.Algorithm.sha256, .sha512])
+    @Test("A digest follows a long transfer through a kill to its end", arguments: [HTTPDigest.Algorithm.sha256, .sha512])
     func running(algorithm: HTTPDigest.Algorithm) async throws {
         let large = Resource(Content(length: 40 << 20, seed: 7), etag: "\"large\"")
         let bytes = algorithm == .sha256 ? Sample.sha256(large) : Sample.sha512(large)

@@ -5,11 +5,11 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server that announces one byte more than it sends, and ends the connection right behind the last one.
+/// A server that announces one byte more than it sends, and closes the connection right after the last one.
 final class EarlyEnd: Sendable {
     enum Kind: String, CaseIterable {
         case plain
-        /// Over TLS; the end is that of TCP alone, or announced with close_notify.
+        /// Over TLS. The end is a bare TCP close, or announced with close_notify.
         case tls, tlsAnnounced
         case http2, http2Announced
 
@@ -20,17 +20,17 @@ final class EarlyEnd: Sendable {
 
     let kind: Kind
     let port: Int
-    /// How many bodies the system has taken, with the end behind them.
+    /// The number of bodies that the system has accepted, including the end of the connection.
     var endings: Int { ended.value }
     private let ended: Counter
 
     /// Runs a body with a server.
     ///
     /// - Parameters:
-    ///   - kind: What it speaks.
-    ///   - bytes: What it sends.
-    ///   - body: What is done with it.
-    /// - Throws: What it throws, and where the server cannot be started.
+    ///   - kind: The protocol.
+    ///   - bytes: The bytes to send.
+    ///   - body: The code that uses the server.
+    /// - Throws: What the body throws, or an error if the server cannot be started.
     static func with(_ kind: Kind, sending bytes: [UInt8], _ body: (EarlyEnd) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
@@ -67,7 +67,7 @@ final class EarlyEnd: Sendable {
     }
 }
 
-/// A number that another thread counts up.
+/// A counter that another thread increments.
 private final class Counter: Sendable {
     private let number = Atomic(0)
 
@@ -76,7 +76,7 @@ private final class Counter: Sendable {
     func increment() { number.add(1, ordering: .releasing) }
 }
 
-/// Answers the first thing that comes.
+/// Answers the first thing received.
 private final class Sender: ChannelInboundHandler {
     /// Only over HTTP/2.
     typealias InboundIn = HTTP2Frame
@@ -115,8 +115,8 @@ private final class Sender: ChannelInboundHandler {
         let (kind, ended) = (kind, ended)
         sent.futureResult.assumeIsolated().whenComplete { _ in
             let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
-            // The other end may still send: what nobody reads here would make the system reset the connection. From there
-            // on it passes by the handler of TLS.
+            // The other end may still send, and unread data would make the system reset the connection. From here on,
+            // data bypasses the TLS handler.
             if kind.isAnnounced {
                 context.close(promise: nil)
             } else {

@@ -3,7 +3,7 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-/// One download as an embedder runs it, with few and short retries.
+/// One download as an embedding program runs it, with few and short retries.
 enum Engine {
     /// A timeout in seconds that no test reaches, however slow the machine is.
     static let patience = 3600.0

@@ -7,14 +7,14 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What the tests of streams read, and how.
+/// What the stream tests read, and how.
 enum Film {
     static let file = Resource(Content(length: 3_000_000, seed: 7), etag: "\"film\"")
     static let other = Resource(Content(length: 3_000_000, seed: 8), etag: "\"other\"")
 
     /// Reads to the end.
     ///
-    /// - Returns: The bytes, with each piece held to what a piece may be.
+    /// - Returns: The bytes. Each piece is checked against the limits for a piece.
     static func all(_ stream: DownloadStream, delivering path: String? = nil, of length: Int = 3_000_000)
         async throws -> [UInt8]
     {
@@ -47,7 +47,7 @@ enum Film {
         try file.close()
     }
 
-    /// Serves one file until it is cut, and another one when a reader has read of the first.
+    /// Serves one file until it is cut, and another one once a reader has read some of the first.
     static func serving(_ first: Resource, cutAfter length: Int64, then second: Resource, after hasRead: Flag)
         -> Origin.Handler
     {
@@ -57,7 +57,7 @@ enum Film {
         }
     }
 
-    /// Reads the first piece, then sets a flag, then reads on.
+    /// Reads the first piece, then sets a flag, then continues.
     static func all(_ stream: DownloadStream, telling hasRead: Flag) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await piece in stream {
@@ -67,7 +67,7 @@ enum Film {
         return bytes
     }
 
-    /// So that it goes on asking for as long as the reader takes.
+    /// Makes the request retry for as long as the reader takes.
     static func patient(_ request: inout DownloadRequest) {
         request.limits = .init(retries: 1_000_000, firstDelay: 0.005, longestDelay: 0.005)
     }

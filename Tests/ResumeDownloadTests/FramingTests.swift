@@ -6,7 +6,7 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// How a body is framed, and what of it counts when that goes wrong.
+/// How a body is framed, and how much of it counts if the framing is wrong.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct FramingTests {
     private static func chunked(_ end: String) -> Response {
@@ -23,7 +23,7 @@ struct FramingTests {
     }
 
     @Test(
-        "F01, F02, F04: what came before a cut or before garbage is kept, and continued in the same run",
+        "F01, F02, F04: bytes before a cut or garbage are kept, and continued in the same run",
         arguments: [
             ("F01", .file(.old, for: .whole, cutAfter: 60_000)), ("F04: no size", chunked("xyz\r\n")),
             ("F04: overflow", chunked("FFFFFFFFFFFFFFFFFF\r\n")), ("F04: negative", chunked("-5\r\nhello\r\n")),
@@ -39,7 +39,7 @@ struct FramingTests {
         }
     }
 
-    @Test("F05, D08: a body that ends with its connection is whole by the rule, and said to be unverified")
+    @Test("F05, D08: a body that ends with its connection is complete by the rule, and reported as unverified")
     func closeDelimited() async throws {
         let handler: Origin.Handler = { _ in
             var resource = Resource.old
@@ -54,7 +54,7 @@ struct FramingTests {
     }
 
     @Test(
-        "D08: where the length is known, a body that ends with its connection before it is a cut",
+        "D08: if the length is known, a body that ends early with its connection is cut",
         arguments: [80_000, 40_000])
     func closeDelimitedCut(length: Int64) async throws {
         try await Origin.afterCut { origin in
@@ -71,7 +71,7 @@ struct FramingTests {
         }
     }
 
-    @Test("F11: bytes after the announced length are not the file's, and not the next answer's")
+    @Test("F11: bytes after the announced length belong neither to the file nor to the next answer")
     func surplus() async throws {
         let body = Resource.old.bytes + Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad".utf8)
         let fields = [("ETag", "\"a\""), ("Content-Length", "100000")]
@@ -85,7 +85,7 @@ struct FramingTests {
     }
 
     @Test(
-        "F16, F15, F07 to F10, G09, I16: what is no valid message is refused, and nothing of it is stored",
+        "F16, F15, F07 to F10, G09, I16: an invalid message is refused, and nothing of it is stored",
         arguments: [
             "HTTP/1.1 200 OK\r\nETag: \"a\u{0}b\"\r\nContent-Length: 5\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nE Tag: \"a\"\r\nContent-Length: 5\r\n\r\nhello",
@@ -93,7 +93,7 @@ struct FramingTests {
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
             "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\nhello",
-            // A receiver may take LF alone for the end of a line (RFC 9112, 2.2); the parser of NIO does not.
+            // A receiver may accept a bare LF as a line ending (RFC 9112, 2.2). NIO's parser does not.
             "HTTP/1.1 200 OK\nETag: \"a\"\nContent-Length: 5\n\nhello",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "hello\r\n",
         ])
@@ -123,7 +123,7 @@ struct FramingTests {
         }
     }
 
-    @Test("F21: a trickle is no progress for ever")
+    @Test("F21: a trickle does not count as progress for ever")
     func trickle() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in
@@ -131,7 +131,7 @@ struct FramingTests {
                 steps[1] = .trickle(Resource.old.content, 55_904..<100_000, bytesPerStep: 1, milliseconds: 100)
                 return Response(steps)
             }
-            // A byte each 100 ms: never the 1024 that are asked for within a timeout.
+            // A byte every 100 ms: never the 1024 that are required within a timeout.
             let error = await origin.failure { request in
                 request.limits.retries = 0
                 request.stallTimeout = 0.7
@@ -141,7 +141,7 @@ struct FramingTests {
         }
     }
 
-    @Test("F20: a body that stops is given up at the stall timeout, and not before")
+    @Test("F20: a stalled body is abandoned at the stall timeout, and not before")
     func stalled() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000, stall: true) }) { origin in
             let (clock, hasEnded) = (StoppedClock(), Flag())
@@ -149,7 +149,7 @@ struct FramingTests {
                 defer { hasEnded.set() }
                 return await origin.failure { request in
                     request.limits.retries = 0
-                    // The head comes within this time also on a busy machine.
+                    // The head arrives within this time even on a busy machine.
                     request.stallTimeout = 60
                     request.clock = { clock.read() }
                 }
@@ -157,7 +157,7 @@ struct FramingTests {
             try await eventually {
                 try await origin.store.totals().receivedBytes == 60_000 || hasEnded.isSet
             }
-            // While nothing comes, only the watch for stalls reads the clock.
+            // While nothing arrives, only the stall watchdog reads the clock.
             for elapsed in [0, 59_999] {
                 clock.set(to: .milliseconds(elapsed))
                 let reads = clock.reads
@@ -172,7 +172,7 @@ struct FramingTests {
         }
     }
 
-    @Test("F23: a connection that the server closes instead of answering its second request costs one retry")
+    @Test("F23: a connection that the server closes instead of answering a second request costs one retry")
     func idleClosed() async throws {
         let handler: Origin.Handler = { request in
             if request.number == 1 { return .status("302 Found", fields: [("Location", "/moved")]) }
@@ -183,12 +183,12 @@ struct FramingTests {
             #expect(try origin.hasDelivered(.old))
             let requests = origin.server.requests
             #expect(requests.prefix(2).map(\.connection) == [1, 1])
-            // A transport may try again itself; the engine begins at the URL of the download.
+            // A transport may retry internally. The engine begins at the URL of the download.
             #expect((3...4).contains(requests.count) && requests.last?.connection == 2)
         }
     }
 
-    @Test("F24, E05: the body of an answer that is not wanted is not taken for the next answer")
+    @Test("F24, E05: the body of an unwanted answer is not taken for the next answer")
     func unread() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -232,7 +232,7 @@ struct FramingTests {
     }
 
     @Test(
-        "F25: a length in the trailer, which the parser does not take, delivers nothing wrong",
+        "F25: a length in the trailer, which the parser rejects, delivers nothing wrong",
         .asyncHTTPOnly("FoundationNetworking ends the program at a trailer"))
     func lengthInTrailer() async throws {
         let odd = Self.chunked("0\r\nContent-Length: 5\r\n\r\n")
@@ -242,7 +242,7 @@ struct FramingTests {
         }
     }
 
-    @Test("J03: a length that is not known until the end is learned, also over a cut")
+    @Test("J03: a length that is unknown until the end is learned, even across a cut")
     func learned() async throws {
         let handler: Origin.Handler = { request in
             var resource = Resource.old
@@ -257,7 +257,7 @@ struct FramingTests {
         }
     }
 
-    @Test("J05: a length beyond what is allowed, or beyond the disk, is refused before the first byte is written")
+    @Test("J05: a length beyond the limit, or beyond the disk, is refused before the first byte is written")
     func tooLong() async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure { $0.maximumLength = 99_999 }

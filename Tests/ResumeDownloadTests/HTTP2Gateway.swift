@@ -8,12 +8,12 @@ import NIOSSL
 import ResumeAsyncHTTP
 import ResumeDownload
 
-/// A server of HTTP/2 over TLS that passes each request on to an origin of HTTP/1 on this machine.
+/// An HTTP/2 server over TLS that passes each request on to an HTTP/1 origin on this machine.
 ///
-/// The first component of a path is the origin's port. What is not valid HTTP/1, or ends early, becomes a stream that is
-/// reset. Nothing is checked or changed beyond that.
+/// The first component of a path is the origin's port. A response that is not valid HTTP/1, or that ends early, becomes
+/// a stream reset. Nothing else is checked or changed.
 final class HTTP2Gateway: Sendable {
-    /// A key and a certificate for 127.0.0.1, made for this gateway alone, valid until 2049.
+    /// A key and a certificate for 127.0.0.1, made only for this gateway, valid until 2049.
     static let certificate = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("gateway.pem").path
 
@@ -61,7 +61,9 @@ final class HTTP2Gateway: Sendable {
     }
 }
 
-/// A transport whose requests go through a gateway; callers see the URLs of the origin.
+/// A transport whose requests go through a gateway.
+///
+/// Callers see the URLs of the origin.
 struct GatewayTransport: Transport {
     let transport: AsyncHTTPTransport
     let port: Int
@@ -76,7 +78,9 @@ struct GatewayTransport: Transport {
     }
 }
 
-/// One stream of a gateway: passes its request on to the origin.
+/// One stream of a gateway.
+///
+/// Passes its request on to the origin.
 private final class GatewayRequest: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -129,14 +133,16 @@ private final class GatewayRequest: ChannelInboundHandler {
     }
 }
 
-/// A connection of a gateway to an origin: passes the response on to the stream, and reads on when that has taken it, so
-/// that a body without an end takes no memory.
+/// A connection of a gateway to an origin.
+///
+/// Passes the response on to the stream, and reads on once the stream has accepted it, so that an endless body uses no
+/// memory.
 private final class GatewayResponse: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let stream: any Channel
     private var isOver = false
-    /// The last part that the stream has been given.
+    /// The last part passed to the stream.
     private var written: EventLoopFuture<Void>?
 
     init(_ stream: any Channel) { self.stream = stream }

@@ -9,13 +9,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a review in the role of an attacker found.
+/// Findings of a review from an attacker's point of view.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct HostileOriginTests {
-    @Test("Coded bytes that are complete are not delivered to who asks for the file itself")
+    @Test("Complete coded bytes are not delivered to a caller that wants the file itself")
     func codedAndComplete() async throws {
         try await Origin.with({ .file(.new, for: $0) }) { origin in
-            // All bytes came coded; stopped before the delivery (as by SIGKILL, or a destination that fails).
+            // All bytes were received coded, but the download stopped before delivery (SIGKILL, or a destination that
+            // fails).
             let transfer = try await origin.store.begin(
                 try DownloadURL(origin.url), headerFields: [:], policy: ResumePolicy(storesCoded: true))
             let plan = await transfer.plan()
@@ -32,9 +33,9 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("K03: a body that is to be compared with its digest completes nothing before that, whatever dies")
+    @Test("K03: a body that must match its digest completes nothing before the check, whatever is killed")
     func diesBeforeDigest() async throws {
-        // As a kill between the last commit of a body and its end leaves the store.
+        // The store after a kill between the last commit of a body and its end.
         try await Origin.afterCut { origin in
             let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
             let plan = await transfer.plan()
@@ -72,7 +73,7 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("What a hook throws is neither stored nor shown")
+    @Test("An error thrown by a hook is neither stored nor shown")
     func hookThrows() async throws {
         struct Failed: Error { var url = "https://s3/x?X-Amz-Signature=topsecret" }
         try await Origin.afterCut { origin in
@@ -85,7 +86,7 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("A key that reads like that of a range is not taken for it")
+    @Test("A key that looks like that of a range is not taken for it")
     func keyCollision() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 5000) }) { origin in
             _ = await origin.failure {
@@ -99,7 +100,7 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("Progress of a range counts to the length of the range")
+    @Test("Progress of a range counts towards the length of the range")
     func progressTotal() async throws {
         let came = Maximum()
         let told = Mutex<[DownloadEvent]>([])
@@ -117,7 +118,7 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("J06: what must be read before a range is bounded as well")
+    @Test("J06: bytes that must be read before a range are limited as well")
     func endlessSkip() async throws {
         let endless = Response([
             .head(status: "200 OK", fields: [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")]),
@@ -129,7 +130,7 @@ struct HostileOriginTests {
                 request.maximumLength = 1_000_000
             }
             #expect(error?.code == .tooLarge)
-            // Not to the range; how much a server sends before it sees the end depends on buffers and on the machine.
+            // Not to the range: how much a server sends before it sees the close depends on buffers and on the machine.
             #expect(origin.server.bodyBytesSent < 500_000_000)
         }
         try await Origin.with({ .file(.old, for: $0) }) { origin in
@@ -141,7 +142,7 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("HEAD that fails for now is done without after the second time, and its status is told")
+    @Test("A HEAD request that fails temporarily is skipped after the second try, and its status is reported")
     func headFails() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -155,7 +156,7 @@ struct HostileOriginTests {
         }
     }
 
-    @Test("A digest field of many members is none, and is not parsed")
+    @Test("A digest field with many members is invalid, and is not parsed")
     func digestField() {
         let members = (0..<16_000).map { "a\($0)" }.joined(separator: ",")
         let sample = Sample.field([1])

@@ -7,13 +7,13 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Bytes that were fetched with one request, and a caller who sends another one.
+/// Bytes fetched with one request, and a caller that sends a different one.
 @Suite(.timeLimit(.minutes(5)))
 struct IdentityTests {
     static let file = Resource(Content(length: 300_000, seed: 11), etag: "\"private\"")
     static let other = Resource(Content(length: 300_000, seed: 12), etag: "\"other\"")
 
-    /// Serves a file to who has one of two tokens.
+    /// Serves a file to clients that have one of two tokens.
     private static let guarded: Origin.Handler = { request in
         ["Bearer one", "Bearer two"].contains(request.field("Authorization"))
             ? .file(file, for: request) : .status("401 Unauthorized")
@@ -39,7 +39,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "A complete download of somebody else's is refused to who the server refuses, and stays", arguments: [nil, "x"])
+        "Another caller's complete download is refused if the server refuses, and stays", arguments: [nil, "x"])
     func refused(token: String?) async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(300_000, origin)
@@ -50,14 +50,14 @@ struct IdentityTests {
             #expect(origin.server.requests.last?.field("If-Range") == "\"private\"")
             let after = try await origin.store.entries()
             #expect(after.map(\.chunks) == before.map(\.chunks) && after.map(\.url) == before.map(\.url))
-            // Whose bytes they are has not been forgotten.
+            // The owner of the bytes is still recorded.
             _ = try await origin.get { $0.fields = Self.fields("one") }
             #expect(origin.server.requests.count == 1)
             #expect(try origin.hasDelivered(Self.file))
         }
     }
 
-    @Test("Who sends the very same request is given what is complete without one")
+    @Test("An identical request gets the complete file without a request to the server")
     func same() async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(300_000, origin)
@@ -78,7 +78,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("What the server has confirmed to a caller is that caller's")
+    @Test("Bytes that the server confirms to a caller become that caller's")
     func confirmed() async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(300_000, origin)
@@ -118,7 +118,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("Who waits for somebody else's download asks the server too")
+    @Test("A caller that waits for another caller's download asks the server too")
     func waits() async throws {
         let isWaiting = Flag()
         try await Origin.with({ request in
@@ -156,7 +156,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("Another representation for another request has an entry of its own; the first one stays")
+    @Test("Another representation for another request has a separate entry; the first one stays")
     func ownEntry() async throws {
         try await Origin.with({ .file($0.field("Accept") == "b" ? Self.other : Self.file, for: $0, cutAfter: 200_000) })
         {
@@ -171,7 +171,7 @@ struct IdentityTests {
             #expect(entries.map(\.key) == [origin.url, origin.url + "#variant=2"])
             #expect(entries.map(\.receivedBytes) == [300_000, 200_000])
             origin.server.setHandler { .file($0.field("Accept") == "b" ? Self.other : Self.file, for: $0) }
-            // Each goes on with what is its own.
+            // Each caller continues its own entry.
             let result = try await origin.get { $0.fields[.accept] = "b" }
             #expect(result.reusedBytes == 200_000)
             #expect(try origin.hasDelivered(Self.other))
@@ -183,7 +183,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("Fields that Vary names: two partials beside one another, and others are random")
+    @Test("Fields named by Vary create two partials side by side; random fields do not")
     func varies() async throws {
         try await Origin.with({ request in
             var resource = request.field("Accept") == "b" ? Self.other : Self.file
@@ -213,7 +213,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("A token that was renewed continues although the answer varies with it")
+    @Test("A renewed token continues although the answer varies with it")
     func variesWithToken() async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(100_000, vary: "Authorization", origin)
@@ -237,7 +237,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("There are at most four; the next one takes the place of another")
+    @Test("There are at most four variants; the next one replaces another")
     func atMostFour() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             let url = try DownloadURL(origin.url)
@@ -256,7 +256,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("A limit holds for what is complete already, and for who waits")
+    @Test("A limit applies to complete files and to waiting callers")
     func limit() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             for fields in [HTTPFields(), [.accept: "b"]] {
@@ -272,7 +272,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("Who permits some places only always asks")
+    @Test("A caller that permits only some locations always asks")
     func permits() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             try await Self.leave(300_000, as: [:], origin)
@@ -293,7 +293,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "A stream shows nothing of somebody else's bytes before the server has answered", arguments: [100_000, 300_000])
+        "A stream shows none of another caller's bytes before the server has answered", arguments: [100_000, 300_000])
     func stream(held: Int64) async throws {
         let isAsked = Flag()
         try await Desk.with({ request in
@@ -304,7 +304,7 @@ struct IdentityTests {
             let stream = desk.downloader.stream(try desk.request())
             await #expect(throws: StoreError.self) {
                 while true {
-                    // Refused with `notHeld` whenever it is asked.
+                    // Refused with `notHeld` on every read.
                     _ = try await stream.read(0..<10)
                 }
             }
@@ -315,7 +315,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("A stream goes on with them once it has", arguments: [100_000, 300_000])
+    @Test("A stream continues with another caller's bytes once the server has answered", arguments: [100_000, 300_000])
     func streamConfirmed(held: Int64) async throws {
         try await Desk.with(Self.guarded) { desk in
             try await Self.leave(held, desk.origin)
@@ -328,7 +328,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("To begin anew or to ask for the file itself leaves somebody else's bytes alone")
+    @Test("Restarting, or requesting the file itself, leaves another caller's bytes alone")
     func leavesAlone() async throws {
         try await Origin.with({ .file(Self.other, for: $0) }) { origin in
             try await Self.leave(300_000, origin)
@@ -340,7 +340,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("To cancel and drop what came leaves somebody else's bytes alone", arguments: [false, true])
+    @Test("Cancelling and dropping partial data leaves another caller's bytes alone", arguments: [false, true])
     func cancelled(isAnswered: Bool) async throws {
         try await Desk.with({ request in
             isAnswered ? .file(Self.other, for: request, cutAfter: 100_000, stall: true) : .status("403 Forbidden")
@@ -359,7 +359,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("A key that reads like that of a variant is the download's own")
+    @Test("A key that looks like that of a variant is the download's own")
     func variantKey() async throws {
         try await Origin.with({ .file(Self.other, for: $0, cutAfter: 100_000) }) { origin in
             try await Self.leave(300_000, origin)
@@ -372,7 +372,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("A renewal in the middle: what came is its caller's, not the first one's")
+    @Test("A renewal in mid-download: the bytes belong to the renewed request's caller")
     func renewedInTheMiddle() async throws {
         try await Origin.with({ request in
             switch request.field("Authorization") {
@@ -387,7 +387,7 @@ struct IdentityTests {
                 $0.renewal = { _ in Renewal(fields: Self.fields("two")) }
                 $0.digest = HTTPDigest(.sha256, of: Self.other.bytes)
             }
-            // Kept, since the digest is wrong: complete, and the last one's.
+            // Kept because the digest is wrong: complete, and owned by the last caller.
             #expect(await origin.failure(configure)?.code == .digestMismatch)
             let count = origin.server.requests.count
             #expect(await origin.failure { $0.fields = Self.fields("old") }?.status == 401)
@@ -428,7 +428,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("No secret of a request is in the store")
+    @Test("The store contains no secret of a request")
     func nothingStored() async throws {
         try await Origin.with({ .file(Self.file, for: $0, cutAfter: 100_000) }) { origin in
             _ = await origin.failure {

@@ -9,7 +9,7 @@ import Testing
 /// Servers that break the rules of HTTP when they answer a range request, and only then.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct InvalidRangeAnswerTests {
-    /// What civetweb 1.15 sends for a range behind the end of a file that became shorter, `If-Range` or not.
+    /// The answer of civetweb 1.15 to a range past the end of a truncated file, with or without `If-Range`.
     private static func negativeLength(of resource: Resource) -> Response {
         let length = resource.content.length
         let head = [
@@ -23,7 +23,7 @@ struct InvalidRangeAnswerTests {
 
     private static let garbage = Response([.raw(Array("no answer\r\n\r\n".utf8)), .close])
 
-    @Test("F27, F3: a file that became shorter, on a server that announces a negative length then: downloaded anew")
+    @Test("F27, F3: a truncated file whose server then announces a negative length restarts")
     func shorter() async throws {
         let short = Resource(Content(length: 20_000, seed: 4), etag: "\"s\"")
         try await Origin.afterCut { origin in
@@ -38,7 +38,7 @@ struct InvalidRangeAnswerTests {
         }
     }
 
-    @Test("F3: the same file: asked for whole once, and what is held is compared and kept")
+    @Test("F3: an unchanged file is requested whole once, and stored bytes are compared and kept")
     func unchanged() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { $0.field("Range") == nil ? .file(.old, for: $0) : Self.garbage }
@@ -49,20 +49,20 @@ struct InvalidRangeAnswerTests {
         }
     }
 
-    @Test("F3: an invalid answer to a request without a range is an error like any other, and costs nothing held")
+    @Test("F3: an invalid answer to a request without a range is an ordinary error, and stored bytes are kept")
     func always() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in Self.garbage }
             let error = await origin.failure { $0.limits.retries = 2 }
             #expect(error?.code == .unreachable)
-            // The range, and then the whole as often as it may be tried.
+            // The range, and then the whole file as often as it may be tried.
             #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false, false, false])
             let held = try await origin.store.totals().receivedBytes
             #expect(held == 60_000)
         }
     }
 
-    @Test("F3: an answer to HEAD that is invalid says nothing about ranges")
+    @Test("F3: an invalid answer to HEAD says nothing about ranges")
     func head() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { $0.method == "HEAD" ? Self.garbage : .file(.old, for: $0) }
@@ -73,7 +73,7 @@ struct InvalidRangeAnswerTests {
         }
     }
 
-    @Test("F3: a further connection that is answered so is not asked for again; one connection fetches all")
+    @Test("F3: a further connection with such an answer is not retried; one connection fetches all")
     func segments() async throws {
         let handler = together(2) { request in
             request.field("Range") == nil ? .file(SegmentTests.file, for: request) : Self.garbage

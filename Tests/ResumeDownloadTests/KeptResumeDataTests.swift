@@ -8,10 +8,10 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// Resume data that was kept for a while: in another process, and where the store has something else by then.
+/// Resume data that was kept for a while: in another process, and after the store's contents have changed.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct KeptResumeDataTests {
-    @Test("Resume data is good after a restart, in another process, with the store at another place")
+    @Test("Resume data remains valid after a restart, in another process, with the store moved")
     func moved() async throws {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: { .file(.old, for: $0, cutAfter: Desk.held) }) { server in
@@ -37,7 +37,7 @@ struct KeptResumeDataTests {
         }
     }
 
-    /// Another process goes on with what was kept.
+    /// Another process resumes from the kept data.
     private static func expectGoingOn(_ kept: [UInt8], in folder: String) async {
         await #expect(processExitsWith: .success) { [kept = kept as [UInt8], folder = folder as String] in
             let data = try ResumeData(kept)
@@ -52,14 +52,14 @@ struct KeptResumeDataTests {
         }
     }
 
-    @Test("Data whose bytes are gone begins anew, with an event and a reason: evicted, delivered, another store")
+    @Test("Data whose bytes are gone restarts, with an event and a reason: evicted, delivered, another store")
     func gone() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let data = try #require(try await desk.cancelled())
             desk.origin.server.setHandler { .file(.old, for: $0) }
             let url = try DownloadURL(desk.origin.url)
             _ = try await desk.origin.store.purge { $0.key == url.redacted }
-            // The first time what was held was removed, the second time it has been delivered.
+            // The first time the stored bytes were removed, the second time the file has been delivered.
             for _ in 0..<2 {
                 let task = desk.downloader.task(resuming: data, to: desk.output)
                 task.resume()
@@ -72,7 +72,7 @@ struct KeptResumeDataTests {
         }
     }
 
-    @Test("Where the store holds another version by now, that one is gone on with, and an event says so")
+    @Test("If the store now has another version, that one is resumed, and an event says so")
     func overtaken() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let data = try #require(try await desk.cancelled())
@@ -93,7 +93,7 @@ struct KeptResumeDataTests {
         }
     }
 
-    @Test("A signed URL is not in the data: a fresh one goes on; without one what is held stays")
+    @Test("A signed URL is not in the data: a fresh one resumes; without one stored bytes stay")
     func signed() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let signed = try DownloadURL(desk.origin.url.replacing("//", with: "//me:secret@") + "?X-Amz-Signature=1")
@@ -116,7 +116,7 @@ struct KeptResumeDataTests {
         }
     }
 
-    @Test("A key of the caller's own and ranges go along")
+    @Test("The caller's key and ranges are preserved")
     func keyAndRanges() async throws {
         try await Desk.with(Resource.old.stalling(at: 30_000)) { desk in
             let ranges = try RangeSelection(parsing: "bytes=10000-59999,90000-")

@@ -5,11 +5,11 @@ import ResumeAsyncHTTP
 import ResumeDownload
 import Testing
 
-/// Transports that nobody shuts down, as where an error ends the function that made one.
+/// Transports that are never shut down, as when an error ends the function that created one.
 @Suite(.timeLimit(.minutes(5)))
 struct LetGoTests {
     #if os(Linux)
-    /// How many threads of event loops the process has.
+    /// The number of event loop threads of the process.
     private static func loops() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
             // A thread may end between the two.
@@ -19,7 +19,7 @@ struct LetGoTests {
     }
     #endif
 
-    @Test("A transport that is released without a shutdown ends its threads, and its program goes on", arguments: 0...1)
+    @Test("A transport released without a shutdown ends its threads, and the program continues", arguments: 0...1)
     func transport(answers: Int) async throws {
         await #expect(processExitsWith: .success) { [answers = answers as Int] in
             do {
@@ -42,7 +42,7 @@ struct LetGoTests {
                 #endif
             }
             #if os(Linux)
-            // The process must end even where they do not.
+            // The process must end even if they do not.
             let deadline = ContinuousClock.now + .seconds(120)
             while try LetGoTests.loops() > 0, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(5))
@@ -71,7 +71,7 @@ struct LetGoTests {
         }
     }
 
-    @Test("After its end a transport takes no request, what it was at fails, and ending it again does nothing")
+    @Test("After shutdown a transport takes no request, running ones fail, and a second shutdown has no effect")
     func shutDown() async throws {
         try await OriginServer.withServer(handler: { _ in
             Response([.head(status: "200 OK", fields: [("Content-Length", "10")]), .raw([1]), .hold])

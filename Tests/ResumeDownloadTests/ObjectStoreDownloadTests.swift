@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Alibaba Cloud's article on resumable download from its object store, step by step, with this package's means.
+/// Alibaba Cloud's article on resumable downloads from its object store, step by step, with the API of this package.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ObjectStoreDownloadTests {
-    /// Downloads what a checkpoint left.
+    /// Downloads the rest of what a checkpoint left.
     private static func resumed(
         _ checkpoint: ResumeData, _ desk: Desk, _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
@@ -24,7 +24,7 @@ struct ObjectStoreDownloadTests {
         return try await task.value
     }
 
-    @Test("The checkpoint, handed out and in: the entity tag and the expected length")
+    @Test("The checkpoint, exported and imported: the entity tag and the expected length")
     func checkpoint() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let checkpoint = try #require(try await desk.cancelled())
@@ -35,7 +35,7 @@ struct ObjectStoreDownloadTests {
         }
     }
 
-    @Test("getFileInfo: a HEAD to its own URL, whose tag is compared with the checkpoint's")
+    @Test("getFileInfo: a HEAD to a separate URL, whose tag is compared with the checkpoint's")
     func fileInfo() async throws {
         for (served, reused) in [(Resource.old, Desk.held), (.new, 0)] {
             try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
@@ -55,7 +55,7 @@ struct ObjectStoreDownloadTests {
         }
     }
 
-    @Test("If-Match: 206 for the same object, 412 for another, which then comes new and whole, with the reason")
+    @Test("If-Match: 206 for the same object; 412 for another, which is then fetched whole, with the reason")
     func ifMatch() async throws {
         for (served, reused) in [(Resource.old, Desk.held), (.new, 0)] {
             try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
@@ -70,11 +70,11 @@ struct ObjectStoreDownloadTests {
         }
     }
 
-    @Test("Progress: how much came since the last time, how much is there, how much is expected")
+    @Test("Progress: bytes since the last report, bytes received, bytes expected")
     func progress() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let checkpoint = try #require(try await desk.cancelled())
-            // Cut once more on the way, so that what came in both answers is one sum.
+            // Cut once more on the way, so that the bytes of both answers form one sum.
             desk.origin.server.setHandler { .file(.old, for: $0, cutAfter: $0.number == 2 ? 20_000 : nil) }
             let task = desk.downloader.task(DownloadRequest(resuming: checkpoint, to: desk.output))
             task.resume()
@@ -86,13 +86,13 @@ struct ObjectStoreDownloadTests {
         }
     }
 
-    @Test("Progress of events as they may come")
+    @Test("Progress for every possible sequence of events")
     func meter() {
         let reason = Reason.firstRequest
         let told: [(DownloadEvent, Int64?)] = [
             (.waiting, nil), (.started(totalBytes: 100), nil), (.progress(receivedBytes: 0, totalBytes: 100), 0),
             (.progress(receivedBytes: 30, totalBytes: 100), 30), (.retrying(reason: reason, afterSeconds: 1), nil),
-            // More had come by the end of the answer than was told.
+            // More had been received by the end of the answer than was reported.
             (.resumed(offset: 40, totalBytes: 100), nil), (.progress(receivedBytes: 45, totalBytes: 100), 15),
             // A part was found to be wrong.
             (.resumed(offset: 20, totalBytes: 100), nil), (.progress(receivedBytes: 25, totalBytes: 100), 5),
@@ -106,7 +106,7 @@ struct ObjectStoreDownloadTests {
         #expect(complete.step(for: .progress(receivedBytes: 100, totalBytes: 100))?.bytes == 0, "it was held before")
     }
 
-    @Test("pause keeps the part of the object, cancel removes it")
+    @Test("pause keeps the partial object, cancel removes it")
     func pauseAndCancel() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let task = desk.downloader.task(try desk.request())
@@ -125,7 +125,7 @@ struct ObjectStoreDownloadTests {
         }
     }
 
-    @Test("cancel of what was delivered leaves the file, and others' parts")
+    @Test("cancelling a delivered download leaves the file, and other downloads' parts")
     func cancelAfterDelivery() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             _ = try await desk.cancelled()
@@ -139,10 +139,10 @@ struct ObjectStoreDownloadTests {
         }
     }
 
-    @Test("A presigned URL that expires midway is renewed by a hook, for GET and HEAD, and the object goes on")
+    @Test("An expired presigned URL is renewed by a hook, for GET and HEAD, and the object continues")
     func presigned() async throws {
         let handler: Origin.Handler = { request in
-            // Each signature is good for one GET, and each answer is cut.
+            // Each signature is valid for one GET, and each answer is cut.
             let isFresh = request.target.hasSuffix("?OSSAccessKeyId=k&Expires=\(request.number)&Signature=s")
             return isFresh ? .file(.old, for: request, cutAfter: 30_000) : .status("403 Forbidden")
         }
@@ -165,7 +165,7 @@ struct ObjectStoreDownloadTests {
             #expect(try desk.origin.hasDelivered(.old))
             let events = await task.rest()
             #expect(events.restarts.isEmpty)
-            // What was fetched twice is the overlaps alone.
+            // Only the overlaps were fetched twice.
             #expect(result.fetchedBytes <= 100_000 + 4096 * 4)
         }
     }

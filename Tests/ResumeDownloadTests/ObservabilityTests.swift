@@ -14,7 +14,7 @@ import TestSupport
 import Testing
 import Tracing
 
-/// What a program that embeds the engine is told by its log, its metrics and its traces.
+/// What an embedding program gets from the engine's log, metrics and traces.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct ObservabilityTests {
     @Test("The log has each step with its level and its reason, and the key with each")
@@ -43,7 +43,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("The log has what was damaged, who is waited for, and who interrupted")
+    @Test("The log reports damage, waits for other downloads, and interruptions")
     func logOfDamage() async throws {
         try await Origin.afterCut { origin in
             let watch = Watch()
@@ -64,7 +64,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("The log tells a pause from a cancellation, one that keeps what came from one that does not, and evictions")
+    @Test("The log distinguishes pauses, cancellations that keep or drop partial data, and evictions")
     func logOfStops() async throws {
         try await Desk.with({ .file(.old, for: $0, cutAfter: 4096, stall: true) }) { desk in
             let watch = Watch()
@@ -90,7 +90,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("The log has blocks that the disk did not keep, resume data that is outdated, and lengths nobody knows")
+    @Test("The log reports blocks lost by the disk, outdated resume data, and unknown lengths")
     func logOfLoss() async throws {
         var large = Resource(Content(length: 12_000_000, seed: 9), etag: "\"large\"")
         large.framing = .chunked(size: 100_000)
@@ -141,7 +141,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("Bytes that come over several connections are counted as well")
+    @Test("Bytes received over several connections are counted as well")
     func severalConnections() async throws {
         let file = Resource(Content(length: 12_000_000, seed: 1), etag: "\"v1\"")
         try await Origin.with(together(3) { .file(file, for: $0) }) { origin in
@@ -155,7 +155,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("Evictions are counted and logged by reason, also where a download makes room for itself")
+    @Test("Evictions are counted and logged by reason, even if a download makes room for itself")
     func evictions() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in
             let watch = Watch()
@@ -206,19 +206,19 @@ struct ObservabilityTests {
             #expect(requests.allSatisfy { $0.texts["server.address"] == "127.0.0.1" })
             #expect(requests.allSatisfy { $0.texts["server.port"] == "\(origin.server.port)" })
             #expect(watch.tracer.activeSpans.isEmpty)
-            // The context went along.
+            // The context was passed on.
             let sent = origin.server.requests.map { $0.field(InMemoryTracer.spanIDKey) }
             #expect(sent == requests.map(\.spanID))
         }
     }
 
-    @Test("Spans of what failed say so by a code, and none is left open", arguments: ["404", "cut", "refused"])
+    @Test("Spans of failures have an error code, and none is left open", arguments: ["404", "cut", "refused"])
     func failedSpans(how: String) async throws {
         try await Origin.with({ request in
             how == "404" ? .status("404 Not Found") : .file(.old, for: request, cutAfter: 60_000)
         }) { origin in
             let watch = Watch()
-            // Nobody listens on port 1.
+            // Nothing listens on port 1.
             let url = how == "refused" ? "http://127.0.0.1:1/file" : origin.url
             try await watch.watching { try await watch.get(origin, url) }
             let expected = ["404": "404", "cut": "connection-closed", "refused": "not-connected"][how]
@@ -230,7 +230,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("The trace's context, which may carry what is the caller's own, stays at the download's origin")
+    @Test("The trace context, which may carry private data, stays at the download's origin")
     func contextStays() async throws {
         try await OriginServer.withServer(handler: { .file(.old, for: $0) }) { other in
             let there = "http://localhost:\(other.port)/there"
@@ -244,7 +244,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("No signature and no credential is told to anybody, whatever happens")
+    @Test("No signature and no credential is exposed, whatever happens")
     func secrets() async throws {
         struct Failed: Error { var url = "https://s3/x?X-Amz-Signature=topsecret" }
         try await Origin.with({ .file(.old, for: $0, cutAfter: 60_000) }) { origin in
@@ -285,7 +285,7 @@ struct ObservabilityTests {
     }
 
     @Test(
-        "What a transport of one's own fails with is told by its type, whatever it says of itself",
+        "A custom transport's error is reported by its type, whatever its description says",
         arguments: [1, 3], [true, false])
     func foreignErrors(connections: Int, isFirst: Bool) async throws {
         let file = Resource(Content(length: 6_000_000, seed: 1), etag: "\"v1\"")
@@ -314,7 +314,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("With a logger, metrics and a tracer nothing is different but the fields of the trace's context")
+    @Test("A logger, metrics and a tracer change nothing except the trace context fields")
     func unwatched() async throws {
         var runs: [Run] = []
         for isWatched in [false, true] {
@@ -334,7 +334,7 @@ struct ObservabilityTests {
         #expect(runs[0].requests.count == 3 && runs[0].offsets == [60_000, 65_904], "\(runs[0])")
     }
 
-    /// What is to be seen of a download from outside.
+    /// What can be observed of a download from outside.
     private struct Run: Equatable {
         var requests: [[String]]
         var offsets: [Int64]
@@ -350,7 +350,7 @@ struct ObservabilityTests {
                 let downloader = Downloader(store: origin.store, transport: transport, logger: logger)
                 return try await downloader.download(wanted) { event in told.withLock { $0.append(event) } }
             }
-            // The origin's port is another one each time.
+            // The origin's port differs each time.
             let others = [InMemoryTracer.traceIDKey, InMemoryTracer.spanIDKey, "host"]
             requests = origin.server.requests.map { request in
                 let fields = request.fields.filter { !others.contains($0.name.lowercased()) }
@@ -362,7 +362,7 @@ struct ObservabilityTests {
     }
 }
 
-/// A transport of somebody's own, whose errors name the URL with its signature.
+/// A third-party transport, whose errors name the URL with its signature.
 private struct LeakyTransport: Transport {
     struct Failure: Error, CustomStringConvertible {
         var description: String { "no answer from https://s3/x?X-Amz-Signature=topsecret" }

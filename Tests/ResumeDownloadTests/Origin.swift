@@ -79,7 +79,7 @@ struct Origin {
         try Files.bytes(folder["out"]) == resource.content.bytes(in: range ?? 0..<resource.content.length)
     }
 
-    /// What was decided, by code, oldest first.
+    /// The codes of all decisions, oldest first.
     func reasons() async throws -> [String] {
         try await store.events().map(\.reason.code.rawValue)
     }

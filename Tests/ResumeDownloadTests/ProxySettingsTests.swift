@@ -2,7 +2,7 @@ import ResumeAsyncHTTP
 import ResumeHTTP
 import Testing
 
-/// The variables that name proxies, and addresses that are not for strangers.
+/// The variables that name proxies, and addresses that are not public.
 @Suite(.timeLimit(.minutes(5)))
 struct ProxySettingsTests {
     private static func proxy(_ environment: [String: String], _ url: String) throws -> String {
@@ -18,7 +18,7 @@ struct ProxySettingsTests {
             ([:], "http://a/", "none"), (["http_proxy": ""], "http://a/", "none"),
             (["http_proxy": "http://p:3128"], "http://a/", "http p:3128"),
             (["http_proxy": "http://p:3128"], "https://a/", "none"),
-            // A web server sets this one to what a request says.
+            // A web server sets this one from a request header.
             (["HTTP_PROXY": "http://p:3128"], "http://a/", "none"),
             (["HTTPS_PROXY": "p:3128"], "https://a/", "http p:3128"),
             (["https_proxy": "http://u:p%40ss@p:3128/"], "https://a/", "http u:p@ss@p:3128"),
@@ -33,7 +33,7 @@ struct ProxySettingsTests {
     }
 
     @Test(
-        "What is reached without one",
+        "What is reached without a proxy",
         arguments: [
             ("*", "http://a/", true), ("a", "http://a/", true), ("a", "http://b.a/", true), (".a", "http://b.a/", true),
             ("a", "http://ba/", false), ("b.a", "http://a/", false), ("x, a", "http://a/", true),
@@ -49,7 +49,7 @@ struct ProxySettingsTests {
     }
 
     @Test(
-        "What is no proxy is an error that names the variable",
+        "An invalid proxy is an error that names the variable",
         arguments: ["https://p:1", "ftp://p", "http://", ":", "p q"])
     func unusable(value: String) {
         let problem = #expect(throws: ProxySettings.Problem.self) {
@@ -59,7 +59,7 @@ struct ProxySettingsTests {
     }
 
     @Test(
-        "L08: addresses of the public Internet, and those that are not",
+        "L08: addresses of the public Internet, and others",
         arguments: [
             ("8.8.8.8", true), ("93.184.216.34", true), ("2606:4700:4700::1111", true), ("100.63.255.255", true),
             ("172.15.0.1", true), ("172.32.0.1", true), ("127.0.0.1", false), ("127.255.0.1", false),

@@ -7,10 +7,12 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// Proxies that refuse, that do not answer, and that are not there; `ResumectlTests` have real ones.
+/// Proxies that refuse, do not answer, or do not exist.
+///
+/// `ResumectlTests` uses real ones.
 @Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
-    /// Asks for a file of a host through a proxy, by `https` unless told otherwise.
+    /// Requests a file from a host through a proxy, by `https` by default.
     private static func failure(
         _ proxy: ProxyServer, url: String = "https://origin.invalid/file", timeout: Double = Engine.patience
     ) async throws -> DownloadError? {
@@ -28,7 +30,7 @@ struct ProxyTests {
         }
     }
 
-    /// The same with a proxy that answers as a test says.
+    /// The same with a proxy that answers as a test specifies.
     private static func failure(
         _ answer: Response, timeout: Double = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void
     ) async throws {
@@ -39,7 +41,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "A proxy that refuses a tunnel is told with what to do, and not asked again",
+        "A proxy that refuses a tunnel is reported with advice, and not asked again",
         arguments: [
             ("407 Proxy Authentication Required", "the proxy requires credentials (407); add them to its URL"),
             ("403 Forbidden", "the proxy refused the request"), ("502 Bad Gateway", "the proxy refused the request"),
@@ -59,7 +61,7 @@ struct ProxyTests {
 
     private static let established = Step.raw(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
 
-    @Test("A proxy, or a host behind it, that does not answer is given up in time", arguments: [false, true])
+    @Test("A proxy, or a host behind it, that does not answer times out", arguments: [false, true])
     func silent(isEstablished: Bool) async throws {
         try await Self.failure(Response((isEstablished ? [Self.established] : []) + [.hold]), timeout: 0.2) {
             error, _ in
@@ -69,7 +71,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("A proxy that is not there is named, with the brackets of its address", arguments: ["http", "https"])
+    @Test("A missing proxy is named, with the brackets of its address", arguments: ["http", "https"])
     func absent(scheme: String) async throws {
         let proxy = ProxyServer(.http, host: "::1", port: 1)
         let error = try await Self.failure(proxy, url: "\(scheme)://origin.invalid/file")

@@ -8,7 +8,7 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// Redirects, and who is told what on the way, on the wire.
+/// Redirects, and what each server learns, on the wire.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct RedirectTests {
     private static func redirect(_ status: Int = 302, to location: String, body: Int = 0) -> Response {
@@ -16,7 +16,7 @@ struct RedirectTests {
             "\(status) Elsewhere", fields: [("Location", location)], body: Array(repeating: 0x61, count: body))
     }
 
-    @Test("H01: range and condition go along on every hop", arguments: [301, 302, 303, 307, 308])
+    @Test("H01: range and condition are sent on every hop", arguments: [301, 302, 303, 307, 308])
     func resumed(status: Int) async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -36,7 +36,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("H02: a target that is signed anew each time is the same download")
+    @Test("H02: a target that is signed differently each time is the same download")
     func signed() async throws {
         let handler: Origin.Handler = { request in
             request.path == "/file"
@@ -51,7 +51,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("H03: a target elsewhere with the same tag and other bytes is found out")
+    @Test("H03: a target elsewhere with the same tag and other bytes is detected")
     func sameTagElsewhere() async throws {
         try await OriginServer.withServer(handler: { .file(.disguised, for: $0) }) { other in
             try await Origin.afterCut { origin in
@@ -64,7 +64,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("L09, H03: the same key at another origin: what is held is compared there, whatever was asked for")
+    @Test("L09, H03: the same key at another origin: stored bytes are compared there, whatever was requested")
     func movedOrigin() async throws {
         try await OriginServer.withServer(handler: { .file(.disguised, for: $0) }) { other in
             try await Origin.afterCut(configure: { $0.key = "image" }) { origin in
@@ -80,7 +80,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("H04: a target that ignores ranges is taken from the start")
+    @Test("H04: a target that ignores ranges is read from the start")
     func wholeElsewhere() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -95,7 +95,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "H06, H07, H08, T36: secrets stop at the origin that they are meant for", arguments: ["127.0.0.1", "localhost"])
+        "H06, H07, H08, T36: secrets are sent only to the origin they are for", arguments: ["127.0.0.1", "localhost"])
     func secrets(host: String) async throws {
         try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { other in
             let there = "http://\(host):\(other.port)/there"
@@ -118,7 +118,7 @@ struct RedirectTests {
                 let sent = { (request: OriginRequest?) in names.filter { request?.field($0) != nil } }
                 #expect(sent(origin.server.requests.first) == names)
                 #expect(sent(other.requests.first) == ["Accept-Language"])
-                // Nor are they taken up again on the way back.
+                // They are not sent on the way back either.
                 #expect(sent(origin.server.requests.last) == ["Accept-Language"])
                 #expect(try origin.hasDelivered(.old))
             }
@@ -126,7 +126,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "H10, H11, H12, H15: what cannot be followed is refused, and what is held stays",
+        "H10, H11, H12, H15: an invalid redirect is refused, and stored bytes stay",
         arguments: [
             (302, "/file"), (302, "file:///etc/passwd"), (302, "ftp://127.0.0.1/file"), (302, "data:,x"),
             (302, "javascript:1"), (302, "http:///x"), (302, "http://%2e%2e%2fx/"), (302, "http://a b/"), (302, ""),
@@ -153,12 +153,12 @@ struct RedirectTests {
             let result = try await origin.get()
             #expect(result.fetchedBytes == 100_000)
             #expect(try origin.hasDelivered(.old))
-            // How much is sent before the server sees the end depends on buffers and on the machine.
+            // How much is sent before the server sees the close depends on buffers and on the machine.
             #expect(origin.server.bodyBytesSent < 512 << 20)
         }
     }
 
-    @Test("L08: whoever asks is asked about each URL before a request goes there")
+    @Test("L08: the caller's check sees each URL before a request is sent there")
     func permits() async throws {
         try await Origin.with({ request in
             request.path == "/file" ? Self.redirect(to: "http://169.254.169.254/latest") : .file(.old, for: request)
@@ -174,7 +174,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("L08: an address that is not permitted is sent no request", .asyncHTTPOnly("URLSession does not tell it"))
+    @Test("L08: no request is sent to an address that is not permitted", .asyncHTTPOnly("URLSession does not tell it"))
     func permitsAddress() async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure(

@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Refused for now and refused for good, on the wire.
+/// Temporary and permanent refusals, on the wire.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct RefusalTests {
-    @Test("I01, I02, I13, T32: a new URL continues what an expired one began", arguments: [401, 403, 407, 451])
+    @Test("I01, I02, I13, T32: a new URL continues the download of an expired one", arguments: [401, 403, 407, 451])
     func renewed(status: Int) async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -34,7 +34,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("A no is recorded once; where something is held, so is what it interrupted")
+    @Test("A refusal is recorded once, and so is the download it interrupted if bytes are stored")
     func recordedOnce() async throws {
         try await Origin.with({ _ in .status("404 Not Found") }) { origin in
             _ = await origin.failure()
@@ -49,7 +49,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("I02: a renewal that does not help is asked for a few times only; none is an error, and what is held stays")
+    @Test("I02: renewal is tried a few times only; a missing renewal is an error, and stored bytes stay")
     func notRenewed() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in .status("403 Forbidden", body: Array("<Error>".utf8)) }
@@ -70,7 +70,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "I03: 404 and 410 keep what is held for a grace period, and forget it when the file is back",
+        "I03: 404 and 410 keep stored bytes for a grace period, which ends when the file is back",
         arguments: [404, 410])
     func gone(status: Int) async throws {
         try await Origin.afterCut { origin in
@@ -80,7 +80,7 @@ struct RefusalTests {
             let entry = try #require(try await origin.store.entries().first)
             #expect(entry.receivedBytes == 60_000)
             #expect(entry.goneAt != nil)
-            // Within the period nothing is taken.
+            // Within the period nothing is removed.
             #expect(try await origin.store.collect().removed.isEmpty)
             origin.server.setHandler { .file(.old, for: $0, cutAfter: 10_000) }
             _ = await origin.failure { $0.limits.retries = 0 }
@@ -88,7 +88,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("I03: after the grace period it goes, with the reason")
+    @Test("I03: after the grace period the entry is removed, with the reason")
     func graceOver() async throws {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: { .file(.old, for: $0, cutAfter: 60_000) }) { server in
@@ -122,7 +122,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("I08: progress renews the budget, and no progress uses it up")
+    @Test("I08: progress renews the retry budget, and lack of progress uses it up")
     func budget() async throws {
         // Each answer brings a little, then the next one nothing.
         try await Origin.afterCut { origin in
@@ -143,7 +143,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("B14, T11: replicas that disagree end in an error of their own, after a few starts")
+    @Test("B14, T11: replicas that disagree end in a specific error, after a few restarts")
     func unstable() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -170,7 +170,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("I15: no connection and no such host are told apart, and what is held stays")
+    @Test("I15: a refused connection and an unknown host are distinguished, and stored bytes stay")
     func noConnection() async throws {
         try await Origin.afterCut(configure: { $0.key = "file" }) { origin in
             for (url, code) in [
@@ -190,7 +190,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "M01, M02, D13: hints that change nothing: immutable, no-store, and Accept-Ranges of a server that ignores them",
+        "M01, M02, D13: hints without effect: immutable, no-store, and a false Accept-Ranges",
         arguments: [("Cache-Control", "immutable"), ("Cache-Control", "no-store"), ("Accept-Ranges", "bytes")])
     func hints(name: String, value: String) async throws {
         let hinted: Origin.Handler = { request in
@@ -198,8 +198,8 @@ struct RefusalTests {
             resource.extraFields = [(name, value)]
             return .file(resource, for: request, cutAfter: request.number == 1 ? 60_000 : nil)
         }
-        // no-store speaks to caches (RFC 9111, 5.2.2.5). What is kept here is a part of a file that its user asked for, in
-        // a folder of his own, and he would not want it fetched twice: so the partial is kept.
+        // no-store is addressed to caches (RFC 9111, 5.2.2.5). This partial is part of a file that the user requested,
+        // in the user's folder, and fetching it twice would help no one. So the partial is kept.
         try await Origin.with(hinted) { origin in
             _ = try await origin.get()
             #expect(try origin.hasDelivered(.old))
@@ -218,7 +218,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "G03, G08: a coded answer is refused; asked for, it is stored as it was sent, resumed, and limited in wire bytes",
+        "G03, G08: coded answers are refused; on request, stored as sent, resumed, and limited in wire bytes",
         .asyncHTTPOnly("URLSession decodes what it gets"))
     func coded() async throws {
         let handler: Origin.Handler = { request in
@@ -240,7 +240,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("A server that fails at ranges, where no start is left, is unstable; what is held stays")
+    @Test("A server that fails at ranges with no restart left is unstable; stored bytes stay")
     func failedRangesWithoutStarts() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in .status("500 Internal Server Error") }
@@ -255,7 +255,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("A refusal of a range is told as that, also where the length is limited and not known")
+    @Test("A refused range is reported as such, even if the length is limited and unknown")
     func refusedRange() async throws {
         try await Origin.with({ _ in .status("404 Not Found") }) { origin in
             let error = await origin.failure { request in

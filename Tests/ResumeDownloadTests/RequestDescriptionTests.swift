@@ -5,7 +5,7 @@ import Testing
 
 /// Requests end up in logs.
 struct RequestDescriptionTests {
-    @Test("A request that is printed shows no secret")
+    @Test("A printed request shows no secret")
     func secrets() throws {
         var request = DownloadRequest(
             try DownloadURL("https://user:hidden@127.0.0.1/file?X-Amz-Signature=hidden"), to: "out\u{1B}[2J")

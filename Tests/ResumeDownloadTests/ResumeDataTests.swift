@@ -22,7 +22,7 @@ struct ResumeDataTests {
         }
     }
 
-    @Test("The form of version 1 is read, and written the same")
+    @Test("Version 1 of the format is read, and written identically")
     func form() throws {
         let data = try ResumeData(Array(Self.text.utf8))
         #expect(data.key == "k" && data.receivedBytes == 3 && data.totalBytes == 10 && data.entityTag == "\"a\"")
@@ -33,7 +33,7 @@ struct ResumeDataTests {
         #expect(data.description == "3 of 10 bytes of https://example.org/f")
     }
 
-    @Test("What is from a newer release is told as that, whatever it looks like")
+    @Test("Data of a newer release is reported as such, whatever it looks like")
     func newer() {
         #expect(Self.problem(#"{"version":2,"something":[]}"#) == .newerVersion(2))
     }
@@ -65,13 +65,13 @@ struct ResumeDataTests {
         var flipped = bytes
         for index in bytes.indices {
             flipped[index] ^= 0x15
-            // Either an error, or a value that is read again.
+            // Either an error, or a value that can be read again.
             if let data = try? ResumeData(flipped) { #expect(try ResumeData(data.bytes) == data) }
             flipped[index] = bytes[index]
         }
     }
 
-    @Test("Secrets that somebody put in are not kept")
+    @Test("Secrets added by another program are not kept")
     func secrets() throws {
         let text = Self.text.replacing("example.org/f", with: "me:pass@example.org/f?sig=abc&x=1")
         let data = try ResumeData(Array(text.utf8))
@@ -79,7 +79,7 @@ struct ResumeDataTests {
         #expect(!String(decoding: data.bytes, as: UTF8.self).contains("abc"))
     }
 
-    @Test("What a task does, and what its calls and the ends of its runs lead to")
+    @Test("The state machine of a task: its calls, the ends of its runs, and what they lead to")
     func phases() {
         typealias Phase = DownloadTask.Phase
         typealias Step = (Phase, (inout Phase) -> Phase.Action, Phase, Phase.Action)

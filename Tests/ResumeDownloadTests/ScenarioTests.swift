@@ -41,11 +41,11 @@ struct ScenarioTests {
         #expect(try await store.entries().first?.receivedBytes == Scenario.held)
     }
 
-    /// - Returns: Whether it was delivered.
+    /// - Returns: Whether the file was delivered.
     private func second(
         _ scenario: Scenario, _ url: String, _ folder: TemporaryFolder, _ store: DownloadStore
     ) async throws -> Bool {
-        // What is no HTTP/1 at all is a cut stream over HTTP/2.
+        // A response that is not HTTP/1 at all is a cut stream over HTTP/2.
         let isSure = scenario.id != "F17" || TransportKind.current == .asyncHTTP
         do {
             _ = try await Engine.get(url, to: folder["out"], store: store) { request in

@@ -13,9 +13,9 @@ import Testing
 struct SegmentTests {
     static let length: Int64 = 12_000_000
     static let file = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
-    /// The most bytes that one read brings, and so may bring beyond the end of what is wanted of a body.
+    /// The most bytes that one read brings, which may exceed the wanted end of a body by as much.
     static let mostSurplus: Int64 = 262_144
-    /// How much of each stream comes in ``evenly(_:_:)`` before the others have as much: what is left is too little to be
+    /// How much of each stream arrives in ``evenly(_:_:)`` before it waits for the others: the rest is too little to be
     /// divided.
     static let evenLength: Int64 = 1_500_000
 
@@ -23,7 +23,9 @@ struct SegmentTests {
         Resource(Content(length: length, seed: seed), etag: etag)
     }
 
-    /// Downloads with several connections; without `isTimed` the clock stands still by which they are compared.
+    /// Downloads with several connections.
+    ///
+    /// Without `isTimed`, the clock that compares them does not advance.
     static func get(
         _ origin: Origin, connections: Int, isTimed: Bool = false,
         _ configure: (inout DownloadRequest) -> Void = { _ in },
@@ -39,14 +41,14 @@ struct SegmentTests {
             }, onEvent: onEvent)
     }
 
-    /// How much may be fetched of some missing bytes: each byte once, and for each request what is compared on both sides
-    /// and what one read brings beyond its end.
+    /// The maximum fetched for some missing bytes: each byte once, and for each request the overlap on both sides and
+    /// what one read brings beyond its end.
     static func mostFetched(of missing: Int64, _ origin: Origin) -> Int64 {
         missing + Int64(origin.server.requests.count) * (2 * 4096 + mostSurplus)
     }
 
-    /// Runs a body with four streams that begin together, each of which holds at ``evenLength`` until all of them came
-    /// so far.
+    /// Runs a body with four streams that begin together, each of which pauses at ``evenLength`` until all have reached
+    /// it.
     static func evenly(
         _ handler: @escaping Origin.Handler, _ body: (Origin) async throws -> Void
     ) async throws {
@@ -59,7 +61,7 @@ struct SegmentTests {
         }
     }
 
-    /// The ranges that were asked for; nil where none was.
+    /// The requested ranges; nil for requests without one.
     static func ranges(_ origin: Origin) -> [Range<Int64>?] {
         origin.server.requests.map { range(of: $0) }
     }
@@ -70,7 +72,7 @@ struct SegmentTests {
         return ends[0]..<(ends.count > 1 ? ends[1] + 1 : length)
     }
 
-    @Test("Each connection has a part of its own, under the first answer's tag", arguments: [2, 4, 11])
+    @Test("Each connection has a separate part, with the first answer's tag", arguments: [2, 4, 11])
     func several(connections: Int) async throws {
         try await Origin.with(together(Int64(connections)) { .file(Self.file, for: $0) }) { origin in
             let result = try await Self.get(origin, connections: connections)
@@ -89,7 +91,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("The digest of the whole is compared, whichever came first", arguments: [true, false])
+    @Test("The digest of the whole is compared, in whatever order the parts arrive", arguments: [true, false])
     func digest(isRight: Bool) async throws {
         try await Origin.with(together(4) { .file(Self.file, for: $0) }) { origin in
             let resource = isRight ? Self.file : Self.other("\"v1\"")
@@ -110,7 +112,7 @@ struct SegmentTests {
     func progress() async throws {
         let told = Mutex<[Int64]>([])
         let all = Maximum()
-        // Each stream brings a part and holds, until the sum of the parts has been reported.
+        // Each stream brings a part and pauses until the sum of the parts has been reported.
         let part: Int64 = 500_000
         let handler = together(4) { .file(Self.file, for: $0) }
         try await Origin.with({ handler($0).holding(after: part) { all.value >= 4 * part } }) { origin in
@@ -127,7 +129,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A server that answers ranges with the whole is read over one connection, and nothing comes twice")
+    @Test("A server that answers ranges with the whole file is read over one connection, and nothing twice")
     func wholeForRange() async throws {
         var whole = Self.file
         whole.ignoresRange = true
@@ -162,13 +164,13 @@ struct SegmentTests {
                 #expect(result.fetchedBytes <= Self.mostFetched(of: Self.length, origin))
             }
             #expect(try await refusals() == 2)
-            // The fifth one compares the border of the first one, behind which nothing was held when it ended.
+            // The fifth one compares the boundary of the first one, after which nothing was stored when it ended.
             let border = Self.length / 4 - 2 * 4096..<Self.length / 4 + 4096
             #expect(Self.ranges(origin).dropFirst(4) == [border])
         }
     }
 
-    @Test("A file that changes in the middle is told, begun anew, and whole", arguments: [false, true])
+    @Test("A file that changes in mid-download is reported, restarted, and whole", arguments: [false, true])
     func changed(ignoresIfRange: Bool) async throws {
         var changed = Self.other("\"v2\"")
         changed.ignoresIfRange = ignoresIfRange
@@ -188,7 +190,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("Other bytes under the same tag are found where two parts meet, and never mixed")
+    @Test("Other bytes with the same tag are found where two parts meet, and never mixed")
     func sameTag() async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with(together(3) { .file($0.number == 1 ? Self.file : other, for: $0) }) { origin in
@@ -204,21 +206,21 @@ struct SegmentTests {
         return .file(file, for: request, cutAfter: length / 4, stall: true)
     }
 
-    @Test("Bytes that are only to be compared are not waited for until the stall timeout")
+    @Test("Bytes that are only compared are not waited for until the stall timeout")
     func waitsForNobody() async throws {
         try await Self.evenly({ Self.stallingAtBorder($0) }) { origin in
             let result = try await Self.get(origin, connections: 4)
             #expect(try origin.hasDelivered(Self.file))
-            // With what was on its way behind the borders.
+            // Including what was in transit past the boundaries.
             #expect(result.fetchedBytes <= Self.mostFetched(of: Self.length, origin))
-            // They are asked for, with what lies before them.
+            // They are requested, with what precedes them.
             let last = try #require(Self.ranges(origin).last ?? nil)
             #expect(origin.server.requests.count == 5)
             #expect(last == Self.length / 4 - 2 * 4096..<Self.length / 4 + 4096)
         }
     }
 
-    @Test("A border whose bytes do not come is compared all the same")
+    @Test("A boundary whose bytes do not arrive is still compared")
     func sameTagAtBorder() async throws {
         let other = Self.other("\"v1\"")
         try await Self.evenly({ Self.stallingAtBorder($0, others: other) }) { origin in
@@ -228,7 +230,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("Other bytes under the same tag are found at each border, whichever answer has them first", arguments: 2...4)
+    @Test("Other bytes with the same tag are found at each boundary, whichever answer has them first", arguments: 2...4)
     func sameTagFrom(number: Int) async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with(together(4) { .file($0.number < number ? Self.file : other, for: $0) }) { origin in
@@ -238,14 +240,14 @@ struct SegmentTests {
         }
     }
 
-    @Test("What comes again at a border counts for the digest, not what was there before")
+    @Test("The bytes that arrive again at a boundary count for the digest, not the earlier ones")
     func digestOfWhatCameAgain() async throws {
         var bytes = Self.file.bytes
         bytes[Int(Self.length / 4) - 3000] ^= 1
         let altered = Resource(Content(bytes), etag: "\"v1\"")
         let digest = HTTPDigest(.sha256, of: Self.file.bytes)
         try await Self.evenly({ request in
-            // The border of the first part, and nothing else.
+            // The boundary of the first part, and nothing else.
             let isBorder = Self.range(of: request)?.upperBound == Self.length / 4 + 4096
             return isBorder ? .file(altered, for: request) : Self.stallingAtBorder(request)
         }) { origin in
@@ -260,18 +262,18 @@ struct SegmentTests {
         }
     }
 
-    @Test("A border that was not compared is a gap for the next run")
+    @Test("A boundary that was not compared is a gap for the next run")
     func interruptedAtBorder() async throws {
         let other = Self.other("\"v1\"")
         let all = Maximum()
         try await Self.evenly({ request in
-            // One of the others never ends, so that the first one waits at its border.
+            // One of the others never ends, so the first one waits at its boundary.
             request.number == 3
                 ? .file(other, for: request, cutAfter: 2_000_000, stall: true)
                 : Self.stallingAtBorder(request, others: other)
         }) { origin in
             let task = Task { try await Self.get(origin, connections: 4, onEvent: { all.note($0) }) }
-            // A quarter of the file, but for the one that stalls.
+            // A quarter of the file, except for the one that stalls.
             try await eventually { all.value == 3 * Self.length / 4 + 2_000_000 }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
@@ -318,7 +320,7 @@ struct SegmentTests {
         return Resource(Content(bytes), etag: "\"v1\"")
     }
 
-    @Test("Bytes of another file that end right at what is held behind a gap are not believed", arguments: [1, 3])
+    @Test("Bytes of another file that end exactly where stored bytes follow a gap are not trusted", arguments: [1, 3])
     func cutAtGap(connections: Int) async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
@@ -335,14 +337,14 @@ struct SegmentTests {
         }
     }
 
-    @Test("What comes again before the end of a gap counts for the digest", arguments: [1, 3])
+    @Test("Bytes that arrive again before the end of a gap count for the digest", arguments: [1, 3])
     func digestOfGap(connections: Int) async throws {
         // The digest follows in steps of 4 MiB, the first of which has the end of the gap.
         let resource = Resource(Content(length: 2 * (4 << 20) + 2, seed: 1), etag: "\"v1\"")
         let digest = HTTPDigest(.sha256, of: resource.bytes)
         try await Origin.with({ .file(resource, for: $0) }) { origin in
             let gap = try await Self.leaveGap(origin, of: resource)
-            // So near at the end that they come again.
+            // So close to the end that they are fetched again.
             var bytes = resource.bytes
             bytes[Int(gap.upperBound) - 3000] ^= 1
             let altered = Resource(Content(bytes), etag: "\"v1\"")
@@ -360,13 +362,13 @@ struct SegmentTests {
     }
 
     @Test(
-        "Who is cut again and again where a gap ends gives up in the end", arguments: [1, 3])
+        "A download that is repeatedly cut where a gap ends fails in the end", arguments: [1, 3])
     func neverCompared(connections: Int) async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             let gap = try await Self.leaveGap(origin)
             origin.server.setHandler { request in
                 let range = Self.range(of: request) ?? 0..<Self.length
-                // Of several the one behind is cut as well, where the next one begins.
+                // The last of several is also cut, where the next one begins.
                 let end = range.lowerBound < gap.upperBound ? gap.upperBound : range.upperBound
                 return .file(Self.file, for: request, cutAfter: end - range.lowerBound)
             }
@@ -380,7 +382,7 @@ struct SegmentTests {
     }
 
     @Test(
-        "Answers that end where bytes are held behind a gap lead to the whole", arguments: [1, 3])
+        "Answers that end where bytes are stored behind a gap lead to a request for the whole file", arguments: [1, 3])
     func alignedAnswers(connections: Int) async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             let gap = try await Self.leaveGap(origin)
@@ -407,7 +409,7 @@ struct SegmentTests {
     }
 
     @Test(
-        "The Content-Digest of an answer that fills a gap is compared, with what is compared behind it",
+        "The Content-Digest of an answer that fills a gap is checked, including the overlap behind it",
         arguments: [true, false])
     func contentDigestOfGap(isRight: Bool) async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
@@ -435,7 +437,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A body that is cut behind all that was wanted of it says nothing about its Content-Digest")
+    @Test("A body that is cut after its wanted bytes says nothing about its Content-Digest")
     func cutBehindGap() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             let gap = try await Self.leaveGap(origin)
@@ -455,7 +457,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A server that cuts answers where it likes: nothing is mixed, and it ends", arguments: [true, false])
+    @Test("A server that cuts answers anywhere: nothing is mixed, and the download ends", arguments: [true, false])
     func blocks(cutsAll: Bool) async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with({ .file(Self.file, for: $0, cutAfter: 1_000_000) }) { origin in
@@ -463,7 +465,7 @@ struct SegmentTests {
             let (first, isAsked, isHeld) = (origin.server.requests.count + 1, Flag(), Flag())
             origin.server.setHandler { request in
                 let resource = request.number == first + 1 ? other : Self.file
-                // The first one is under way when the second one is asked for, and bytes of another file come over it.
+                // The first one is running when the second one is requested, and bytes of another file arrive over it.
                 let held = { (response: Response) -> Response in
                     guard request.number == first else { return response }
                     return response.holding { cutsAll ? isAsked.isSet : isHeld.isSet }
@@ -487,7 +489,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A connection that stalls is replaced; what came over it stays")
+    @Test("A stalled connection is replaced; the bytes it received are kept")
     func stalls() async throws {
         let stalled: Int64 = 500_000
         let (start, isHeld) = (ContinuousClock.now, Flag())
@@ -502,7 +504,7 @@ struct SegmentTests {
                 let chunks = try await origin.store.entries().first?.chunks ?? []
                 return chunks.contains { $0.offset + $0.length == end() }
             }) {
-                // On a slow machine others may seem to stall as well, once the clock goes.
+                // On a slow machine others may seem to stall as well, once the clock advances.
                 let result = try await Self.get(origin, connections: 4) { request in
                     request.stallTimeout = 0.7
                     request.limits.retries = 1_000_000
@@ -518,9 +520,9 @@ struct SegmentTests {
         }
     }
 
-    @Test("Connections that are cut at random cost no more than what is compared", arguments: 0..<6)
+    @Test("Randomly cut connections cost no more than the overlaps", arguments: 0..<6)
     func cuts(seed: Int) async throws {
-        // From 200 000 to 2 200 000 bytes.
+        // From 200,000 to 2,200,000 bytes.
         let cut = { @Sendable (number: Int) in Int64((number * 7919 + seed * 104_729) % 2000) * 1000 + 200_000 }
         try await Origin.with({ request in
             .file(Self.file, for: request, cutAfter: cut(request.number), reset: seed == 5)
@@ -529,7 +531,7 @@ struct SegmentTests {
                 $0.limits.retries = 20
             }
             #expect(try origin.hasDelivered(Self.file), "seed \(seed)")
-            // A body goes on beyond its end only where another one was asked for in the middle of it.
+            // A body continues past its end only if another one was requested in the middle of it.
             let starts = Self.ranges(origin).map { $0?.lowerBound ?? 0 }
             let shortened = starts.enumerated().count { index, start in
                 let end = start + cut(index + 1)
@@ -541,7 +543,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("What several connections left is finished by any other number of them", arguments: [1, 2, 7])
+    @Test("A partial of several connections is finished by any other number of them", arguments: [1, 2, 7])
     func otherNumber(connections: Int) async throws {
         let handler = together(3) { request in
             request.number <= 3
@@ -563,7 +565,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A cancelled download keeps what every connection brought")
+    @Test("A cancelled download keeps the bytes of every connection")
     func cancelled() async throws {
         try await Origin.with(together(4) { .file(Self.file, for: $0, cutAfter: 1_000_000, stall: true) }) { origin in
             let task = Task { try await Self.get(origin, connections: 4) }
@@ -592,7 +594,7 @@ struct SegmentTests {
     @Test("Without a strong tag, a length, ranges, or enough to divide, there is one connection", arguments: 0..<6)
     func one(index: Int) async throws {
         let (name, resource) = Self.ineligible[index]
-        // A second connection would be asked for with the first body, and its answer waited for.
+        // A second connection would be requested with the first body, and its answer waited for.
         try await Origin.with({ .file(resource, for: $0) }) { origin in
             _ = try await Self.get(origin, connections: 4)
             #expect(try origin.hasDelivered(resource), "\(name)")

@@ -6,7 +6,7 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// Ranges of the caller's own, on the wire.
+/// Ranges chosen by the caller, on the wire.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct SelectionTests {
     private static func bytes(_ ranges: Range<Int64>...) -> [UInt8] {
@@ -21,7 +21,7 @@ struct SelectionTests {
     ]
 
     @Test(
-        "C22: the ranges become the file, one after the other, whether the server serves ranges or not",
+        "C22: the ranges become the file, one after the other, whether or not the server serves ranges",
         arguments: cases)
     func delivered(text: String, expected: [UInt8]) async throws {
         for ignoresRange in [false, true] {
@@ -42,7 +42,7 @@ struct SelectionTests {
         }
     }
 
-    @Test("Each is resumed like a whole file, also in its second range", arguments: [(20_000, 1), (45_000, 2)])
+    @Test("Each range is resumed like a whole file, even in the second range", arguments: [(20_000, 1), (45_000, 2)])
     func resumed(held: Int64, requests: Int) async throws {
         let selection = RangeSelection("bytes=10000-39999,60000-89999")
         let expected = Self.bytes(10_000..<40_000, 60_000..<90_000)
@@ -70,7 +70,7 @@ struct SelectionTests {
         }
     }
 
-    @Test("A file that changed between two ranges is started over, not mixed")
+    @Test("A file that changed between two ranges is restarted, not mixed")
     func changed() async throws {
         let handler: Origin.Handler = { request in
             .file(request.number == 1 ? .old : .new, for: request)
@@ -84,7 +84,7 @@ struct SelectionTests {
         }
     }
 
-    @Test("T31: the same tag with other bytes is found out within a range as well")
+    @Test("T31: the same tag with other bytes is detected within a range as well")
     func disguised() async throws {
         let selection = RangeSelection("10000-89999")
         try await Origin.afterCut(configure: { $0.selection = selection }) { origin in
@@ -94,7 +94,7 @@ struct SelectionTests {
         }
     }
 
-    @Test("A range beyond the end is refused with words, and so is one that the length would be needed for")
+    @Test("A range beyond the end is refused with a message, and so is one that needs an unknown length")
     func beyond() async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure { $0.selection = RangeSelection("100000-") }
@@ -111,7 +111,7 @@ struct SelectionTests {
         }
     }
 
-    @Test("The whole and a range of it are two downloads")
+    @Test("The whole file and a range of it are two downloads")
     func separate() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.old, for: $0) }

@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Files that the server names.
+/// Files named by the server.
 @Suite(.timeLimit(.minutes(5)), .eachTransport)
 struct ServerFilenameTests {
     static let length: Int64 = 1_500_000
@@ -20,7 +20,7 @@ struct ServerFilenameTests {
         await #expect(throws: StoreError(.destinationExists, "")) { try await body() }
     }
 
-    @Test("The server's name counts, in the destination's folder; without one its own name does")
+    @Test("The server's name is used, in the destination's folder; without one, the destination's name is")
     func named() async throws {
         try await Origin.with({ request in
             .file(Self.resource(named: request.number == 1 ? "../an image.iso" : nil), for: request)
@@ -31,14 +31,14 @@ struct ServerFilenameTests {
             #expect(!Files.exists(origin.folder["out"]))
             let second = try await origin.get { $0.usesServerFilename = true }
             #expect(second.path == origin.folder["out"])
-            // Without being asked it names nothing, and a file is replaced.
+            // By default the server names nothing, and a file is replaced.
             #expect(try await origin.get().path == origin.folder["out"])
-            // Asked again, the destination's own name replaces nothing either.
+            // With the option set, the destination's own name replaces nothing either.
             await expectExists { _ = try await origin.get { $0.usesServerFilename = true } }
         }
     }
 
-    @Test("A file that is there is not replaced, and nothing is begun for it")
+    @Test("An existing file is not replaced, and no download is begun for it")
     func isThere() async throws {
         try await Origin.with({ .file(Self.resource(named: "mine.txt"), for: $0) }) { origin in
             try Files.write(Array("mine".utf8), to: origin.folder["mine.txt"])
@@ -50,7 +50,7 @@ struct ServerFilenameTests {
         }
     }
 
-    @Test("A name that was told once stays, whatever folder it goes to, where later answers tell none")
+    @Test("A name sent once stays, in any folder, if later answers send none")
     func interrupted() async throws {
         try await Origin.with({ request in
             let isFirst = request.number == 1
@@ -75,7 +75,7 @@ struct ServerFilenameTests {
         }
     }
 
-    @Test("What is held is not given up for a new representation whose name is taken")
+    @Test("Stored bytes are not dropped for a new representation whose name is taken")
     func takenByTheNext() async throws {
         try await Origin.with({ request in
             let isFirst = request.number == 1

@@ -27,13 +27,13 @@ struct ServerNameTests {
         ("f*.a.example", "foo.a.example"), ("*f.a.example", "of.a.example"), ("*o*.a.example", "foo.a.example"),
         ("b.*.example", "b.a.example"), ("*.*.example", "b.a.example"), ("*.a.example", "c.b.a.example"),
         ("*.a.example", "a.example"), ("*.a.example", ".a.example"), ("xn--*.a.example", "xn--b.a.example"),
-        // With fewer than two labels behind them.
+        // With fewer than two labels after them.
         ("*", "localhost"), ("*", "a.example"), ("*.", "a."), ("*.example", "a.example"), ("*..example", "a..example"),
         // Names for addresses, addresses for names.
         ("127.0.0.1", "127.0.0.1"), ("*.0.0.1", "127.0.0.1"), ("IP:127.0.0.1", "localhost"),
         ("IP:127.0.0.1", "127.0.0.2"), ("IP:127.0.0.1", "127.1"), ("127.1", "127.1"), ("2130706433", "2130706433"),
         ("IP:127.0.0.1", "[::ffff:127.0.0.1]"), ("::1", "[::1]"), ("IP:127.0.0", "127.0.0.1"),
-        // What is no name of a host.
+        // Values that are not host names.
         ("a.example.", "a.example"), ("a.example\0", "a.example"), ("a.example\0.b.example", "a.example"),
         (" a.example", "a.example"), ("b\u{FC}cher.example", "b\u{FC}cher.example"), ("a b", "a b"), ("", ""),
         (".", "."),
@@ -44,7 +44,7 @@ struct ServerNameTests {
         #expect(!Self.name(name).covers(ServerName(host: host)))
     }
 
-    @Test("Addresses of IPv6 are compared by their bytes")
+    @Test("IPv6 addresses are compared by their bytes")
     func addresses() {
         let loopback = CertificateName.address(Array(repeating: 0, count: 15) + [1])
         #expect(loopback.covers(ServerName(host: "[::1]")))
@@ -54,7 +54,7 @@ struct ServerNameTests {
         #expect(loopback.text == "::1")
     }
 
-    @Test("Names are limited to what DNS can have, and shown without control characters")
+    @Test("Names are limited to what DNS permits, and shown without control characters")
     func limits() {
         let label = String(repeating: "a", count: 63)
         let longest = [label, label, label, String(repeating: "a", count: 61)].joined(separator: ".")

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Files without a validator: what is compared before they are continued, and what is said of the result.
+/// Files without a validator: what is compared before they are continued, and how the result is described.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct SpotCheckTests {
     private static let length: Int64 = 2_000_000
@@ -54,7 +54,7 @@ struct SpotCheckTests {
             }, onEvent: onEvent)
     }
 
-    @Test("A21, F2: a file that differs in its first and last 64 KiB only is downloaded anew, and is one version")
+    @Test("A21, F2: a file that differs only in its first and last 64 KiB restarts, and is one version")
     func ends() async throws {
         let new = Self.changed([0..<Self.block, Self.length - Self.block..<Self.length])
         try await Self.holding(Self.old) { origin in
@@ -66,10 +66,10 @@ struct SpotCheckTests {
         }
     }
 
-    @Test("F2: a byte that changed at one of the random places is found")
+    @Test("F2: a changed byte at one of the random offsets is found")
     func randomPlace() async throws {
         try await Self.holding(Self.old) { origin in
-            // The requests of an unchanged file tell the places.
+            // The requests for an unchanged file reveal the offsets.
             origin.server.setHandler { .file(Self.old, for: $0) }
             let result = try await Self.get(origin)
             #expect(try origin.hasDelivered(Self.old))
@@ -93,7 +93,7 @@ struct SpotCheckTests {
         }
     }
 
-    @Test("F2: the result, the events and the log say that it is not proved; without the flag nothing changes")
+    @Test("F2: the result, events and log say that it is unverified; without the flag nothing changes")
     func proof() async throws {
         for allows in [true, false] {
             try await Self.holding(Self.old) { origin in
@@ -109,7 +109,7 @@ struct SpotCheckTests {
         }
     }
 
-    @Test("F2: with a validator or a digest the result is proved, and nothing more is requested")
+    @Test("F2: with a validator or a digest the result is verified, and nothing more is requested")
     func proved() async throws {
         let tagged = Resource(Self.old.content, etag: "\"a\"")
         let dated = Resource(Self.old.content, lastModified: Resource.defaultLastModified)
@@ -126,7 +126,7 @@ struct SpotCheckTests {
         }
     }
 
-    @Test("F2: complete and not delivered: the next run, without a request, knows that it is not proved")
+    @Test("F2: complete but undelivered: the next run, without a request, knows that it is unverified")
     func undelivered() async throws {
         try await Self.holding(Self.old) { origin in
             origin.server.setHandler { .file(Self.old, for: $0) }
@@ -145,7 +145,7 @@ struct SpotCheckTests {
     }
 
     @Test(
-        "F2: a spot check that is not answered with those bytes starts over",
+        "F2: a spot check that returns other bytes restarts",
         arguments: ["200", "416", "short", "other", "gzip", "tag", "404"])
     func unanswered(answer: String) async throws {
         try await Self.holding(Self.old) { origin in
@@ -170,7 +170,7 @@ struct SpotCheckTests {
         }
     }
 
-    @Test("F2: what fails for now is tried again, and costs nothing that is held", arguments: ["503", "cut", "401"])
+    @Test("F2: a temporary failure is retried, and stored bytes are kept", arguments: ["503", "cut", "401"])
     func forNow(answer: String) async throws {
         try await Self.holding(Self.old) { origin in
             origin.server.setHandler { request in
@@ -188,7 +188,7 @@ struct SpotCheckTests {
     }
 }
 
-/// The result that an event told.
+/// The result that an event reported.
 private final class Finished: Sendable {
     private let told = Mutex<DownloadResult?>(nil)
     var result: DownloadResult? { told.withLock { $0 } }

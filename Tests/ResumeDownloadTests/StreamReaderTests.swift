@@ -7,10 +7,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Who reads a download while it runs: slowly, twice, not to the end, anywhere in the file.
+/// Readers of a running download: slow, two at a time, partial, or at any offset.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct StreamReaderTests {
-    @Test("A reader who is slow does not hold up the download; he reads on when the file has another place or none")
+    @Test("A slow reader does not delay the download, and can still read after the file is moved or removed")
     func slow() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             let stream = desk.downloader.stream(try desk.request())
@@ -37,7 +37,7 @@ struct StreamReaderTests {
         }
     }
 
-    @Test("Leaving the loop cancels the download and keeps what came")
+    @Test("Leaving the loop cancels the download and keeps its partial data")
     func left() async throws {
         try await Desk.with(Film.file.stalling(at: 1_000_000)) { desk in
             let request = try desk.request()
@@ -51,7 +51,7 @@ struct StreamReaderTests {
         }
     }
 
-    @Test("Cancelling the reader cancels the download, also where the stream is still referred to")
+    @Test("Cancelling the reader cancels the download, even if the stream is still referenced")
     func cancelled() async throws {
         try await Desk.with(Film.file.stalling(at: 1_000_000)) { desk in
             let stream = desk.downloader.stream(try desk.request())
@@ -71,7 +71,7 @@ struct StreamReaderTests {
         }
     }
 
-    @Test("A failure of the download ends the sequence with it, and what came is kept")
+    @Test("A failure of the download ends the sequence with its error, and partial data is kept")
     func failure() async throws {
         try await Desk.with({ request in
             request.number == 1 ? .file(Film.file, for: request, cutAfter: 1_000_000) : .status("404 Not Found")
@@ -82,7 +82,7 @@ struct StreamReaderTests {
         }
     }
 
-    @Test("Somebody else's download is waited for, and then read")
+    @Test("Another caller's download is waited for, and then read")
     func waiting() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
@@ -99,7 +99,7 @@ struct StreamReaderTests {
         }
     }
 
-    @Test("Random access to what is held, now, and after the delivery; the rest is an error, not a wait")
+    @Test("Random access to stored bytes, during and after the download; others give an error, not a wait")
     func randomAccess() async throws {
         try await Desk.with(Film.file.stalling(at: 2_000_000)) { desk in
             let stream = desk.downloader.stream(try desk.request())
@@ -129,7 +129,7 @@ struct StreamReaderTests {
         }
     }
 
-    @Test("Random access never gives bytes of a block that the disk did not keep")
+    @Test("Random access never returns bytes of a block that the disk has lost")
     func randomAccessToDamage() async throws {
         let large = Resource(Content(length: 12_000_000, seed: 9), etag: "\"large\"")
         try await TemporaryFolder.with { folder in

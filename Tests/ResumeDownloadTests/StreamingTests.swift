@@ -8,7 +8,7 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// Reading a download while it runs: which bytes come, from whatever is held and served.
+/// Reading a running download: which bytes are returned, for every combination of store and server.
 @Suite(.timeLimit(.minutes(10)), .eachTransport)
 struct StreamingTests {
     @Test("From nothing: all bytes, in order, and the file", arguments: [0, 1, 262_144, 262_145, 3_000_000])
@@ -23,7 +23,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("From nothing: bytes come before the download ends, also where no length is known")
+    @Test("From nothing: bytes are returned before the download ends, even if no length is known")
     func early() async throws {
         for framing in [Resource.Framing.contentLength, .chunked(size: 10_000)] {
             var resource = Film.file
@@ -37,7 +37,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("From a partial: what is held comes first, and is not fetched again")
+    @Test("From a partial: stored bytes are returned first, and not fetched again")
     func fromPartial() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             try await Film.leave(2_000_000, of: Film.file, desk)
@@ -60,7 +60,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("What is complete is read without a request")
+    @Test("A complete file is read without a request")
     func complete() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
@@ -72,7 +72,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("Across cuts: the sequence goes on where it was")
+    @Test("Across cuts: the sequence continues where it was")
     func cuts() async throws {
         try await Desk.with({ .file(Film.file, for: $0, cutAfter: 700_000) }) { desk in
             let bytes = try await Film.all(desk.downloader.stream(try desk.request()))
@@ -101,7 +101,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("A new start with the same bytes goes on: of a server without validators, of one that serves no ranges")
+    @Test("A restart with the same bytes continues, from a server without validators or without ranges")
     func sameAgain() async throws {
         var rangeless = Film.file
         rangeless.ignoresRange = true
@@ -119,7 +119,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("Bytes that were handed out before their Content-Digest was found to be wrong are never followed by others")
+    @Test("Bytes returned before their Content-Digest proves wrong are never followed by others")
     func contentDigest() async throws {
         let film = Film.file.bytes
         let wrong = Resource(
@@ -148,7 +148,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("A held block that the disk did not keep is fetched again before it is handed out")
+    @Test("A stored block that the disk has lost is fetched again before it is returned")
     func damaged() async throws {
         let large = Resource(Content(length: 12_000_000, seed: 9), etag: "\"large\"")
         try await Desk.with({ .file(large, for: $0) }) { desk in
@@ -180,7 +180,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("A file that is edited while a slow reader reads on is found out by the digest")
+    @Test("A file edited while a slow reader continues is detected by the digest")
     func editedMeanwhile() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             let digest = HTTPDigest(.sha256, bytes: Sample.sha256(Film.file))

@@ -17,10 +17,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What the errors of HTTP clients are called, and what of them is tried again.
+/// How the errors of HTTP clients are reported, and which of them are retried.
 @Suite(.timeLimit(.minutes(5)))
 struct TransportErrorTests {
-    /// An error of a client, and what a caller gets for it.
+    /// A client's error, and the error that the caller gets for it.
     struct Case: Sendable, CustomTestStringConvertible {
         let error: any Error
         let code: TransportError.Code
@@ -37,7 +37,7 @@ struct TransportErrorTests {
     private static let cut = "the connection to h:1 closed before the response was complete"
 
     @Test(
-        "I15: async-http-client's errors have a code, the host, and words",
+        "I15: async-http-client's errors have a code, the host, and a message",
         arguments: [
             Case(HTTPClientError.connectTimeout, .notConnected, timedOut),
             Case(HTTPClientError.tlsHandshakeTimeout, .notConnected, timedOut),
@@ -88,7 +88,7 @@ struct TransportErrorTests {
     }
 
     @Test(
-        "I15: URLSession's errors have a code, the host, and the words without the URL",
+        "I15: URLSession's errors have a code, the host, and the message without the URL",
         arguments: [
             Case(urlError(.secureConnectionFailed), .tls, "the TLS connection to h:1 failed: libcurl's words"),
             Case(urlError(.serverCertificateUntrusted), .tls, "the TLS connection to h:1 failed: libcurl's words"),
@@ -114,7 +114,7 @@ struct TransportErrorTests {
         let error = TransportError(wrapping: example.error, from: "h:1", afterHead: false)
         #expect(error.code == example.code)
         #expect(error.message.hasPrefix(example.text) && !error.message.hasSuffix("."), "\(error.message)")
-        // After the head, all but a failure of TLS is a body that was cut.
+        // After the head, everything except a TLS failure is a cut body.
         let late = TransportError(wrapping: example.error, from: "h:1", afterHead: true)
         let isCode = example.code == .tls && (example.error as? URLError)?.code != .unknown
         #expect(late.code == (isCode ? .tls : .connectionClosed))
@@ -128,7 +128,7 @@ struct TransportErrorTests {
             HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
     }
 
-    @Test("F18: interim responses that nobody asked for, or without an end, end the request", arguments: [101, 103])
+    @Test("F18: unexpected or endless interim responses end the request", arguments: [101, 103])
     func interim(status: Int) async throws {
         let body = SessionBody(authority: "h:1", isHead: false) { _ in }
         for _ in 0..<(status == 101 ? 1 : 101) { body.receive(try Self.answer(status)) }
@@ -136,7 +136,7 @@ struct TransportErrorTests {
         #expect(error?.message == "invalid HTTP response from h:1: unexpected interim responses (1xx)")
     }
 
-    @Test("A few interim responses are passed over; fields whose names are not allowed are left out")
+    @Test("A few interim responses are ignored; fields with invalid names are left out")
     func head() async throws {
         let body = SessionBody(authority: "h:1", isHead: false) { _ in }
         for _ in 0..<100 { body.receive(try Self.answer(103)) }
@@ -146,7 +146,7 @@ struct TransportErrorTests {
         #expect(head.headerFields == [.eTag: "\"a\""])
     }
 
-    @Test("An end without a response, or with none of HTTP, is a connection that closed")
+    @Test("An end without a response, or with one that is not HTTP, is a closed connection")
     func noResponse() async throws {
         let url = try #require(URL(string: "http://h:1/"))
         let other = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)

@@ -7,20 +7,20 @@ import Testing
 /// A transport that the engine's tests run on.
 enum TransportKind: String, Sendable, CaseIterable {
     case asyncHTTP
-    /// The same with HTTP/2 over TLS, by way of a gateway in front of the origin.
+    /// The same with HTTP/2 over TLS, through a gateway in front of the origin.
     case http2
     case urlSession
 
-    /// Those that all suites run on: URLSession where `TEST_URLSESSION` is set, suite by suite.
+    /// The transports of all suites: URLSession if `TEST_URLSESSION` is set, suite by suite.
     ///
-    /// On Linux all its sessions share one thread, and the whole module at once has ended the program there.
+    /// On Linux all its sessions share one thread, and running the whole module at once has crashed there.
     static let tested: [TransportKind] =
         ProcessInfo.processInfo.environment["TEST_URLSESSION"] == nil ? [.asyncHTTP] : [.asyncHTTP, .urlSession]
 
-    /// The one of this run of the test.
+    /// The transport of this run of the test.
     @TaskLocal static var current = TransportKind.asyncHTTP
 
-    /// Runs a body with a transport, and shuts that down after it.
+    /// Runs a body with a transport, and shuts it down afterwards.
     static func withTransport<Result>(
         _ configuration: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ body: (any Transport) async throws -> Result
@@ -59,9 +59,9 @@ enum TransportKind: String, Sendable, CaseIterable {
     }
 }
 
-/// Runs each test of a suite on each transport, one after the other, but for those that say why not.
+/// Runs each test of a suite on each transport in turn, except tests that state a reason not to.
 struct EachTransport: SuiteTrait, TestTrait, TestScoping {
-    /// Transports that not all suites run on.
+    /// Transports that only some suites run on.
     let more: [TransportKind]
 
     var isRecursive: Bool { true }
@@ -76,7 +76,9 @@ struct EachTransport: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// A test of what `AsyncHTTPTransport` alone can do: `docs/transports.md` has the difference.
+/// A test of a feature that only `AsyncHTTPTransport` has.
+///
+/// `docs/transports.md` describes the difference.
 struct AsyncHTTPOnly: TestTrait {
     let reason: String
 }

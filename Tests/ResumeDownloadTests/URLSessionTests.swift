@@ -8,7 +8,7 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// What URLSession would do by itself, and must not.
+/// URLSession defaults that must be disabled.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: TransportKind.tested.contains(.urlSession)))
 struct URLSessionTests {
     private static func withOrigin(
@@ -17,7 +17,7 @@ struct URLSessionTests {
         try await TransportKind.$current.withValue(.urlSession) { try await Origin.with(handler, body) }
     }
 
-    @Test("Coded forms, which it would decode, are not asked for")
+    @Test("Coded forms, which it would decode, are not requested")
     func coded() async throws {
         try await Self.withOrigin({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure { $0.acceptEncoding = "gzip" }
@@ -37,7 +37,7 @@ struct URLSessionTests {
         }
     }
 
-    @Test("No cookie is kept, no credential is looked for, and fields are the caller's")
+    @Test("No cookie is kept, no credential is looked up, and fields are the caller's")
     func plain() async throws {
         try await Self.withOrigin({ request in
             request.number == 1
@@ -54,7 +54,7 @@ struct URLSessionTests {
     }
 
     @Test(
-        "A challenge is the engine's to answer, and holds up no other request",
+        "The engine answers a challenge, and it holds up no other request",
         arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"])
     func challenge(_ challenge: String) async throws {
         let refusal = Response.status("401 Unauthorized", fields: [("WWW-Authenticate", challenge)])
@@ -67,7 +67,7 @@ struct URLSessionTests {
         }
     }
 
-    @Test("Nothing is taken from a cache")
+    @Test("Nothing is read from a cache")
     func uncached() async throws {
         let handler: Origin.Handler = {
             Response.file(.old, for: $0).settingField("Cache-Control", to: "max-age=1000")
@@ -81,7 +81,7 @@ struct URLSessionTests {
                 }
             }
             #expect(origin.server.requests.count == 2)
-            // The second one went over the first one's connection.
+            // The second request used the connection of the first.
             #expect(Set(origin.server.requests.map(\.connection)).count == 1)
         }
     }
@@ -109,7 +109,7 @@ struct URLSessionTests {
         }
     }
 
-    @Test("After its end the transport takes no request, and what it was at fails")
+    @Test("After shutdown the transport takes no request, and running ones fail")
     func shutDown() async throws {
         try await Self.withOrigin({ .file(.old, for: $0, cutAfter: 4096, stall: true) }) { origin in
             let transport = URLSessionTransport()

@@ -12,7 +12,7 @@ import Testing
 /// Bytes that a server sends before it is asked.
 @Suite(.timeLimit(.minutes(5)))
 struct UnsolicitedTests {
-    /// Answers each first request of a connection, and begins to answer a second one that has not come yet.
+    /// Answers each first request of a connection, and begins to answer a second one that has not arrived yet.
     private final class Eager: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -42,7 +42,7 @@ struct UnsolicitedTests {
         return text.withLock { $0 }
     }
 
-    @Test("They are no part of the answer to the next request")
+    @Test("Unsolicited bytes are not part of the answer to the next request")
     func partOfHead() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let first = Mutex<(any Channel)?>(nil)
@@ -57,7 +57,7 @@ struct UnsolicitedTests {
         #expect(try await Self.body(transport, port) == "GOOD")
         let connection = try #require(first.withLock { $0 })
         connection.pipeline.fireUserInboundEventTriggered(())
-        // The only loop of the client has seen those bytes when it has done something else.
+        // The client's only loop has seen those bytes once it has done something else.
         try await OriginServer.withServer(handler: { .file(.old, for: $0) }) { server in
             for _ in 1...3 { _ = try await Self.body(transport, server.port) }
         }

@@ -3,7 +3,7 @@ import ResumeDownload
 import Synchronization
 import Testing
 
-/// A yes or no that handlers and tests share.
+/// A flag that handlers and tests share.
 final class Flag: Sendable {
     private let state = Mutex(false)
 
@@ -11,7 +11,7 @@ final class Flag: Sendable {
 
     func set() { state.withLock { $0 = true } }
 
-    /// Sets the flag once a condition holds while a body runs, and asks no more after its end.
+    /// Sets the flag once a condition holds while a body runs, and stops checking after its end.
     func set(
         once condition: @escaping @Sendable () async throws -> Bool, during body: () async throws -> Void
     ) async throws {
@@ -32,13 +32,13 @@ final class Maximum: Sendable {
 
     func raise(to value: Int64) { state.withLock { $0 = max($0, value) } }
 
-    /// Notes the progress of a download.
+    /// Records the progress of a download.
     func note(_ event: DownloadEvent) {
         if case .progress(let received, _) = event { raise(to: received) }
     }
 }
 
-/// A clock that stands still until a test sets it, and counts how often it was read.
+/// A clock that advances only when a test sets it, and counts how often it was read.
 final class StoppedClock: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex((elapsed: Duration.zero, reads: 0))
@@ -55,13 +55,15 @@ final class StoppedClock: Sendable {
     }
 }
 
-/// Waits until a condition holds; the time limit of the suite ends a wait for what never happens.
+/// Waits until a condition holds.
+///
+/// The suite's time limit ends a wait for something that never happens.
 func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
 }
 
 extension Response {
-    /// Keeps back what follows a number of body bytes until a condition holds.
+    /// Holds back what follows a number of body bytes until a condition holds.
     func holding(after count: Int64 = 0, until condition: @escaping @Sendable () -> Bool) -> Response {
         var (steps, left) = ([Step](), count)
         var isDone = false
@@ -83,13 +85,13 @@ extension Response {
         return Response(steps)
     }
 
-    /// Keeps back all of the answer until a condition holds.
+    /// Holds back the whole answer until a condition holds.
     func delayed(until condition: @escaping @Sendable () -> Bool) -> Response {
         Response([.wait(until: condition)] + steps)
     }
 }
 
-/// Keeps back each body until there were a number of requests, so that none of them comes whole before the last one.
+/// Holds back each body until the given number of requests has arrived, so that none is complete before the last one.
 func together(_ count: Int64, _ handler: @escaping Origin.Handler) -> Origin.Handler {
     let last = Maximum()
     return { request in

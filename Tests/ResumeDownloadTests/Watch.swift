@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 import Tracing
 
-/// Downloads with all that can be watched of them.
+/// Downloads with all instrumentation enabled.
 struct Watch {
     let handler = InMemoryLogHandler()
     let metrics = TestMetrics()
@@ -50,7 +50,7 @@ struct Watch {
         }
     }
 
-    /// What was logged: level, message, and the code of the reason where there is one.
+    /// The log lines: level, message, and the code of the reason, if any.
     var lines: [String] {
         handler.entries.map { entry in
             let reason = entry.metadata["reason"].map { " \($0)" } ?? ""
@@ -63,7 +63,7 @@ struct Watch {
         metrics.counterTotal(label: label, dimensions: reason.map { [("reason", $0)] } ?? [])
     }
 
-    /// The sizes that were told.
+    /// The sizes that were reported.
     var sizes: [Double] { metrics.recorders(label: "resume_store_size").flatMap(\.values) }
 
     /// The spans of requests, in the order of their ends.
@@ -74,7 +74,7 @@ struct Watch {
         tracer.finishedSpans.filter { $0.operationName == "resume-store.download" }
     }
 
-    /// All that was told to anybody, as text.
+    /// All output of the log, metrics and traces as text.
     var everything: String {
         let log = handler.entries.map { "\($0.level) \($0.message) \($0.metadata) \($0.error.map { "\($0)" } ?? "")" }
         let counters = metrics.counters.map { "\($0.label) \($0.dimensions)" }

@@ -1,25 +1,27 @@
 import OriginServer
 import Scenarios
 
-/// One row of the table of cases on the wire: a first answer that is cut, and what the second run asks and gets.
+/// One row of the table of cases on the wire: a cut first answer, then what the second run requests and gets.
 struct WireCase: Sendable, CustomStringConvertible {
     /// How the second run ends.
     enum Ending: Sendable {
-        /// With the file; what the first run left was kept.
+        /// With the file. The partial data of the first run was kept.
         case resumes
-        /// With the file, fetched from its first byte on.
+        /// With the file, fetched from its first byte.
         case restarts
     }
 
     let id: String
-    /// The fields of the first answer, in place of the honest ones of the same names; an empty value leaves one out.
+    /// The fields of the first answer, which replace the honest ones of the same names.
+    ///
+    /// An empty value removes one.
     let first: [(String, String)]
-    /// The condition of the second run's first request; nil where it must ask for the whole.
+    /// The condition of the second run's first request; nil if it must request the whole file.
     let condition: String?
     let ending: Ending
-    /// What the origin has at last.
+    /// The file that the origin has in the end.
     let truth: Resource
-    /// The answer to a request with a range; nil for an honest one with the fields of the first answer.
+    /// The answer to a range request; nil for an honest one with the fields of the first answer.
     let answer: (@Sendable (OriginRequest) -> Response)?
 
     init(
@@ -36,7 +38,7 @@ struct WireCase: Sendable, CustomStringConvertible {
 
     var description: String { id }
 
-    /// The first run's answer, cut after what is to be held.
+    /// The first run's answer, cut after the bytes that are to be stored.
     @Sendable func cut(_ request: OriginRequest) -> Response {
         decorated(.file(.old, for: request, cutAfter: Scenario.held))
     }
@@ -67,13 +69,13 @@ extension WireCase {
     private static let day = "Mon, 04 Mar 2024 05:06:07 GMT"
     private static let later = "Mon, 04 Mar 2024 05:06:08 GMT"
     private static let noTag = ("ETag", "")
-    /// A date that is strong: a second older than its answer.
+    /// A strong date: one second older than its answer.
     private static let dated = [noTag, ("Last-Modified", day), ("Date", later)]
     private static let digest = ("sha-256=:\(String(repeating: "A", count: 43))=:")
 
     static let all = requests + answers + wholes
 
-    /// What the second run asks.
+    /// What the second run requests.
     private static let requests = [
         WireCase("A02, B01, M06"), WireCase("A03", first: [("ETag", "W/\"a\"")], asks: nil, .restarts),
         WireCase("A04, G05", first: [("ETag", "W/\"a\""), ("Last-Modified", day)], asks: nil, .restarts),
@@ -97,7 +99,7 @@ extension WireCase {
         WireCase("A20", first: [("Vary", "Accept")]),
     ]
 
-    /// What the answer to a range is worth.
+    /// How the answer to a range is judged.
     private static let answers = [
         WireCase("B05", first: [("Last-Modified", day)], .restarts, truth: .new) { _ in
             .part(of: .new, from: 55_904, etag: "\"a\"", [("Last-Modified", later)])

@@ -8,11 +8,13 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// The table of cases on the wire, as far as one answer tells; the scenarios and the other suites have the rest.
+/// The table of cases on the wire, as far as a single answer shows.
+///
+/// The scenarios and the other suites cover the rest.
 @Suite(.timeLimit(.minutes(10)), .eachTransportAndHTTP2)
 struct WireTests {
     @Test(
-        "A01: what is asked at first; what is asked after a cut, and what the answer is worth", arguments: WireCase.all)
+        "A01: the first request; the request after a cut, and how its answer is judged", arguments: WireCase.all)
     func table(_ row: WireCase) async throws {
         try await Origin.with(row.cut) { origin in
             _ = await origin.failure { $0.limits.retries = 0 }
@@ -38,7 +40,7 @@ struct WireTests {
         #expect(request?.fields("Accept-Encoding") == ["identity"])
     }
 
-    @Test("A14: nothing held, no range")
+    @Test("A14: nothing stored, no range")
     func nothingHeld() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 0) }) { origin in
             _ = await origin.failure { $0.limits.retries = 1 }
@@ -47,7 +49,7 @@ struct WireTests {
         }
     }
 
-    @Test("A15, T7: everything held and not delivered: no request")
+    @Test("A15, T7: everything stored and undelivered: no request")
     func complete() async throws {
         try await Origin.with({ _ in .status("500 Internal Server Error") }) { origin in
             let server = HonestServer(sampleBytes(300_000))
@@ -79,7 +81,7 @@ struct WireTests {
         }
     }
 
-    @Test("A18, A19: no fragment is sent; the caller's own range and condition are not, either")
+    @Test("A18, A19: neither a fragment nor the caller's own range and condition is sent")
     func callers() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.old, for: $0) }
@@ -98,7 +100,7 @@ struct WireTests {
         }
     }
 
-    @Test("A22, A23: what lies in the blob decides where it is shorter than its row, and not where it is longer")
+    @Test("A22, A23: the blob's length decides if it is shorter than its row, and not if it is longer")
     func blobLengths() async throws {
         for (size, start) in [(50_000, 45_904), (90_000, 55_904)] {
             try await Origin.afterCut { origin in
@@ -112,7 +114,7 @@ struct WireTests {
         }
     }
 
-    @Test("C23, E07, J01: an empty file is whole, whatever is answered about ranges of it")
+    @Test("C23, E07, J01: an empty file is complete, however range requests for it are answered")
     func empty() async throws {
         let nothing = Resource(Content(length: 0, seed: 1), etag: "\"a\"")
         try await Origin.with({ .file(nothing, for: $0) }) { origin in
@@ -136,7 +138,7 @@ struct WireTests {
         return await origin.failure { $0.selection = RangeSelection(range) }
     }
 
-    @Test("D09: a server that always sends the whole and always cuts it is given up")
+    @Test("D09: a download whose server always sends and cuts the whole file fails")
     func neverWhole() async throws {
         let handler: Origin.Handler = { _ in
             Response.file(.old, for: .whole, cutAfter: 60_000).settingField("ETag", to: nil)
@@ -148,7 +150,7 @@ struct WireTests {
         }
     }
 
-    @Test("E01: 416 with the length that is held is the end only if the length was not known and the tag agrees")
+    @Test("E01: 416 with the stored length is the end only if the length was unknown and the tag agrees")
     func unsatisfied() async throws {
         let whole = Resource(Content(Resource.old.content.bytes(in: 0..<60_000)), etag: "\"a\"")
         let handler: Origin.Handler = { request in
@@ -165,7 +167,7 @@ struct WireTests {
         }
     }
 
-    @Test("G07: codings that were not asked for are refused in words", arguments: ["br", "zstd", "x-own", "gzip, br"])
+    @Test("G07: codings that were not requested are refused with advice", arguments: ["br", "zstd", "x-own", "gzip, br"])
     func codings(coding: String) async throws {
         let handler: Origin.Handler = { Response.file(.old, for: $0).settingField("Content-Encoding", to: coding) }
         try await Origin.with(handler) { origin in
@@ -177,7 +179,7 @@ struct WireTests {
     }
 
     @Test(
-        "H09, H13: locations are resolved, and what they carry of a user is neither sent nor stored",
+        "H09, H13: locations are resolved, and their user information is neither sent nor stored",
         arguments: [
             "other", "/other", "?q=1", "./a/../other", "//127.0.0.1:PORT/other",
             "http://user:secret@127.0.0.1:PORT/other",
@@ -199,7 +201,7 @@ struct WireTests {
         }
     }
 
-    @Test("H16, D06: a log-in page behind a redirect is not the file, and what is held stays")
+    @Test("H16, D06: a login page behind a redirect is not the file, and stored bytes stay")
     func portal() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { request in
@@ -216,7 +218,7 @@ struct WireTests {
     }
 
     @Test(
-        "L01, L02: the server's name for the file decides nothing",
+        "L01, L02: the server's name for the file has no effect",
         arguments: ["../../x", "/etc/x", "a\\b", "..", "x;y"])
     func disposition(name: String) async throws {
         let value = "attachment; filename=\"\(name)\"; filename*=UTF-8''%2e%2e%2fy"

@@ -28,7 +28,7 @@ struct ContentRangeTests {
         #expect(ContentRange("bytes */\(first)") == .unsatisfied(completeLength: first))
     }
 
-    @Test("C11: the last byte can be counted past without an overflow")
+    @Test("C11: the position after the last byte does not overflow")
     func boundary() {
         #expect(ContentRange("bytes */\(Int64.max)") == .unsatisfied(completeLength: .max))
         #expect(ContentRange("bytes 0-\(Int64.max - 1)/\(Int64.max)") != nil)
@@ -39,7 +39,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "C11: numbers that are none, or beyond 63 bits, are refused and trap nothing",
+        "C11: invalid numbers, or those beyond 63 bits, are refused and trap nothing",
         arguments: [
             "+1", "-1", "0x10", "1e3", "1.0", "1_000", "", " 1", "1 ", "\u{0661}", "\u{FF11}", "\u{00B2}", "nan",
             "9223372036854775808", "18446744073709551616", "1\u{0301}", String(repeating: "9", count: 40),
@@ -53,7 +53,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "C04, C05, C07, C10, C16, C23: what must not be recombined",
+        "C04, C05, C07, C10, C16, C23: ranges that must not be combined",
         arguments: [
             "bytes 99999-60000/100000", "bytes 1-0/2", "bytes 0-1/1", "bytes 0-100/100", "bytes 0-99/50", "bytes 0-0/0",
             "bytes 100000-99999/100000", "bytes 0--1/0", "bytes 0-(-1)/0", "items 0-1/2", "octets 0-1/2", "byte 0-1/2",
@@ -69,7 +69,7 @@ struct ContentRangeTests {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test("C12, T4: two fields that differ are none; white space around one is none of it")
+    @Test("C12, T4: two different fields are invalid; surrounding white space is ignored")
     func field() {
         let expected = ContentRange.bytes(first: 0, last: 1, completeLength: 2)
         #expect(ContentRange(in: headerFields(["Content-Range: bytes 0-1/2"])) == expected)

@@ -3,14 +3,14 @@ import ResumeHTTP
 import TestSupport
 import Testing
 
-/// Random URLs and random answers: nothing traps, and what is decided obeys the promises.
+/// Random URLs and random answers: nothing traps, and the decisions keep the promises.
 @Suite(.timeLimit(.minutes(5)))
 struct DecisionRobustnessTests {
     private static let shards: [UInt64] = [1, 2, 3, 4]
     private static let count = 50_000
     private static let verdictCount = 10_000
 
-    @Test("H11, H13, L04: URLs; what is accepted can be sent, and its redacted form holds no secret", arguments: shards)
+    @Test("H11, H13, L04: an accepted URL can be sent, and its redacted form contains no secret", arguments: shards)
     func urls(seed: UInt64) async throws {
         var generator = SplitMix64(seed: seed)
         let base = try DownloadURL("https://base.example/a/b?c")
@@ -47,7 +47,7 @@ struct DecisionRobustnessTests {
         #expect(accepted > Self.count / 10)
     }
 
-    @Test("L04: the parameters of a signed URL never show, in any order and in any case", arguments: shards)
+    @Test("L04: the parameters of a signed URL are never shown, in any order and in any case", arguments: shards)
     func redaction(seed: UInt64) async throws {
         var generator = SplitMix64(seed: seed)
         let secrets = [
@@ -95,7 +95,7 @@ struct DecisionRobustnessTests {
         }
     }
 
-    /// Header lines of which half begin with those of a right answer.
+    /// Header lines, half of which begin with those of a correct answer.
     private static func lines(using generator: inout SplitMix64) -> [String] {
         var lines: [String] = []
         if Bool.random(using: &generator) {
@@ -110,7 +110,7 @@ struct DecisionRobustnessTests {
         return lines
     }
 
-    @Test("T1 to T12: whatever comes back, bytes are combined only with evidence on both sides", arguments: shards)
+    @Test("T1 to T12: whatever is returned, bytes are combined only with evidence on both sides", arguments: shards)
     func verdicts(seed: UInt64) async {
         var generator = SplitMix64(seed: seed)
         let statuses = [200, 200, 203, 206, 206, 206, 206, 206, 416, 412, 400, 503, 304, 204, 404]
@@ -137,10 +137,10 @@ struct DecisionRobustnessTests {
             case .startOver:
                 isSound = (status == 200 || status == 203) && !lines.contains("Content-Encoding: gzip")
             case .startRange:
-                // Nobody asked for ranges.
+                // No range was requested.
                 isSound = false
             case .askForWhole:
-                // To ask for the whole after the whole was asked for would never end.
+                // Requesting the whole file after a request for the whole file would never end.
                 isSound = plan.fields[.range] != nil
             case .retry, .refuse:
                 isSound = true
@@ -150,7 +150,7 @@ struct DecisionRobustnessTests {
         #expect(appended > Self.verdictCount / 50)
     }
 
-    /// An oracle that reads the header lines themselves.
+    /// An oracle that reads the header lines directly.
     private static func isSound(
         _ part: Verdict.Continuation, lines: [String], status: Int, plan: Plan, held: HeldPartial
     ) -> Bool {

@@ -35,7 +35,7 @@ struct DownloadURLTests {
     }
 
     @Test(
-        "What is no absolute URL is none",
+        "A text that is not an absolute URL is refused",
         arguments: [
             "", " ", ":", "h", "h/x", "//h/x", "/x", "http", "http:", "http:h", "http:/h", "1a:b", "http://h/ x",
             "http://h/\t",
@@ -57,7 +57,7 @@ struct DownloadURLTests {
     }
 
     @Test(
-        "H13: hosts that are none",
+        "H13: invalid hosts",
         arguments: [
             "http://", "http:///x", "http://:80/", "http://u@/", "http://h%2fx/", "http://h%00/", "http://a<b>/",
             "http://h:0/",
@@ -65,11 +65,11 @@ struct DownloadURLTests {
             "http://a\"b/", "http://a\\b/",
         ])
     func host(text: String) {
-        // Which problem it is depends on the Foundation that is linked: with ICU, URLComponents refuses some itself.
+        // Which problem it is depends on the linked Foundation: with ICU, URLComponents refuses some of them.
         #expect(throws: DownloadURL.Problem.self) { try DownloadURL(text) }
     }
 
-    @Test("A port that is beyond every number is no port", arguments: [20, 40, 1000])
+    @Test("A port beyond every number is invalid", arguments: [20, 40, 1000])
     func longPort(digits: Int) {
         let text = "http://h:" + String(repeating: "9", count: digits) + "/"
         do {
@@ -77,7 +77,7 @@ struct DownloadURLTests {
         }
     }
 
-    @Test("What goes into the request line is visible ASCII without white space")
+    @Test("The request line contains only visible ASCII without white space")
     func requestTarget() throws {
         for text in [
             "http://h/\u{E9}\u{202E}\u{85}|\\\"<>{}^`", "http://h/a?\u{1F600}=\"'", "http://h/%zz%", "http://h/a?b%",
@@ -112,7 +112,7 @@ struct DownloadURLTests {
     }
 
     @Test(
-        "L01, L02: a name for the file, or none",
+        "L01, L02: the file's name in a URL, or none",
         arguments: [
             ("http://h/a/b.iso", "b.iso"), ("http://h/b.iso?x=/c", "b.iso"), ("http://h/a%20b", "a b"),
             ("http://h/%C3%A9", "\u{E9}"),
@@ -126,17 +126,17 @@ struct DownloadURLTests {
         #expect(try DownloadURL(text).lastPathComponent == expected)
     }
 
-    @Test("L02: a name is no longer than a file system takes")
+    @Test("L02: a name is no longer than a file system permits")
     func longName() throws {
         #expect(try DownloadURL("http://h/" + String(repeating: "a", count: 200)).lastPathComponent?.count == 200)
         #expect(try DownloadURL("http://h/" + String(repeating: "a", count: 201)).lastPathComponent == nil)
-        // A mark that joins the slash into one character.
+        // A combining mark that joins the slash into one character.
         #expect(try DownloadURL("http://h/..%2F%CC%81x").lastPathComponent == nil)
         #expect(try DownloadURL("http://h/" + String(repeating: "%C3%A9", count: 101)).lastPathComponent == nil)
     }
 
     @Test(
-        "H13: references are resolved as RFC 3986, 5.4, has it",
+        "H13: references are resolved as in RFC 3986, 5.4",
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
             ("//g", "http://g/"),
@@ -155,7 +155,7 @@ struct DownloadURLTests {
         #expect(try base.resolving(location).absoluteString == expected)
     }
 
-    @Test("L03: a problem tells no control character")
+    @Test("L03: a problem's description contains no control character")
     func descriptions() throws {
         for problem in [DownloadURL.Problem.notAURL, .badHost, .unsupportedScheme("a\u{1B}")] {
             #expect(!"\(problem)".unicodeScalars.contains("\u{1B}"))

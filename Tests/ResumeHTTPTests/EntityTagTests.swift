@@ -19,7 +19,7 @@ struct EntityTagTests {
         #expect(EntityTag(rawValue: tag.rawValue) == tag)
     }
 
-    @Test("A11: the empty tag is a strong one")
+    @Test("A11: the empty tag is strong")
     func empty() throws {
         let tag = try #require(EntityTag(Array("\"\"".utf8)))
         #expect(!tag.isWeak)
@@ -33,7 +33,7 @@ struct EntityTagTests {
         #expect(tag.bytes == Array(text.utf8))
     }
 
-    @Test("A10: every byte of obs-text comes back unchanged")
+    @Test("A10: every byte of obs-text is returned unchanged")
     func obsText() throws {
         let bytes = [0x22] + (0x80...0xFF).map { UInt8($0) } + [0x22]
         let tag = try #require(EntityTag(bytes))
@@ -45,18 +45,18 @@ struct EntityTagTests {
         }
     }
 
-    @Test("A10: bytes that a transport has lost make no tag")
+    @Test("A10: bytes that a transport has altered make no tag")
     func replacementCharacter() {
         #expect(EntityTag(Array("\"a\u{FFFD}\"".utf8)) == nil)
         #expect(EntityTag(Array("\"\u{EFFF}\u{FFFD}\"".utf8)) == nil)
-        // EF, or EF BF, alone are bytes like others.
+        // EF, or EF BF, alone are ordinary bytes.
         #expect(EntityTag([0x22, 0xEF, 0x22]) != nil)
         #expect(EntityTag([0x22, 0xEF, 0xBF, 0x22]) != nil)
         #expect(EntityTag([0x22, 0xEF, 0xEF, 0xBF, 0xBD, 0x22]) == nil)
     }
 
     @Test(
-        "A12, A13: what is no entity tag by the grammar is none",
+        "A12, A13: a value outside the grammar is not an entity tag",
         arguments: [
             "", "\"", "W", "W/", "W/\"", "abc", "1234", "\"abc", "abc\"", "w/\"a\"", "W/a", "W \"a\"", "W/ \"a\"",
             "\"a\" ",
@@ -79,17 +79,17 @@ struct EntityTagTests {
         #expect(EntityTag(rawValue: "\"a\0\"") == nil)
     }
 
-    @Test("A17: a stored tag with characters beyond one byte was not stored by us")
+    @Test("A17: a stored tag with characters beyond one byte was stored by another program")
     func plantedRow() {
         #expect(EntityTag(rawValue: "\"\u{100}\"") == nil)
         #expect(EntityTag(rawValue: "\"\u{1F600}\"") == nil)
         #expect(EntityTag(rawValue: "\"e\u{301}\"") == nil)
-        // One scalar a byte: the same character as one scalar is a byte.
+        // One scalar per byte: the same character as one scalar is a byte.
         #expect(EntityTag(rawValue: "\"\u{E9}\"")?.bytes == [0x22, 0xE9, 0x22])
         #expect(EntityTag(rawValue: "") == nil)
     }
 
-    @Test("A21: a tag is bounded")
+    @Test("A21: the length of a tag is limited")
     func length() {
         let inner = [UInt8](repeating: 0x61, count: EntityTag.maximumLength - 2)
         #expect(EntityTag([0x22] + inner + [0x22])?.bytes.count == 8192)
@@ -116,7 +116,7 @@ struct EntityTagTests {
         #expect(Set(tags).count == 128)
     }
 
-    @Test("L03: a tag that is shown has no control character of C1 either")
+    @Test("L03: a displayed tag contains no C1 control character either")
     func shown() throws {
         let old = try #require(EntityTag([0x22, 0x9B, 0x33, 0x31, 0x6D, 0x22]))
         do {

@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// Header fields from lines such as `ETag: "a"`, one scalar a byte, so that obs-text can be written as `\u{E9}`.
+/// Header fields from lines such as `ETag: "a"`, one scalar per byte, so that obs-text can be written as `\u{E9}`.
 func headerFields(_ lines: [String]) -> HTTPFields {
     var fields = HTTPFields()
     for line in lines {
@@ -22,29 +22,29 @@ func response(_ status: Int, phrase: String = "", _ lines: [String] = []) -> HTT
     HTTPResponse(status: .init(code: status, reasonPhrase: phrase), headerFields: headerFields(lines))
 }
 
-/// What the tests hold, and the requests that follow from it.
+/// The stored data of the tests, and the requests that follow from it.
 ///
-/// 100 000 bytes of 250 000, so that a request asks for `bytes=95904-`.
+/// 100,000 bytes of 250,000, so that a request asks for `bytes=95904-`.
 enum Fixture {
     static let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
-    /// A second later.
+    /// One second later.
     static let sent = "Sun, 06 Nov 1994 08:49:38 GMT"
     static let total: Int64 = 250_000
     static let length: Int64 = 100_000
     static let start: Int64 = 95_904
     static let contentRange = "Content-Range: bytes 95904-249999/250000"
 
-    /// Held under the strong entity tag `"a"`.
+    /// Stored with the strong entity tag `"a"`.
     static let tagged = HeldPartial(
         representation: Representation(fields: headerFields(["ETag: \"a\"", "Content-Length: 250000"])), length: length)
 
-    /// Held under a strong date, without an entity tag.
+    /// Stored with a strong date, without an entity tag.
     static let dated = HeldPartial(
         representation: Representation(
             lastModified: modified, date: sent, completeLength: total, contentType: "application/octet-stream"),
         length: length)
 
-    /// Judges an answer to the request that follows from what is held.
+    /// Judges an answer to the request that follows from the stored data.
     static func judge(_ status: Int, _ lines: [String] = [], held: HeldPartial = tagged) -> Verdict {
         Verdict(for: response(status, lines), to: Plan(for: held), held: held)
     }
@@ -61,7 +61,7 @@ enum Fixture {
     }
 }
 
-/// One row of a table: what came back, and what is to be done.
+/// One row of a table: the answer, and what must be done.
 struct Answer: Sendable, CustomTestStringConvertible {
     let id: String
     let lines: [String]
@@ -103,7 +103,7 @@ extension Verdict {
         }
     }
 
-    /// What is to be stored from now on, where the verdict changes it.
+    /// The values to store from now on, if the verdict changes them.
     var representation: Representation? {
         switch self {
         case .append(let part), .startRange(let part): part.representation

@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// What `parser-fuzzer` found, a plain case each.
+/// A plain case for each finding of `parser-fuzzer`.
 @Suite(.timeLimit(.minutes(5)))
 struct FuzzFindingTests {
     @Test(
@@ -15,7 +15,7 @@ struct FuzzFindingTests {
         expectNoDate(text)
     }
 
-    @Test("A part that ends before what is held does, of a file that ends there, leaves bytes uncompared")
+    @Test("A part that ends before the stored bytes do, of a file that ends there, leaves bytes uncompared")
     func partBeforeTheEnd() {
         let held = Fixture.held { $0.completeLength = nil }
         let judge = { (range: String) in
@@ -26,7 +26,7 @@ struct FuzzFindingTests {
         expect(judge("95904-99999/100000"), "append 95904..<100000 at 100000: resumed")
     }
 
-    @Test("Without validator and digest, a part that begins after what was asked for leaves too little compared")
+    @Test("Without validator and digest, a part that begins after the requested offset compares too little")
     func tooLittleCompared() {
         let held = Fixture.held { $0.entityTag = nil }
         let judge = { (first: Int, policy: ResumePolicy) in
@@ -42,7 +42,7 @@ struct FuzzFindingTests {
     }
 
     @Test(
-        "More held than is wanted, as in a damaged row, neither traps nor asks for a range that ends before it begins",
+        "More stored bytes than wanted, as in a damaged row, neither trap nor yield an inverted range",
         arguments: [101, 6_300_290_893_228_237_938, .max] as [Int64])
     func moreThanWanted(length: Int64) {
         for ranges in ["100-199", "200000-200009,100-189"] {

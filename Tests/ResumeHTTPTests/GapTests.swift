@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// A gap in what is held: asked for alone, and read no further.
+/// A gap in the stored bytes: requested alone, and read no further.
 @Suite(.timeLimit(.minutes(5)))
 struct GapTests {
     private static func gap(
@@ -15,7 +15,7 @@ struct GapTests {
     }
 
     @Test(
-        "What is missing is asked for with the overlap before it, up to where bytes are held again",
+        "Missing bytes are requested with the overlap before them, up to the next stored bytes",
         arguments: [(100_000, 200_000, "95904-199999"), (1000, 2000, "0-1999"), (0, 5000, "0-4999")]
             as [(
                 Int64, Int64, String
@@ -26,7 +26,7 @@ struct GapTests {
         #expect(fields[.ifRange] == "\"a\"")
     }
 
-    @Test("As much as is held behind the gap, up to the overlap, is asked for as well")
+    @Test("Up to an overlap of the bytes stored behind the gap is requested as well")
     func farEnd() throws {
         #expect(Plan(for: try Self.gap(100_000, 200_000, held: 10)).fields[.range] == "bytes=95904-200009")
         #expect(Plan(for: try Self.gap(100_000, 200_000, held: 50_000)).fields[.range] == "bytes=95904-204095")
@@ -38,7 +38,7 @@ struct GapTests {
     }
 
     @Test(
-        "What comes after the gap is to be compared as far as it was asked for, also where the answer ends sooner",
+        "The requested bytes after the gap must be compared, even if the answer ends sooner",
         arguments: [nil, 154_095, 152_999, 149_999, 149_998])
     func comparedEnd(last: Int64?) throws {
         let held = try Self.gap(100_000, 150_000, held: 50_000)
@@ -56,7 +56,7 @@ struct GapTests {
         #expect(continuation.goesOn == (last ?? .max > 149_999))
     }
 
-    @Test("Within ranges of the caller's own the gap ends where the range does")
+    @Test("Within the caller's ranges the gap ends where the range does")
     func selection() throws {
         let held = try Self.gap(6000, 8000, selection: "10000-16999,50000-59999")
         #expect(Plan(for: held).fields[.range] == "bytes=11904-16999")
@@ -64,7 +64,7 @@ struct GapTests {
         #expect(Plan(for: inSecond).fields[.range] == "bytes=50000-51999")
     }
 
-    @Test("Without a validator a gap with too little before it to compare is no reason to trust the rest")
+    @Test("Without a validator, a gap with too little before it to compare does not validate the rest")
     func unvalidated() throws {
         var held = try Self.gap(1000, 2000)
         held.representation?.entityTag = nil
@@ -72,7 +72,7 @@ struct GapTests {
         #expect(plan.fields[.range] == nil)
     }
 
-    @Test("Of an answer with more than the gap only the gap is used", arguments: [200, 206])
+    @Test("Of an answer that exceeds the gap only the gap is used", arguments: [200, 206])
     func verdict(status: Int) throws {
         let held = try Self.gap(100_000, 150_000)
         var response = HTTPResponse(status: .init(code: status))
@@ -92,7 +92,7 @@ struct GapTests {
         #expect(continuation.goesOn)
     }
 
-    @Test("A gap at the beginning holds something: another tag is a restart, not a first request")
+    @Test("A gap at the beginning holds data: another tag is a restart, not a first request")
     func changed() throws {
         let held = try Self.gap(0, 5000)
         #expect(!held.isEmpty)

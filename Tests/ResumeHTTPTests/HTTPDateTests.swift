@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPDateTests {
     @Test(
-        "The three forms of RFC 9110, 5.6.7, are one date",
+        "The three forms of RFC 9110, 5.6.7, give the same date",
         arguments: [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         ])
@@ -32,7 +32,7 @@ struct HTTPDateTests {
         #expect(HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT") == HTTPDate("Sun, 01 Jan 2017 00:00:00 GMT"))
     }
 
-    @Test("M07: a year of two digits lies in 1970 to 2069, whatever the clock says")
+    @Test("M07: a two-digit year is in 1970 to 2069, whatever the clock says")
     func twoDigits() {
         #expect(HTTPDate("Thursday, 01-Jan-70 00:00:00 GMT")?.secondsSinceEpoch == 0)
         #expect(HTTPDate("Tuesday, 01-Jan-69 00:00:00 GMT") == HTTPDate("Tue, 01 Jan 2069 00:00:00 GMT"))
@@ -45,7 +45,7 @@ struct HTTPDateTests {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         var expected: Int64 = 0
-        // One month in seven of the years, all of the months around each century.
+        // One month in seven of the years, all months around each century.
         for year in 1970..<2370 {
             let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
             for (index, month) in months.enumerated() {
@@ -63,7 +63,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "What is no date is none",
+        "Invalid dates are refused",
         arguments: [
             "", " ", "0", "-1", "Sun", "Sun,", "now", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37",
             "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 gmt", "Sun, 06 Nov 1994 08:49:37 +0000",
@@ -82,7 +82,7 @@ struct HTTPDateTests {
         #expect(HTTPDate(text) == nil)
     }
 
-    @Test("A text of any length is looked at for a bounded time")
+    @Test("A text of any length is examined for a bounded time")
     func long() {
         #expect(HTTPDate(String(repeating: "9", count: 40)) == nil)
         #expect(HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT" + String(repeating: " ", count: 100_000)) == nil)
@@ -90,7 +90,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "No month has more days than it has",
+        "A day beyond the end of its month is refused",
         arguments: [
             "Thu, 31 Feb 2024 00:00:00 GMT", "Fri, 30 Feb 2024 00:00:00 GMT", "Wed, 29 Feb 2023 00:00:00 GMT",
             "Wed, 31 Apr 2024 00:00:00 GMT", "Mon, 29 Feb 2100 00:00:00 GMT",
@@ -102,7 +102,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "Separators stand where a form has them",
+        "Separators stand in their places",
         arguments: [
             "---,Sun 06 Nov 1994 08:49:37 GMT", "Sun-06,Nov-1994 08:49:37 GMT", "Sun-Nov-6-08:49:37-1994",
             "Sun, 06 Nov 1994 0008:049:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
@@ -113,7 +113,7 @@ struct HTTPDateTests {
         }
     }
 
-    @Test("Earlier dates come first")
+    @Test("Earlier dates sort first")
     func order() {
         #expect(HTTPDate(secondsSinceEpoch: -1) < HTTPDate(secondsSinceEpoch: 0))
         #expect(HTTPDate(secondsSinceEpoch: .min) < HTTPDate(secondsSinceEpoch: .max))

@@ -2,16 +2,16 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// Digests as callers and servers give them.
+/// Digests from callers and servers.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPDigestTests {
-    /// SHA-256 and SHA-512 of nothing.
+    /// SHA-256 and SHA-512 of empty input.
     private static let sha256 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     private static let sha512 =
         "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
 
     @Test(
-        "K05, K06: the strongest known algorithm counts, and what is malformed counts for nothing",
+        "K05, K06: the strongest known algorithm counts, and malformed values are ignored",
         arguments: [
             ("sha-256=:\(sha256):", .sha256), ("sha-512=:\(sha512):", .sha512),
             ("sha-256=:\(sha256):, sha-512=:\(sha512):", .sha512), ("md5=:AAAA:, sha-256=:\(sha256):", .sha256),
@@ -33,14 +33,14 @@ struct HTTPDigestTests {
     }
 
     @Test(
-        "What are no hexadecimal digits",
+        "Invalid hexadecimal digits are refused",
         arguments: ["", "00", String(repeating: "g", count: 64), String(repeating: "0", count: 65)])
     func hexadecimal(text: String) {
         #expect(HTTPDigest(.sha256, hexadecimal: text) == nil)
         #expect(HTTPDigest(.sha512, hexadecimal: text) == nil)
     }
 
-    @Test("K03: two different Content-Digest fields are none")
+    @Test("K03: two different Content-Digest fields are invalid")
     func conflicting() {
         let other = String(repeating: "A", count: 43) + "="
         let one = headerFields(["Content-Digest: sha-256=:\(Self.sha256):"])

@@ -3,9 +3,9 @@ import ResumeHTTP
 import TestSupport
 import Testing
 
-/// Random inputs, the same in every run, made of what parsers look for.
+/// Random inputs, the same in every run, made of tokens that parsers look for.
 ///
-/// Nothing may trap, and what is accepted is sound. The tests yield now and then: a time limit counts waiting too.
+/// Nothing may trap, and accepted values are sound. The tests yield occasionally: a time limit includes waiting.
 @Suite(.timeLimit(.minutes(5)))
 struct ParserRobustnessTests {
     private static let shards: [UInt64] = [1, 2, 3, 4]
@@ -26,7 +26,7 @@ struct ParserRobustnessTests {
         "9999999999999999999999999999999999999999", "-1", "+1", "0x1F", "1e9", "\u{661}", "",
     ]
 
-    @Test("C11: Content-Range; what is accepted has its bytes in order", arguments: shards)
+    @Test("C11: an accepted Content-Range has its bytes in order", arguments: shards)
     func contentRange(seed: UInt64) async {
         var generator = SplitMix64(seed: seed)
         let noise = ["bytes", "Bytes", "items", " ", "\t", "-", "/", "*", ",", "=", "\u{E9}", "\0", "\r\n"]
@@ -52,7 +52,7 @@ struct ParserRobustnessTests {
         #expect(accepted > 500, "the inputs must reach the parser's end")
     }
 
-    @Test("A10, A17: entity tags; what is accepted goes back byte for byte", arguments: shards)
+    @Test("A10, A17: an accepted entity tag is returned byte for byte", arguments: shards)
     func entityTag(seed: UInt64) async {
         var generator = SplitMix64(seed: seed)
         var accepted = 0
@@ -74,7 +74,7 @@ struct ParserRobustnessTests {
         #expect(accepted > Self.count / 10)
     }
 
-    @Test("Dates; what is accepted lies in the years 0 to 9999", arguments: shards)
+    @Test("An accepted date is in the years 0 to 9999", arguments: shards)
     func date(seed: UInt64) async {
         var generator = SplitMix64(seed: seed)
         let pieces = [
@@ -93,7 +93,7 @@ struct ParserRobustnessTests {
             }
             guard let date = HTTPDate(text) else { continue }
             accepted += 1
-            // A day of 31 in a month of less runs over by up to three days.
+            // Day 31 in a shorter month overflows by up to three days.
             if !(-62_167_219_200...253_402_300_799 + 3 * 86_400).contains(date.secondsSinceEpoch) {
                 Issue.record("\(text.debugDescription) became \(date.secondsSinceEpoch)")
             }
@@ -101,7 +101,7 @@ struct ParserRobustnessTests {
         #expect(accepted > Self.count / 500)
     }
 
-    @Test("I06: Retry-After; what is accepted is a wait from 0 to 600 seconds", arguments: shards)
+    @Test("I06: an accepted Retry-After is a wait from 0 to 600 seconds", arguments: shards)
     func retryAfter(seed: UInt64) async {
         var generator = SplitMix64(seed: seed)
         let dates = [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
-    @Test("A01, G01, T12: with nothing held a plain GET for identity")
+    @Test("A01, G01, T12: with nothing stored, a plain GET for identity")
     func nothingHeld() {
         let plan = Plan(for: HeldPartial(representation: nil, length: 0))
         #expect(plan == .whole(reason: nil))
@@ -24,7 +24,7 @@ struct PlanTests {
         #expect(range.offset - range.start == ResumePolicy.defaultOverlap)
     }
 
-    @Test("A05, A09: a strong date as it came; with a tag beside it the tag only")
+    @Test("A05, A09: a strong date as received; with a tag beside it only the tag")
     func dates() {
         #expect(Plan(for: Fixture.dated).fields[.ifRange] == Fixture.modified)
         let both = Fixture.held {
@@ -35,7 +35,7 @@ struct PlanTests {
         #expect(Plan(for: both).fields[.ifUnmodifiedSince] == nil)
     }
 
-    @Test("A10: a tag with obs-text goes back byte for byte")
+    @Test("A10: a tag with obs-text is sent back byte for byte")
     func obsText() throws {
         let bytes: [UInt8] = [0x22] + Array(0x80...0xFF) + [0x22]
         let held = Fixture.held { $0.entityTag = EntityTag(bytes) }
@@ -45,7 +45,7 @@ struct PlanTests {
     }
 
     @Test(
-        "A03, A04, A06, A07, A08, A12, T8: what is not guarded is asked for from the start, with the reason",
+        "A03, A04, A06, A07, A08, A12, T8: unguarded data is requested from the start, with the reason",
         arguments: [
             Answer("A03", ["ETag: W/\"a\""], "weak-entity-tag"),
             Answer("A04", ["ETag: W/\"a\"", "Last-Modified: \(Fixture.modified)"], "weak-entity-tag"),
@@ -75,7 +75,7 @@ struct PlanTests {
         #expect(Plan(for: Fixture.held(length: -1) { _ in }) == .whole(reason: nil))
     }
 
-    @Test("A15, T7: what is complete is asked for no more")
+    @Test("A15, T7: nothing more is requested of a complete file")
     func complete() {
         let held = Fixture.held(length: Fixture.total) { _ in }
         #expect(held.isComplete)
@@ -85,7 +85,7 @@ struct PlanTests {
         #expect(Plan(for: Fixture.held(length: Fixture.total) { $0.completeLength = nil }) != .complete)
     }
 
-    @Test("J01, T15: no byte of none is complete; a byte more or less than all is not")
+    @Test("J01, T15: zero bytes of zero are complete; one byte more or less than all is not")
     func coverage() {
         #expect(Plan(for: Fixture.held(length: 0) { $0.completeLength = 0 }) == .complete)
         #expect(!Fixture.held(length: Fixture.total - 1) { _ in }.isComplete)
@@ -93,7 +93,7 @@ struct PlanTests {
         #expect(!HeldPartial(representation: nil, length: 0).isComplete)
     }
 
-    @Test("Less than the overlap is fetched anew")
+    @Test("Less than the overlap is fetched again")
     func littleHeld() {
         for length in [1, 4095, 4096] as [Int64] {
             guard case .whole(let reason?) = Plan(for: Fixture.held(length: length) { _ in }) else {
@@ -105,7 +105,7 @@ struct PlanTests {
         #expect(Plan(for: Fixture.held(length: 4097) { _ in }).fields[.range] == "bytes=1-")
     }
 
-    @Test("The overlap may be turned off; a negative one is none")
+    @Test("The overlap may be disabled; a negative one is zero")
     func overlap() {
         for overlap in [0, -1, .min] as [Int64] {
             #expect(Plan(for: Fixture.tagged, policy: .init(overlap: overlap)).fields[.range] == "bytes=100000-")
@@ -115,7 +115,7 @@ struct PlanTests {
     }
 
     @Test(
-        "A16, T18: offsets beyond 32 bits, and beyond what a Double counts",
+        "A16, T18: offsets beyond 32 bits, and beyond the precision of a Double",
         arguments: [1 << 31, 1 << 32, 1 << 32 + 1, 1 << 53 + 1, 1 << 62 + 1, .max - 1] as [Int64])
     func farOffsets(length: Int64) {
         let held = Fixture.held(length: length) { $0.completeLength = .max }
@@ -124,18 +124,18 @@ struct PlanTests {
         #expect(Plan(for: Fixture.held(length: .max) { $0.completeLength = nil }).fields[.range] != nil)
     }
 
-    @Test("E08, T37: after an answer that made a range pointless the whole is asked for, with its reason")
+    @Test("E08, T37: after an answer that made a range pointless the whole file is requested, with the reason")
     func avoidsRange() {
         #expect(Plan(for: Fixture.tagged, avoidsRange: .restartRequested) == .whole(reason: .restartRequested))
     }
 
-    @Test("C22: one range, open at its end, never a suffix or a list")
+    @Test("C22: one open-ended range, never a suffix or a list")
     func oneRange() throws {
         let text = try #require(Plan(for: Fixture.tagged).fields[.range])
         #expect(text.wholeMatch(of: /bytes=[0-9]+-/) != nil)
     }
 
-    @Test("A19: the plan decides on these fields, and sends none of them twice")
+    @Test("A19: the plan decides these fields, and sends none of them twice")
     func ownedFields() {
         let owned = Set(Plan.ownedFieldNames)
         #expect(owned.isSuperset(of: [.range, .ifRange, .acceptEncoding, .ifMatch, .ifNoneMatch]))

@@ -2,11 +2,11 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// Ranges of the caller's own.
+/// Ranges chosen by the caller.
 @Suite(.timeLimit(.minutes(5)))
 struct RangeSelectionTests {
     @Test(
-        "Ranges as the field has them",
+        "Ranges in the syntax of the field",
         arguments: [
             ("bytes=0-99", "bytes=0-99"), ("0-99", "bytes=0-99"), ("BYTES=5-", "bytes=5-"), ("-500", "bytes=-500"),
             ("bytes=0-0, 9-9,\t-1", "bytes=0-0,9-9,-1"), ("bytes=4503599627370496-", "bytes=4503599627370496-"),
@@ -18,7 +18,7 @@ struct RangeSelectionTests {
         #expect(RangeSelection(text)?.description == expected)
     }
 
-    @Test("What is wrong is told, not passed over")
+    @Test("Errors are reported, not ignored")
     func problems() throws {
         #expect(throws: RangeSelection.Problem.self) { _ = try RangeSelection(parsing: "bytes=5-1") }
         #expect(throws: HTTPDigest.Problem(digits: 64)) { _ = try HTTPDigest(.sha256, parsing: "oops") }
@@ -27,7 +27,7 @@ struct RangeSelectionTests {
         #expect(try HTTPDigest(.sha256, parsing: digits).hexadecimal == digits.lowercased())
     }
 
-    @Test("A thousand ranges and no more")
+    @Test("At most a thousand ranges")
     func limit() {
         let ranges = { (count: Int) in Array(repeating: "0-9", count: count).joined(separator: ",") }
         #expect(RangeSelection(ranges(1000))?.length(completeLength: 100) == 10_000)
@@ -35,7 +35,7 @@ struct RangeSelectionTests {
     }
 
     @Test(
-        "How many bytes ranges have",
+        "The number of bytes in ranges",
         arguments: [
             ("0-99", 1000, 100), ("990-1999", 1000, 10), ("5-", 1000, 995), ("-500", 1000, 500), ("-500", 100, 100),
             ("0-9,20-29,-5", 1000, 25), ("1000-", 1000, nil), ("0-9,1000-1001", 1000, nil), ("0-9", 0, nil),
@@ -52,10 +52,10 @@ struct RangeSelectionTests {
     }
 
     @Test(
-        "C22: each range is asked for by itself, the rest of it with the condition",
+        "C22: each range is requested separately, the rest of it with the condition",
         arguments: [
             ("100-199", 0, "bytes=100-199", nil), ("-50", 0, "bytes=-50", nil), ("5-", 0, "bytes=5-", nil),
-            // Within a range no more is compared than there is of it.
+            // The overlap is not longer than the bytes of the range that are stored.
             ("100-199", 30, "bytes=100-199", "\"a\""), ("100-99999", 50_000, "bytes=46004-99999", "\"a\""),
             ("0-9,200-299", 10, "bytes=200-299", "\"a\""), ("0-9,200-299", 60, "bytes=200-299", "\"a\""),
             ("-50", 10, "bytes=249950-249999", "\"a\""), ("200000-300000", 20_000, "bytes=215904-249999", "\"a\""),
@@ -66,13 +66,13 @@ struct RangeSelectionTests {
         #expect(fields[.ifRange] == condition)
     }
 
-    @Test("All wanted bytes are complete, and nothing is asked for")
+    @Test("All wanted bytes are complete, and nothing is requested")
     func complete() {
         #expect(Plan(for: Self.held("0-9,200-299", 110)) == .complete)
         #expect(Plan(for: Self.held("0-9,200-299", 109)) != .complete)
     }
 
-    @Test("Without a validator the range is asked for from its beginning")
+    @Test("Without a validator the range is requested from its beginning")
     func unvalidated() {
         var held = Self.held("100-199", 30)
         held.representation?.entityTag = nil
@@ -85,7 +85,7 @@ struct RangeSelectionTests {
     }
 
     @Test(
-        "What the answer to the first request is worth",
+        "The verdict on the answer to the first request",
         arguments: [
             ("100-199", 206, ["Content-Range: bytes 100-199/250000"], "start 0+0..<100: first-request"),
             ("100-199", 206, ["Content-Range: bytes 0-299/250000"], "start 100+0..<100: first-request"),
@@ -120,7 +120,7 @@ struct RangeSelectionTests {
     }
 
     @Test(
-        "What the answer to the rest of a range is worth",
+        "The verdict on the answer to the rest of a range",
         arguments: [
             (
                 206, ["ETag: \"a\"", "Content-Range: bytes 46004-99999/250000"],
@@ -141,7 +141,7 @@ struct RangeSelectionTests {
         #expect(Self.judge("100-99999", 50_000, status, lines) == expected)
     }
 
-    /// Judges an answer where the partial data has no validator and the caller allows that.
+    /// Judges an answer for partial data without a validator, which the caller allows.
     private static func unvalidated(_ text: String, _ length: Int64, _ lines: [String]) -> (
         plan: Plan, verdict: Verdict
     ) {
@@ -152,11 +152,12 @@ struct RangeSelectionTests {
         return (plan, Verdict(for: response(200, lines), to: plan, held: held, policy: policy))
     }
 
-    @Test("Without a validator a range is continued only where enough of it is there to be compared")
+    @Test("Without a validator a range is continued only if enough of it is stored for comparison")
     func unvalidatedOverlap() {
         let enough = Self.unvalidated("100-199999", 100_000, ["Content-Length: 250000"])
         #expect(enough.plan.fields[.range] == "bytes=34564-199999")
-        // The whole has what is wanted as well, but is fetched from its beginning: the range costs less.
+        // The whole file contains the wanted bytes as well, but the range is fetched from its beginning: that costs
+        // less.
         #expect(enough.verdict.summary == "ask for whole: no-validator")
         guard case .first(_, let reason?) = Self.unvalidated("100-199999", 1000, []).plan else {
             Issue.record("continued")
@@ -165,7 +166,7 @@ struct RangeSelectionTests {
         #expect(reason.code.rawValue == "too-little-held")
     }
 
-    @Test("Where what is held does not fit the ranges they begin anew")
+    @Test("If the stored bytes do not fit the ranges, the ranges restart")
     func misfit() {
         func reason(_ text: String, _ length: Int64, complete: Int64?) -> String? {
             var held = Self.held(text, length)
@@ -173,13 +174,13 @@ struct RangeSelectionTests {
             guard case .first(_, let reason) = Plan(for: held) else { return nil }
             return reason?.code.rawValue
         }
-        // A suffix lies nowhere before the length is known, a range that is behind the end nowhere at all.
+        // A suffix has no offset before the length is known, and a range past the end never has one.
         #expect(reason("-500", 100, complete: nil) == "complete-length-unknown")
         #expect(reason("9000-9999", 100, complete: 5000) == "range-beyond-end")
         #expect(reason("0-99", 200, complete: 5000) == "more-held-than-wanted")
     }
 
-    @Test("D06: a portal's page in place of the rest of a range leaves what is held")
+    @Test("D06: a portal's page in place of the rest of a range leaves stored bytes alone")
     func portal() {
         var held = Self.held("100-99999", 50_000)
         held.representation?.contentType = "application/zip"

@@ -1,7 +1,7 @@
 import ResumeHTTP
 import Testing
 
-/// Promise 8, T33, L04: nothing that signs or authorises is stored or shown.
+/// Promise 8, T33, L04: signatures and credentials are neither stored nor shown.
 @Suite(.timeLimit(.minutes(5)))
 struct RedactionTests {
     private func redacted(_ query: String) throws -> String {
@@ -33,7 +33,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "What selects the file stays",
+        "Parameters that select the file stay",
         arguments: [
             "a=1&b", "versionId=3", "response-content-disposition=x", "Expires=9", "Policy=x", "sv=1&sp=r&se=2",
             "tokens=1",
@@ -44,7 +44,7 @@ struct RedactionTests {
         #expect(try redacted(query) == "https://h/f?\(query)")
     }
 
-    @Test("A URL that is printed, or is part of what is printed, shows no secret")
+    @Test("A URL that is printed, or is part of printed text, shows no secret")
     func printed() throws {
         let url = try DownloadURL("https://u:hunter2@h/f?token=topsecret")
         for text in ["\(url)", String(reflecting: url), "\([url])", "\(Optional(url) as Any)"] {
@@ -52,14 +52,14 @@ struct RedactionTests {
         }
     }
 
-    @Test("H09, A18: user info and fragment are gone, with and without a query")
+    @Test("H09, A18: user info and fragment are removed, with and without a query")
     func userInfo() throws {
         #expect(try DownloadURL("https://u:secret@h/f#token=s").redacted == "https://h/f")
         #expect(try DownloadURL("https://u:secret@h/f?a=1#token=s").redacted == "https://h/f?a=1")
         #expect(try DownloadURL("https://secret@h").redacted == "https://h/")
     }
 
-    @Test("T32: a URL that is signed anew names the same download")
+    @Test("T32: a URL with a new signature names the same download")
     func signedAnew() throws {
         let first = try redacted("X-Amz-Date=1&X-Amz-Signature=a&versionId=3")
         let second = try redacted("versionId=3&X-Amz-Date=2&X-Amz-Signature=b")
@@ -68,7 +68,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "What is redacted once stays as it is",
+        "Redacting twice changes nothing",
         arguments: ["a=1&token=s", "sig=s&sv=1&a=2", "token=s", "?token=s", "&&"])
     func idempotent(query: String) throws {
         let once = try redacted(query)
@@ -76,7 +76,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "L04: a name in percent encoding is the same name to a server",
+        "L04: a percent-encoded name is the same name to a server",
         arguments: ["%74oken=s", "X%2DAmz%2DSignature=s"])
     func encodedNames(query: String) throws {
         let shown = try redacted(query)

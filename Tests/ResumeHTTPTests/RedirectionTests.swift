@@ -27,7 +27,7 @@ struct RedirectionTests {
         #expect(redirection.permitted(Self.mine, secret: Self.apiKey) == Self.mine)
     }
 
-    @Test("What is no redirect is none", arguments: [200, 206, 300, 304, 305, 306, 309, 404, 416, 503])
+    @Test("Other statuses are not redirects", arguments: [200, 206, 300, 304, 305, 306, 309, 404, 416, 503])
     func notFollowed(status: Int) throws {
         var redirection = try redirection("https://a.example/")
         #expect(try !redirection.follow(response(status, ["Location: https://b.example/"])))
@@ -35,7 +35,7 @@ struct RedirectionTests {
     }
 
     @Test(
-        "H06, H07, T36: credentials stop at the origin: scheme, host and port",
+        "H06, H07, T36: credentials are limited to the origin: scheme, host and port",
         arguments: [
             ("http://a.example/", "http://b.example/"), ("http://a.example/", "http://a.example:8080/"),
             ("http://a.example/", "https://a.example/"), ("http://a.example/", "https://a.example:80/"),
@@ -52,7 +52,7 @@ struct RedirectionTests {
     }
 
     @Test(
-        "H06: the same origin in other letters is the same origin",
+        "H06: an origin in other letter case is the same origin",
         arguments: [
             ("https://a.example/", "HTTPS://A.EXAMPLE:443/x"), ("http://a.example:80/", "http://a.example/"),
             ("https://a.example:8443/", "/x"), ("https://a.example/", "https://u:p@a.example/"),
@@ -65,7 +65,7 @@ struct RedirectionTests {
         #expect(names(redirection).count == Self.mine.count)
     }
 
-    @Test("H08, T36: credentials are not taken up again on the way back")
+    @Test("H08, T36: credentials are not sent again on the way back")
     func thereAndBack() throws {
         var redirection = try redirection("https://a.example/")
         #expect(try redirection.follow(response(302, ["Location: https://b.example/"])))
@@ -78,7 +78,7 @@ struct RedirectionTests {
         #expect(names(redirection) == ["range", "if-range", "user-agent"])
     }
 
-    @Test("H08: nor does a second hop at another origin bring them back")
+    @Test("H08: a second hop at another origin does not restore them either")
     func onAtAnotherOrigin() throws {
         var redirection = try redirection("https://a.example/")
         for location in ["https://b.example/", "/x", "https://b.example/y"] {
@@ -87,7 +87,7 @@ struct RedirectionTests {
         }
     }
 
-    @Test("H05: https does not lead to http, on any hop")
+    @Test("H05: https does not redirect to http, on any hop")
     func downgrade() throws {
         for location in ["http://a.example/", "http://a.example:443/", "HTTP://b.example/"] {
             var redirection = try redirection("https://a.example/")
@@ -111,12 +111,12 @@ struct RedirectionTests {
         }
         #expect(throws: Redirection.Problem.tooMany) { try redirection.follow(response(302, ["Location: /"])) }
         #expect(throws: Redirection.Problem.tooMany) { try redirection.follow(response(302)) }
-        // The answer itself may still come.
+        // The answer itself may still arrive.
         #expect(try !redirection.follow(response(200)))
     }
 
     @Test(
-        "H11, H12, H13: what cannot be fetched is not followed",
+        "H11, H12, H13: URLs that cannot be fetched are not followed",
         arguments: [
             "", " ", "file:///etc/passwd", "file:/etc/passwd", "ftp://a/", "data:text/plain,x", "javascript:alert(1)",
             "unix:/run/docker.sock", "mailto:a@b", "about:blank", "http://", "http:///x", "https:b", "//", "///x",

@@ -8,14 +8,14 @@ struct RepresentationTests {
         Representation(fields: headerFields(lines))
     }
 
-    @Test("A09, T8: where there is a strong entity tag it is the validator, whatever the date")
+    @Test("A09, T8: a strong entity tag is the validator, whatever the date")
     func strongTag() {
         let both = representation("ETag: \"a\"", "Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)")
         #expect(both.validator?.fieldValue == Array("\"a\"".utf8))
         #expect(both.weakness == nil)
     }
 
-    @Test("A03, A04, G05, T8: a weak entity tag is no validator, and keeps the date from being one")
+    @Test("A03, A04, G05, T8: a weak entity tag is no validator, and rules out the date as one")
     func weakTag() {
         let weak = representation("ETag: W/\"a\"", "Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)")
         #expect(weak.entityTag?.isWeak == true)
@@ -31,7 +31,7 @@ struct RepresentationTests {
     }
 
     @Test(
-        "A05, A06, A07, M04: Last-Modified is strong a whole second before the response's Date, and not sooner",
+        "A05, A06, A07, M04: Last-Modified is strong from one whole second before the response's Date",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:36 GMT", false), ("Sun, 06 Nov 1994 08:49:37 GMT", false),
             ("Sun, 06 Nov 1994 08:49:38 GMT", true), ("Sun, 06 Nov 1994 08:50:37 GMT", true),
@@ -50,7 +50,7 @@ struct RepresentationTests {
         #expect(representation("Last-Modified: \(Fixture.modified)", "Date: x", "Date: y").validator == nil)
     }
 
-    @Test("Promise 10: the reason says what is the case, not that an absent Date was too fresh")
+    @Test("Promise 10: the reason states the facts, not that an absent Date was too fresh")
     func reasonWithoutDate() {
         let noDate = representation("Last-Modified: \(Fixture.modified)")
         let noParse = representation("Last-Modified: last week", "Date: \(Fixture.sent)")
@@ -61,7 +61,7 @@ struct RepresentationTests {
     }
 
     @Test(
-        "A05: the date goes back exactly as it came",
+        "A05: the date is sent back exactly as received",
         arguments: [
             "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 GMT",
         ])
@@ -71,14 +71,14 @@ struct RepresentationTests {
         #expect(validator.fieldValue == Array(text.utf8))
     }
 
-    @Test("A12: what is no entity tag is no validator", arguments: ["abc", "\"abc", "w/\"a\"", "\"a\", \"b\"", ""])
+    @Test("A12: an invalid entity tag is no validator", arguments: ["abc", "\"abc", "w/\"a\"", "\"a\", \"b\"", ""])
     func malformedTag(text: String) {
         let made = representation("ETag: \(text)")
         #expect(made.entityTag == nil)
         #expect(made.validator == nil)
     }
 
-    @Test("B11, F15: two entity tags that differ are none; two that agree are one")
+    @Test("B11, F15: two different entity tags are invalid; two equal ones are one")
     func twoTags() {
         #expect(representation("ETag: \"a\"", "ETag: \"b\"").validator == nil)
         #expect(representation("ETag: \"a\"", "ETag: \"a\" ").validator?.fieldValue == Array("\"a\"".utf8))
@@ -86,7 +86,7 @@ struct RepresentationTests {
     }
 
     @Test(
-        "A04, T8: a date is no way round an entity tag that cannot be kept",
+        "A04, T8: a date is no substitute for an entity tag that cannot be kept",
         arguments: [
             ["ETag: \"\(String(repeating: "a", count: 8191))\""],
             ["ETag: W/\"\(String(repeating: "a", count: 70_000))\""],
@@ -100,7 +100,7 @@ struct RepresentationTests {
     }
 
     @Test(
-        "F09, F10: Content-Length is a decimal number or not known",
+        "F09, F10: Content-Length is a decimal number or unknown",
         arguments: [
             ("0", 0), ("5", 5), ("005", 5), ("4294967297", 4_294_967_297), ("9223372036854775807", .max), ("-5", nil),
             ("+5", nil), ("0x10", nil), ("1e3", nil), ("5, 5", nil), ("", nil), ("9223372036854775808", nil),
@@ -110,7 +110,7 @@ struct RepresentationTests {
         #expect(representation("Content-Length: \(text)").completeLength == expected)
     }
 
-    @Test("F07, F08: a length beside Transfer-Encoding, or two lengths, are none")
+    @Test("F07, F08: a length beside Transfer-Encoding, or two lengths, are ignored")
     func noLength() {
         #expect(representation("Content-Length: 5", "Content-Length: 6").completeLength == nil)
         #expect(representation("Content-Length: 5", "Content-Length: 5").completeLength == 5)
@@ -119,7 +119,7 @@ struct RepresentationTests {
     }
 
     @Test(
-        "D11, D12: only 'none' turns ranges off",
+        "D11, D12: only 'none' disables ranges",
         arguments: [
             (["Accept-Ranges: none"], false), (["Accept-Ranges: NONE"], false), (["Accept-Ranges: bytes"], true),
             ([], true),
@@ -129,7 +129,7 @@ struct RepresentationTests {
         #expect(Representation(fields: headerFields(lines)).acceptsRanges == expected)
     }
 
-    @Test("Other fields are kept as they came")
+    @Test("Other fields are kept as received")
     func otherFields() {
         let made = representation(
             "Content-Type: Text/HTML; charset=utf-8", "Repr-Digest: sha-256=:AAAA:", "Date: \(Fixture.sent)")
@@ -141,7 +141,7 @@ struct RepresentationTests {
         #expect(representation() == Representation())
     }
 
-    @Test("A17: a planted date with a line break in it is no validator")
+    @Test("A17: a planted date with a line break is no validator")
     func plantedDate() {
         for text in ["\(Fixture.modified)\r\nX: 1", "\(Fixture.modified)\n", "\0", "Sun, 06 Nov 1994\n08:49:37 GMT"] {
             #expect(Representation(lastModified: text, date: Fixture.sent).validator == nil)
@@ -150,7 +150,7 @@ struct RepresentationTests {
         do {
             #expect(planted.validator == nil)
         }
-        // HTTPField makes spaces of them, so that at least nothing is injected.
+        // HTTPField replaces them with spaces, so at least nothing is injected.
         let sent = Plan(for: HeldPartial(representation: planted, length: Fixture.length)).fields[.ifRange] ?? ""
         #expect(!sent.unicodeScalars.contains { $0 == "\r" || $0 == "\n" })
     }

@@ -6,7 +6,7 @@ import Testing
 struct RequestCourseTests {
     static let limits = RetryBudget.Limits(retries: 2, firstDelay: 1, longestDelay: 1, restarts: 1)
 
-    @Test("A cut waits, bytes give the tries back, and a part that came whole is followed by the next one")
+    @Test("A cut waits, bytes restore the retries, and a complete part is followed by the next one")
     func bodies() {
         var course = RequestCourse(Self.limits)
         #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
@@ -21,7 +21,7 @@ struct RequestCourseTests {
         }
     }
 
-    @Test("A server that fails at ranges twice is asked for the whole, which counts as a start")
+    @Test("A server that fails at ranges twice is asked for the whole file, which counts as a restart")
     func failedRanges() {
         var course = RequestCourse(Self.limits)
         #expect(course.next(after: .retry(afterSeconds: 7, failedRange: true), jitter: 1) == .wait(seconds: 7))
@@ -35,7 +35,7 @@ struct RequestCourseTests {
         #expect(!isSecondAllowed)
     }
 
-    @Test("A server that fails at ranges after the last start was used up is given up as unstable")
+    @Test("A server that fails at ranges after the last restart is reported as unstable")
     func failedRangesWithoutStarts() {
         var course = RequestCourse(Self.limits)
         let isAllowed = course.began(anew: true)
@@ -44,7 +44,7 @@ struct RequestCourseTests {
         #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .unstable)
     }
 
-    @Test("One start is allowed, whatever it is for")
+    @Test("One start is allowed, whatever its reason")
     func starts() {
         let reason = Reason.rangeFailsRepeatedly
         for first in [RequestCourse.Outcome.discarded, .askForWhole(reason)] {

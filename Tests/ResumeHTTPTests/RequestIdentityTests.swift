@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// What of a request decides whose bytes they are, and what is asked of a server for bytes that are somebody else's.
+/// Which properties of a request decide who owns the bytes, and what is asked of a server for another caller's bytes.
 @Suite(.timeLimit(.minutes(5)))
 struct RequestIdentityTests {
     private static let key = [UInt8](0..<32)
@@ -28,7 +28,7 @@ struct RequestIdentityTests {
         #expect(try Self.code(url, lines).count == 32)
     }
 
-    @Test("Neither the order of names nor what a plan decides on counts")
+    @Test("Neither the order of names nor fields that a plan sets count")
     func same() throws {
         let url = "https://h/f"
         #expect(try Self.code(url, ["A: 1", "B: 2"]) == Self.code(url, ["b: 2", "a: 1"]))
@@ -38,15 +38,15 @@ struct RequestIdentityTests {
         #expect(try Self.code(url + "#part") == Self.code(url))
     }
 
-    /// HMAC-SHA-256 of no text at all.
+    /// HMAC-SHA-256 of empty text.
     @Test func isHMAC() throws {
         let identity = RequestIdentity(try DownloadURL("https://h/f"), [:])
-        // What `openssl dgst -sha256 -mac HMAC` prints for this key.
+        // The output of `openssl dgst -sha256 -mac HMAC` for this key.
         let expected = "d38b42096d80f45f826b44a9d5607de72496a415d3f4a1a8c88e3bb9da8dc1cb"
         #expect(HTTPDigest(.sha256, bytes: identity.code(ofFieldsNamedIn: "", Self.key))?.hexadecimal == expected)
     }
 
-    @Test("Only the fields that Vary names count for a variant")
+    @Test("Only the fields named by Vary count for a variant")
     func varied() throws {
         let url = try DownloadURL("https://h/f")
         func code(_ vary: String, _ lines: [String]) -> [UInt8] {
@@ -69,18 +69,18 @@ struct RequestIdentityTests {
         #expect(Representation(fields: headerFields(lines)).vary == expected)
     }
 
-    @Test("A field with 100,000 names is not taken apart")
+    @Test("A field with 100,000 names is not parsed")
     func endlessFields() {
         let names = (0..<100_000).map { "n\($0)" }.joined(separator: ",")
         #expect(Representation(fields: headerFields(["Vary: \(names)"])).vary == "*")
         #expect(Representation(fields: headerFields(["Content-Encoding: \(names)"])).contentCoding == "unknown")
-        // Names that are told often are one.
+        // Repeated names count once.
         let often = Array(repeating: "accept", count: 1000).joined(separator: ",")
         #expect(Representation(fields: headerFields(["Vary: \(often)"])).vary == "accept")
     }
 }
 
-/// What is asked for bytes that a caller may not have without a request.
+/// The request for bytes that a caller may not have without one.
 @Suite(.timeLimit(.minutes(5)))
 struct ConfirmationTests {
     private static func held(
@@ -94,7 +94,7 @@ struct ConfirmationTests {
         return held
     }
 
-    @Test("All bytes of another request: the last ones are asked for, on condition, and compared")
+    @Test("All bytes of another request: the last ones are requested, with a condition, and compared")
     func asks() {
         for access in [HeldPartial.Access.foreign, .unconfirmed] {
             let held = Self.held(Fixture.tagged, access)
@@ -140,7 +140,7 @@ struct ConfirmationTests {
         }
     }
 
-    @Test("Of ranges the end of the last one is asked for")
+    @Test("For ranges, the end of the last one is requested")
     func selection() throws {
         var held = Self.held(Fixture.tagged, length: 20_010)
         held.selection = try RangeSelection(parsing: "0-9,100000-119999")
@@ -150,7 +150,7 @@ struct ConfirmationTests {
         let fields = ["ETag: \"a\"", "Content-Range: bytes 115904-119999/250000"]
         let verdict = Verdict(for: response(206, fields), to: plan, held: held)
         #expect(verdict.summary == "append 15914..<20010 at 20010: resumed")
-        // Up to the end, from a server that sends the whole.
+        // Up to the end, from a server that sends the whole file.
         held.selection = try RangeSelection(parsing: "-20010")
         let whole = response(200, ["ETag: \"a\"", "Content-Length: 250000"])
         let kept = Verdict(for: whole, to: Plan(for: held), held: held)

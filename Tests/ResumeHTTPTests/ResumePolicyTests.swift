@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// What is asked, and believed, on other terms than the default ones.
+/// Requests and verdicts under policies other than the default ones.
 @Suite(.timeLimit(.minutes(5)))
 struct ResumePolicyTests {
     @Test("I10: If-Match carries the tag, If-Unmodified-Since the date; never beside an If-Range")
@@ -18,7 +18,7 @@ struct ResumePolicyTests {
             ])
     }
 
-    @Test("I10: 412 asks for the whole; a server that ignores If-Match is found out by the tag of its 206")
+    @Test("I10: 412 requests the whole file; a server that ignores If-Match is detected by its 206's tag")
     func ifMatchFails() {
         let policy = ResumePolicy(condition: .ifMatch)
         let plan = Plan(for: Fixture.tagged, policy: policy)
@@ -32,7 +32,7 @@ struct ResumePolicyTests {
             judge(response(206, ["ETag: \"a\"", Fixture.contentRange])) == "append 95904..<250000 at 100000: resumed")
     }
 
-    @Test("HEAD first: then a range without a condition, and with If-Range where HEAD told nothing")
+    @Test("HEAD first: then a range without a condition, or with If-Range if HEAD was inconclusive")
     func head() {
         let plan = Plan(for: Fixture.tagged, policy: ResumePolicy(condition: .head))
         #expect(plan.fields == [.acceptEncoding: "identity", .range: "bytes=95904-"])
@@ -61,13 +61,13 @@ struct ResumePolicyTests {
         #expect(text == expected)
     }
 
-    /// 100 000 bytes of 250 000 without a strong validator.
+    /// 100,000 bytes of 250,000 without a strong validator.
     private static func unvalidated(_ lines: [String]) -> HeldPartial {
         let fields = headerFields(lines + ["Content-Length: 250000"])
         return HeldPartial(representation: Representation(fields: fields), length: Fixture.length)
     }
 
-    @Test("A03, A08: without a validator only where the caller allows it, and only with a proof")
+    @Test("A03, A08: without a validator only if the caller allows it, and only with a proof")
     func unvalidated() {
         let policy = ResumePolicy(allowsUnvalidated: true)
         for lines in [[], ["ETag: W/\"a\""], ["Last-Modified: \(Fixture.modified)"]] {
@@ -75,7 +75,7 @@ struct ResumePolicyTests {
             #expect(Plan(for: held).fields[.range] == nil)
             let fields = Plan(for: held, policy: policy).fields
             #expect(fields[.range] == "bytes=\(Fixture.length - 65_536)-")
-            // Nothing that the server must not compare is sent.
+            // No condition is sent that the server must not compare.
             #expect(fields.count == 2)
             let digest = ResumePolicy(allowsUnvalidated: true, hasDigest: true)
             #expect(Plan(for: held, policy: digest).fields[.range] == "bytes=95904-")
@@ -85,7 +85,7 @@ struct ResumePolicyTests {
         #expect(Plan(for: little, policy: policy).fields[.range] == nil)
     }
 
-    @Test("B03, B06, B10: without a validator what is known must still agree")
+    @Test("B03, B06, B10: without a validator the known fields must still agree")
     func unvalidatedAnswers() {
         let policy = ResumePolicy(allowsUnvalidated: true)
         let range = "Content-Range: bytes 34464-249999/250000"
@@ -104,7 +104,7 @@ struct ResumePolicyTests {
         #expect(judge([], ["Content-Range: bytes 34464-249998/249999"]) == "ask for whole: length-changed")
     }
 
-    @Test("G03, G07: coded bytes are stored as sent where the caller asks for them, and never mixed")
+    @Test("G03, G07: coded bytes are stored as sent if the caller requests them, and never mixed")
     func coded() {
         let policy = ResumePolicy(storesCoded: true)
         let gzip = "Content-Encoding: GZip"

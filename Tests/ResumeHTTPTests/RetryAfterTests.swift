@@ -32,7 +32,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "I05: a date counts from the response's own Date, not from the local clock",
+        "I05: a date is relative to the response's own Date, not to the local clock",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:40 GMT", 2), ("Sunday, 06-Nov-94 08:49:40 GMT", 2),
             ("Sun Nov  6 08:49:40 1994", 2),
@@ -45,7 +45,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.seconds(in: fields) == expected)
     }
 
-    @Test("I05: a date without a Date to count from is no wait")
+    @Test("I05: a date without a Date to compare it with is no wait")
     func noDate() {
         let later = "Retry-After: Sun, 06 Nov 1994 08:49:40 GMT"
         #expect(RetryAfter.seconds(in: headerFields([later])) == nil)
@@ -55,7 +55,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.seconds(in: headerFields(["Retry-After: 3", "Date: yesterday"])) == 3)
     }
 
-    @Test("Two fields that differ are none")
+    @Test("Two different fields are ignored")
     func conflicting() {
         #expect(RetryAfter.seconds(in: headerFields(["Retry-After: 3", "Retry-After: 4"])) == nil)
         #expect(RetryAfter.seconds(in: headerFields(["Retry-After: 3", "Retry-After: 3"])) == 3)

@@ -15,7 +15,7 @@ struct RetryBudgetTests {
         return waits
     }
 
-    @Test("The defaults wait 0.5, 1, 2, ... seconds at most, half of that at least, five times")
+    @Test("The defaults wait at most 0.5, 1, 2, ... seconds, at least half of that, five times")
     func defaults() {
         #expect(waits(RetryBudget.Limits(), jitter: 1) == [0.5, 1, 2, 4, 8])
         #expect(waits(RetryBudget.Limits(), jitter: 0) == [0.25, 0.5, 1, 2, 4])
@@ -39,7 +39,7 @@ struct RetryBudgetTests {
         #expect(broken.allSatisfy { $0.allSatisfy { $0.isFinite && $0 >= 0 } }, "\(broken)")
     }
 
-    @Test("No wait is longer than the longest, however many there were")
+    @Test("No wait exceeds the maximum, however many there were")
     func longest() {
         let waits = waits(RetryBudget.Limits(retries: 200, firstDelay: 0.5, longestDelay: 30), jitter: 1)
         #expect(waits.count == 200)
@@ -48,7 +48,7 @@ struct RetryBudgetTests {
         #expect(waits == waits.sorted())
     }
 
-    @Test("I04: what the server asks for is waited for at least")
+    @Test("I04: the server's requested wait is the minimum")
     func retryAfter() {
         #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: 3) == [3, 3, 3, 4, 8])
         #expect(waits(RetryBudget.Limits(), jitter: 0, retryAfter: 600) == [600, 600, 600, 600, 600])
@@ -56,7 +56,7 @@ struct RetryBudgetTests {
         #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: .min) == waits(RetryBudget.Limits(), jitter: 1))
     }
 
-    @Test("I08: a byte of progress renews the tries and the first wait")
+    @Test("I08: a byte of progress restores the retries and the first wait")
     func renewal() {
         var budget = RetryBudget(RetryBudget.Limits(retries: 2))
         #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(seconds: 0.5))
@@ -97,7 +97,7 @@ struct RetryBudgetTests {
         #expect(waits(changed, jitter: 1) == [])
     }
 
-    @Test("B14, T11: restarts are bounded, and progress does not renew them", arguments: [0, 1, 3])
+    @Test("B14, T11: restarts are limited, and progress does not renew them", arguments: [0, 1, 3])
     func restarts(limit: Int) {
         var budget = RetryBudget(RetryBudget.Limits(restarts: limit))
         for _ in 0..<limit {

@@ -2,7 +2,7 @@ import ResumeHTTP
 import TestSupport
 import Testing
 
-/// The digests of NIST's examples, and both implementations against each other.
+/// NIST's example digests, and the two implementations compared with each other.
 @Suite(.timeLimit(.minutes(5)))
 struct RunningHashTests {
     /// An input and its digests.
@@ -49,7 +49,7 @@ struct RunningHashTests {
                 + "de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b"),
     ]
 
-    @Test("The digests of NIST's examples", arguments: examples, HTTPDigest.Algorithm.allCases)
+    @Test("The digests match NIST's examples", arguments: examples, HTTPDigest.Algorithm.allCases)
     func digests(example: Example, algorithm: HTTPDigest.Algorithm) {
         #expect(HTTPDigest(algorithm, of: example.input)?.hexadecimal == example.hexadecimal(algorithm))
         var hash = RunningHash(algorithm)
@@ -59,7 +59,7 @@ struct RunningHashTests {
         #expect(hash.digest?.hexadecimal == example.hexadecimal(algorithm))
     }
 
-    @Test("Every length up to four blocks, in pieces, by either code", arguments: HTTPDigest.Algorithm.allCases)
+    @Test("Every length up to four blocks, in pieces, with either code path", arguments: HTTPDigest.Algorithm.allCases)
     func pieces(algorithm: HTTPDigest.Algorithm) {
         var random = SplitMix64(seed: 12)
         let bytes = sampleBytes(520)
@@ -72,7 +72,7 @@ struct RunningHashTests {
             while position < length {
                 let end = Int.random(in: position...length, using: &random)
                 bytes[position..<end].withUnsafeBytes { portable.update($0) }
-                // A copy that is finished early leaves the original as it is.
+                // A copy that is finished early leaves the original unchanged.
                 _ = portable.digest
                 position = end
             }

@@ -198,7 +198,7 @@ struct SecretParameterTests {
         JWT, encoded dots | /f?x=eyJhbGciOiJIUzI1NiJ9%2EeyJzdWIiOiIxIn0%2Es1g | eyJ
         """.replacing("JWT", with: "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmN"))
 
-    @Test("L04: what clouds, content networks and interfaces take for a secret", arguments: secret)
+    @Test("L04: values that cloud services, CDNs and APIs treat as secrets", arguments: secret)
     func hidden(row: Row) throws {
         let url = try DownloadURL("https://h\(row.url)")
         for secret in row.secrets {
@@ -240,13 +240,13 @@ struct SecretParameterTests {
         "verify=true", "u=https://o/f?a=1", "u=x&t=1&v=2", "botany=1",
     ]
 
-    @Test("What selects the file is stored as it was given", arguments: ordinary)
+    @Test("Parameters that select the file are stored as given", arguments: ordinary)
     func kept(query: String) throws {
         let url = "https://h/f?\(query)"
         #expect(try DownloadURL(url).redacted == url)
     }
 
-    /// Long random strings, which may be secrets, and may as well name the file.
+    /// Long random strings, which may be secrets or may name the file.
     static let random = [
         "versionId=3HL4kqtJvjVBH40Nrjfkd", "uuid=123e4567-e89b-12d3-a456-426614174000",
         "id=1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms",
@@ -256,7 +256,7 @@ struct SecretParameterTests {
         "x=AKIA1234:c9%2BsLb7Y1tWq0ZkPz3vXn8RrT5mA%3D", "a4fbc3710fd3449a7c99986b83da01fa0b1e",
     ]
 
-    @Test("A long random string is hidden on display, and stays part of the key", arguments: random)
+    @Test("A long random string is hidden when displayed, and stays part of the key", arguments: random)
     func randomStrings(query: String) throws {
         let url = try DownloadURL("https://h/f?a=1&\(query)&b=2")
         #expect(url.redacted == "https://h/f?a=1&\(query)&b=2")
@@ -266,13 +266,13 @@ struct SecretParameterTests {
         #expect(String(reflecting: url) == url.description)
     }
 
-    @Test("What is not random is shown", arguments: ordinary.filter { query in !random.contains(query) })
+    @Test("Values that are not random are shown", arguments: ordinary.filter { query in !random.contains(query) })
     func shown(query: String) throws {
         let url = "https://h/f?\(query)"
         #expect(try "\(DownloadURL(url))" == url)
     }
 
-    @Test("Separators stay with what follows them")
+    @Test("Separators stay with the parameter that follows them")
     func separators() throws {
         for (query, kept) in [
             ("a=1;token=s;b=2", "?a=1;b=2"), ("token=s;b=2&c", "?b=2&c"), ("a&token=s;b", "?a"), ("a=1&sig=s", "?a=1"),
@@ -285,9 +285,9 @@ struct SecretParameterTests {
         #expect(try DownloadURL("https://h/a=1/botany/eyJ/f").redacted == "https://h/a=1/botany/eyJ/f")
     }
 
-    /// What selects the file stays part of the key beside a secret that signs nothing, or not with that.
+    /// A parameter that selects the file stays in the key beside a secret that signs nothing, or that does not sign it.
     @Test(
-        "Only times that belong to a signature leave the key with it",
+        "Only times that belong to a signature are removed from the key with it",
         arguments: [
             ("api_key=K&timestamp=2024050112", "timestamp=2024050112"),
             ("symbol=A&apikey=K&expiry=2024-06-21", "symbol=A&expiry=2024-06-21"),
@@ -309,7 +309,7 @@ struct SecretParameterTests {
     }
 
     @Test(
-        "A caller's own key loses secrets and nothing else",
+        "A caller's key loses secrets and nothing else",
         arguments: [
             ("https://h/b.zip?sig=x#part1", "https://h/b.zip#part1"), ("https://h/f#access_token=S", "https://h/f"),
             ("https://h/f#access_token=S&x=1", "https://h/f#x=1"), ("https://H/f?a=1#b", "https://H/f?a=1#b"),
@@ -320,7 +320,7 @@ struct SecretParameterTests {
     }
 
     @Test(
-        "What is no URL holds a secret or not",
+        "Secrets in text that is not a URL",
         arguments: [
             ("pkg:npm/react@18.2.0", false), ("s3://bucket/icon@2x.png", false),
             ("git+https://github.com/o/r@v1", false), ("ssh://git@host/r", false),
@@ -332,7 +332,7 @@ struct SecretParameterTests {
         #expect(DownloadURL.shownKey(key).contains("pw") == false)
     }
 
-    @Test("A secret in a path is no part of the file's name")
+    @Test("A secret in a path is not part of the file's name")
     func filenames() throws {
         #expect(try DownloadURL("https://h/f.zip;jsessionid=S").lastPathComponent == "f.zip")
         #expect(try DownloadURL("https://h/a;v=1/f.zip?token=S").lastPathComponent == "f.zip")
@@ -346,10 +346,10 @@ struct SecretParameterTests {
     }
 
     @Test(
-        "Time and size grow with the length of the URL, and nothing stops the program",
+        "Time and size grow with the length of the URL, and nothing crashes the program",
         arguments: ["&", ";", "a=1&", "token=s&", "token=s;", "x-", "aB", "%41_", "=", ".", "eyJ", "A9-", "%", "a;b&"])
     func long(unit: String) throws {
-        // A server may send any; a megabyte of the costliest takes some seconds without optimization.
+        // A server may send any URL. A megabyte of the most expensive one takes some seconds without optimization.
         let length = unit == "aB" ? 1_000_000 : 50_000
         let url = try DownloadURL("https://h/f?" + String(repeating: unit, count: length / unit.utf8.count))
         let shown = url.description

@@ -35,7 +35,7 @@ struct SegmentModel {
         }
     }
 
-    /// The single request that each round begins with: for the first gap.
+    /// The single request that begins each round: for the first gap.
     private mutating func beginAnew() {
         plan = SegmentPlan(length: length, connections: connections)
         let start = held.first?.lowerBound == 0 ? held[0].upperBound : 0
@@ -85,14 +85,14 @@ struct SegmentModel {
         case 0: plan.refused(running: running.count + asked.count)
         case 1: plan.wait(until: now + 2)
         default:
-            // Somebody may have come so far meanwhile.
+            // Another stream may have reached this range since.
             guard !held.contains(where: range.overlaps) else { return }
             if let index = running.firstIndex(where: { $0.id == splitting }), running[index].end > range.lowerBound {
-                // It has come too far meanwhile.
+                // It has advanced too far since.
                 guard running[index].position < range.lowerBound else { return }
                 running[index].end = range.lowerBound
             }
-            // An answer may have less than was asked for.
+            // An answer may have less than requested.
             let isShort = Int.random(in: 0..<8, using: &generator) == 0
             let end =
                 isShort

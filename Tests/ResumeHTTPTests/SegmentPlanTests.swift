@@ -14,7 +14,7 @@ struct SegmentPlanTests {
             asked: asked, now: now)
     }
 
-    @Test("The rest of a body is divided evenly among the connections that are free, one after the other")
+    @Test("The rest of a body is divided evenly among the free connections, one after the other")
     func evenly() {
         var plan = SegmentPlan(length: 80_000_000, connections: 4)
         var streams = [(0, Int64(0)..<Int64(80_000_000))]
@@ -28,7 +28,7 @@ struct SegmentPlanTests {
         #expect(plan.actions(Self.state(streams)).isEmpty)
     }
 
-    @Test("A stream that has just begun is divided as a whole, one that has come far is not")
+    @Test("A stream that has just begun is divided as a whole, one that is far advanced is not")
     func justBegun() {
         for (position, expected) in [(Int64(2_000_000), Int64(40_000_000)), (30_000_000, 55_000_000)] {
             var plan = SegmentPlan(length: 80_000_000, connections: 2)
@@ -48,7 +48,7 @@ struct SegmentPlanTests {
         #expect(two.actions(Self.state([(0, 0..<2 * Self.mebibyte)])).count == 1, "two pieces, not four")
     }
 
-    @Test("What nobody brings is opened first, however short it is")
+    @Test("Ranges without a stream are opened first, however short they are")
     func gaps() {
         var plan = SegmentPlan(length: 50_000_000, connections: 4)
         let state = Self.state([(0, 1000..<2000)], held: [0..<1000, 3000..<8000, 8010..<10_000_000])
@@ -59,12 +59,12 @@ struct SegmentPlanTests {
             ])
     }
 
-    @Test("A gap that adjoins only a few bytes waits for what comes before them", arguments: [Int64(4095), 4096])
+    @Test("A gap that adjoins only a few bytes waits for the bytes before them", arguments: [Int64(4095), 4096])
     func tooFewBefore(held: Int64) {
         let isAsked = held == 4096
         let island = 20_000_000..<20_000_000 + held
         let last = SegmentPlan.Action.open(island.upperBound..<50_000_000, splitting: nil)
-        // What lies before is on its way, asked for, or missing as well.
+        // The bytes before it are in transit, requested, or missing as well.
         let states = [
             Self.state([(0, 1000..<20_000_000)], held: [0..<1000, island]),
             Self.state([], held: [0..<1000, island], asked: [1000..<20_000_000]),
@@ -81,20 +81,20 @@ struct SegmentPlanTests {
         #expect(off.actions(states[0]).count == 1)
     }
 
-    @Test("A server that wants no more gets no more, and those that run go on")
+    @Test("A server that refuses more connections gets no more, and the running ones continue")
     func refused() {
         var plan = SegmentPlan(length: 80_000_000, connections: 4)
         plan.refused(running: 2)
         #expect(plan.limit == 2)
         #expect(plan.actions(Self.state([(0, 0..<40_000_000), (1, 40_000_000..<80_000_000)])).isEmpty)
-        // When one has ended, another may take its place.
+        // When one has ended, another may replace it.
         #expect(plan.actions(Self.state([(1, 40_000_000..<80_000_000)], held: [0..<40_000_000])).count == 1)
         plan.refused(running: 0)
         #expect(plan.limit == 1)
         #expect(plan.actions(Self.state([(1, 40_000_000..<50_000_000)], held: [0..<40_000_000])).isEmpty)
     }
 
-    @Test("After a failure nothing is opened before its time")
+    @Test("After a failure nothing is opened until its delay has passed")
     func waits() {
         var plan = SegmentPlan(length: 80_000_000, connections: 2)
         plan.wait(until: 3)
@@ -102,7 +102,7 @@ struct SegmentPlanTests {
         #expect(plan.actions(Self.state([(0, 0..<80_000_000)], now: 3)).count == 1)
     }
 
-    @Test("A stream that is much slower than the others is handed over, one that is a little slower is not")
+    @Test("A stream that is much slower than the others is replaced, one that is a little slower is not")
     func straggler() {
         for (progress, isSlow) in [(Int64(0), true), (1_000_000, true), (4_000_000, false)] {
             var plan = SegmentPlan(length: 200_000_000, connections: 2)
@@ -115,7 +115,7 @@ struct SegmentPlanTests {
     }
 
     @Test(
-        "With how many connections it is as fast is tried out only where a minute or more is left",
+        "Fewer connections are tried only if a minute or more is left",
         arguments: [(Int64(5_000_000), true), (20_000_000, false), (0, false)])
     func trial(progress: Int64, isTried: Bool) {
         var plan = SegmentPlan(length: 200_000_000, connections: 2)
@@ -129,13 +129,13 @@ struct SegmentPlanTests {
         #expect(plan.actions(state(progress, 5)) == (isTried ? [.close(1)] : []))
     }
 
-    @Test("A range of a damaged row, longer than any file, is no reason to trap")
+    @Test("A range of a damaged row, longer than any file, causes no trap")
     func damaged() {
         var plan = SegmentPlan(length: 50_000_000, connections: 2)
         #expect(plan.actions(Self.state([], held: [.min..<(.max)])).isEmpty)
     }
 
-    /// A long download over connections that have a rate each, and one that they share.
+    /// A long download over connections that each have a rate limit and also share one.
     private static func connections(each: Int64, shared: Int64) -> Int {
         var plan = SegmentPlan(length: 4 << 30, connections: 4)
         var streams: [(Int, Range<Int64>)] = [(0, 0..<(4 << 30))]
@@ -166,7 +166,7 @@ struct SegmentPlanTests {
         return streams.count
     }
 
-    @Test("Connections are kept only while they help, found out where a download takes long")
+    @Test("Connections are kept only while they help, which is measured when a download takes long")
     func help() {
         #expect(Self.connections(each: 1 << 20, shared: 1 << 40) == 4, "each has a limit of its own")
         #expect(Self.connections(each: 1 << 40, shared: 2 << 20) == 1, "they share one limit")

@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// The answer to the request for a segment: used only where it is exactly what was asked for.
+/// The answer to a segment's request: used only if it is exactly what was requested.
 @Suite(.timeLimit(.minutes(5)))
 struct SegmentVerdictTests {
     private static let stored = Representation(fields: headerFields(["ETag: \"a\"", "Content-Length: 250000"]))
@@ -19,7 +19,7 @@ struct SegmentVerdictTests {
 
     private static let part = "Content-Range: bytes 100000-149999/250000"
 
-    @Test("Bytes that adjoin what is missing are asked for as well, as many as are held of the overlap")
+    @Test("Adjoining stored bytes, up to an overlap, are requested with the missing ones")
     func request() {
         let fields = { (held: [Range<Int64>]) in Plan.range(Self.request(100_000..<150_000, held: held)).fields }
         #expect(fields([])[.range] == "bytes=100000-149999")
@@ -29,7 +29,7 @@ struct SegmentVerdictTests {
         #expect(fields([0..<99_999, 150_001..<200_000])[.range] == "bytes=100000-149999")
     }
 
-    @Test("A part under the same strong tag is used, up to its end")
+    @Test("A part with the same strong tag is used, up to its end")
     func used() {
         guard case .use(let continuation) = Self.judge(206, ["ETag: \"a\"", Self.part]) else {
             Issue.record("not used")
@@ -40,7 +40,7 @@ struct SegmentVerdictTests {
     }
 
     @Test(
-        "No more connections where one is refused, or answered with the whole of the same file",
+        "No more connections after one is refused, or answered with the whole of the same file",
         arguments: [429, 503, 500, 401, 403, 404, 301])
     func noMore(status: Int) {
         guard case .noMore = Self.judge(status, []) else {
@@ -54,7 +54,7 @@ struct SegmentVerdictTests {
         #expect(reason.code.rawValue == "whole-for-segment")
     }
 
-    @Test("A part of the same file that begins after what was asked for ends no streams", arguments: [95_905, 100_000])
+    @Test("A part of the same file that begins after the wanted offset ends no streams", arguments: [95_905, 100_000])
     func withoutOverlap(first: Int) {
         guard
             case .noMore = Self.judge(
@@ -73,7 +73,7 @@ struct SegmentVerdictTests {
     }
 
     @Test(
-        "Parts that are not exactly what was asked for are not used",
+        "Parts that do not match the request exactly are not used",
         arguments: [
             "Content-Range: bytes 99999-149999/250000", "Content-Range: bytes 100000-150000/250000",
             "Content-Range: bytes 100000-149999/*",
@@ -85,7 +85,7 @@ struct SegmentVerdictTests {
         }
     }
 
-    @Test("A part with a digest of its own is not used: found wrong at its end, more than that part would have to go")
+    @Test("A part with a separate digest is not used: if it proved wrong, more than that part would be lost")
     func digestOfPart() {
         let digest = "Content-Digest: sha-256=:\(String(repeating: "A", count: 43))=:"
         guard case .noMore(let reason) = Self.judge(206, ["ETag: \"a\"", Self.part, digest]) else {
@@ -95,7 +95,7 @@ struct SegmentVerdictTests {
         #expect(reason.code.rawValue == "segment-digest")
     }
 
-    @Test("A part that the server ends too soon is not used, nor one of a request without an end")
+    @Test("A part that the server ends too soon is not used, nor one of an open-ended request")
     func cutShort() {
         var open = Self.request(100_000..<150_000)
         open.end = nil
@@ -118,7 +118,7 @@ struct SegmentVerdictTests {
         #expect(Plan.range(last).fields[.range]?.hasSuffix("-\(Int64.max - 1)") == true, "no sum overflows")
     }
 
-    @Test("The whole in place of a part ends all where nothing proves that it is the same file")
+    @Test("The whole file in place of a part ends all streams unless it is proved to be the same file")
     func wholeWithoutValidator() {
         let verdict = SegmentVerdict(
             for: response(200, ["Content-Length: 250000"]), to: Self.request(100_000..<150_000),
@@ -131,7 +131,7 @@ struct SegmentVerdictTests {
     }
 
     @Test(
-        "What may be another representation ends all",
+        "Anything that may be another representation ends all streams",
         arguments: [
             (206, ["ETag: \"b\"", part]), (206, [part]), (206, ["ETag: W/\"a\"", part]),
             (206, ["ETag: \"a\"", "Content-Range: bytes 100000-149999/250001"]), (206, ["ETag: \"a\""]),
@@ -145,7 +145,7 @@ struct SegmentVerdictTests {
         }
     }
 
-    @Test("Several connections need a strong tag, a known length, ranges, no coding and no choice of ranges")
+    @Test("Several connections need a strong tag, a known length, ranges, no coding and no range selection")
     func eligible() throws {
         func length(_ policy: ResumePolicy = ResumePolicy(), _ change: (inout HeldPartial) throws -> Void) rethrows
             -> Int64?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ResumeHTTP
 
-/// Which bytes are compared where no validator proves anything, and what counts as an answer.
+/// Which bytes are compared if no validator proves anything, and which answers count.
 struct SpotCheckTests {
     private static let policy = ResumePolicy(allowsUnvalidated: true)
     private static let block = ResumePolicy.unvalidatedOverlap
@@ -18,7 +18,7 @@ struct SpotCheckTests {
         SpotCheck.all(for: Plan(for: held, policy: policy), held: held, policy: policy, seed: seed)
     }
 
-    @Test("F2: nothing is compared where a validator or a digest proves the bytes, or nothing is held")
+    @Test("F2: nothing is compared if a validator or a digest proves the bytes, or nothing is stored")
     func notNeeded() {
         #expect(Self.all(Fixture.tagged).isEmpty)
         #expect(Self.all(Fixture.dated).isEmpty)
@@ -27,7 +27,7 @@ struct SpotCheckTests {
         #expect(Self.all(Self.held(0)).isEmpty)
     }
 
-    @Test("A21, F2: the first block and three at random places, in order, apart, and before what is compared anyway")
+    @Test("A21, F2: the first block and three random ones, sorted, disjoint, and before the overlap")
     func places() {
         var starts: Set<Int64> = []
         for seed in 0..<1000 as Range<UInt64> {
@@ -46,13 +46,13 @@ struct SpotCheckTests {
         #expect(starts.count > 2900)
     }
 
-    @Test("F2: of little all is compared")
+    @Test("F2: a small partial is compared completely")
     func little() {
         #expect(Self.all(Self.held(200_000)).map(\.range) == [0..<200_000 - Self.block])
         #expect(Self.all(Self.held(Self.block + 1)).map(\.range) == [0..<1])
     }
 
-    @Test("F2: what is held behind a gap is compared as well")
+    @Test("F2: bytes stored behind a gap are compared as well")
     func gap() {
         var places: Set<Int64> = []
         for seed in 0..<200 as Range<UInt64> {
@@ -65,7 +65,7 @@ struct SpotCheckTests {
         #expect(places == [0, 1])
     }
 
-    @Test("F2: of a caller's range, at the offsets that it has in the file on the server")
+    @Test("F2: of a caller's range, at the offsets in the server's file")
     func selection() {
         var held = Self.held(500_000)
         held.selection = RangeSelection("1000000-1999999")
@@ -75,7 +75,7 @@ struct SpotCheckTests {
         #expect(checks.allSatisfy { $0.request.end == $0.range.upperBound + 1_000_000 })
     }
 
-    @Test("F2: numbers at their ends do not overflow", arguments: [0, 1, Int64.max / 2, Int64.max - 1, Int64.max])
+    @Test("F2: numbers at their limits do not overflow", arguments: [0, 1, Int64.max / 2, Int64.max - 1, Int64.max])
     func numbers(number: Int64) {
         for next in [nil, number..<Int64.max, 0..<number] {
             for length in [number, 1, 70_000] {
@@ -84,7 +84,7 @@ struct SpotCheckTests {
         }
     }
 
-    @Test("F2: only a 206 with these very bytes is compared; what says no for now is asked again")
+    @Test("F2: only a 206 with exactly these bytes is compared; temporary refusals are retried")
     func answers() throws {
         let held = Self.held(1_000_000, [])
         let check = try #require(Self.all(held).first)

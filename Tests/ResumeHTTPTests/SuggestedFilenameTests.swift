@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SuggestedFilenameTests {
     @Test(
-        "A name is found as RFC 6266 has it",
+        "A name is parsed according to RFC 6266",
         arguments: [
             (#"attachment; filename="image.iso""#, "image.iso"),
             ("attachment; filename=image.iso", "image.iso"),
@@ -15,7 +15,7 @@ struct SuggestedFilenameTests {
             (#"attachment; filename="a \"b\".txt""#, "a \"b\".txt"),
             (#"attachment; filename="plain.txt"; filename*=UTF-8''%e2%82%ac%20rates.txt"#, "€ rates.txt"),
             (#"attachment; filename*=utf-8'en'a%3Bb.txt; filename=plain.txt"#, "a;b.txt"),
-            // What cannot be read is left to the other one.
+            // If one cannot be read, the other is used.
             (#"attachment; filename="plain.txt"; filename*=UTF-8''%ff.txt"#, "plain.txt"),
             (#"attachment; filename="plain.txt"; filename*=KOI8-R''%c1.txt"#, "plain.txt"),
             (#"attachment; filename="a;b.txt""#, "a;b.txt"),
@@ -30,7 +30,7 @@ struct SuggestedFilenameTests {
     }
 
     @Test(
-        "It is a name in one folder and nothing more",
+        "The result is a name in one folder and nothing more",
         arguments: [
             (#"attachment; filename="../../etc/passwd""#, "passwd"),
             (#"attachment; filename="C:\\Windows\\system.ini""#, "system.ini"),
@@ -41,7 +41,7 @@ struct SuggestedFilenameTests {
             ("attachment; filename*=UTF-8''%E3%80%80.ssh", "ssh"),
             ("attachment; filename=-rf", "rf"),
             ("attachment; filename*=UTF-8''%E3%85%A4a%E2%A0%80", "a"),
-            // A mark that joins the slash into one character.
+            // A combining mark that joins the slash into one character.
             ("attachment; filename=\"a/\u{301}b\"", "\u{301}b"),
         ])
     func harmless(value: String, expected: String) {
@@ -49,7 +49,7 @@ struct SuggestedFilenameTests {
     }
 
     @Test(
-        "Where nothing is left there is none",
+        "If nothing remains, there is no name",
         arguments: [
             "", ";", ";;;", "attachment", "attachment; filename", "attachment; filename=", "attachment; filename=\"\"",
             "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=\"a\\",
@@ -64,7 +64,7 @@ struct SuggestedFilenameTests {
         #expect(Representation(fields: HTTPFields()).suggestedFilename == nil)
     }
 
-    @Test("Two fields that differ name nothing")
+    @Test("Two different fields give no name")
     func twoFields() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .contentDisposition, value: "attachment; filename=a.txt"))
@@ -73,7 +73,7 @@ struct SuggestedFilenameTests {
     }
 
     @Test(
-        "A row that was planted names nothing outside of a folder either",
+        "A planted row names nothing outside a folder either",
         arguments: ["../../x", "/etc/x", ".x", " . x"])
     func planted(text: String) {
         #expect(Representation(suggestedFilename: text).suggestedFilename == "x")

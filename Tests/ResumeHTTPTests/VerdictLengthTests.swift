@@ -2,13 +2,13 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// What a 206 teaches, and parts that no request asked for.
+/// What a 206 reveals, and parts that were not requested.
 @Suite(.timeLimit(.minutes(5)))
 struct VerdictLengthTests {
     private static let tag = "ETag: \"a\""
     private static let unknown = Fixture.held { $0.completeLength = nil }
 
-    @Test("C06, J03: the length is learned from a part, and not forgotten by one that does not say it")
+    @Test("C06, J03: a part reveals the length; one without a length does not erase it")
     func learned() {
         let told = Fixture.judge(206, [Self.tag, "Content-Range: bytes 95904-119999/130000"], held: Self.unknown)
         #expect(told.summary == "append 95904..<120000 at 100000: resumed")
@@ -20,7 +20,7 @@ struct VerdictLengthTests {
         #expect(kept.representation?.completeLength == Fixture.total)
     }
 
-    @Test("A15: all was held without knowing it; the overlap alone comes and is compared")
+    @Test("A15: everything was stored without a known length; only the overlap is received and compared")
     func allHeld() {
         let verdict = Fixture.judge(206, [Self.tag, "Content-Range: bytes 95904-99999/100000"], held: Self.unknown)
         #expect(verdict.summary == "append 95904..<100000 at 100000: resumed")
@@ -29,7 +29,7 @@ struct VerdictLengthTests {
         #expect(open.summary == "ask for whole: range-without-progress")
     }
 
-    @Test("E02: a length below what is held is no length of it")
+    @Test("E02: a length below the stored bytes is ignored")
     func shrunk() {
         let verdict = Fixture.judge(206, [Self.tag, "Content-Range: bytes 95904-98999/99000"], held: Self.unknown)
         #expect(verdict.summary == "ask for whole: range-without-progress")
@@ -52,7 +52,7 @@ struct VerdictLengthTests {
         #expect(verdict.representation == held.representation)
     }
 
-    @Test("A16: the ends of 64 bits")
+    @Test("A16: the limits of 64 bits")
     func boundaries() {
         let last = Int64.max - 1
         let held = Fixture.held(length: last) { $0.completeLength = nil }
@@ -64,7 +64,7 @@ struct VerdictLengthTests {
         #expect(over.summary == "ask for whole: content-range-invalid")
     }
 
-    @Test("A22: a row that says more than all asks again, and is never complete")
+    @Test("A22: a row that claims more than the whole file asks again, and is never complete")
     func moreThanAll() {
         let held = Fixture.held(length: 300_000) { _ in }
         for range in ["bytes 295904-299999/250000", "bytes 0-249999/250000", "bytes 295904-300000/*"] {
@@ -74,7 +74,7 @@ struct VerdictLengthTests {
         }
     }
 
-    @Test("A22: nor does a whole answer continue what is longer than it")
+    @Test("A22: a whole answer does not continue partial data that is longer than it")
     func wholeShorterThanHeld() {
         let held = Fixture.held(length: 300_000) { _ in }
         let verdict = Fixture.judge(200, [Self.tag, "Content-Length: 250000"], held: held)
@@ -83,7 +83,7 @@ struct VerdictLengthTests {
         }
     }
 
-    @Test("C17: several parts are not taken for one where the type is sent twice")
+    @Test("C17: multiple parts are not taken for one if the type is sent twice")
     func twoContentTypes() {
         let lines = [Self.tag, Fixture.contentRange, "Content-Type: multipart/byteranges; boundary=x"]
         let verdict = Fixture.judge(206, lines + ["Content-Type: application/zip"])
@@ -92,7 +92,7 @@ struct VerdictLengthTests {
         }
     }
 
-    @Test("C20: a part that nobody asked for is refused")
+    @Test("C20: a part that was not requested is refused")
     func unsolicited() {
         let lines = [Self.tag, "Content-Range: bytes 0-249999/250000"]
         let none = HeldPartial(representation: nil, length: 0)
@@ -124,7 +124,7 @@ struct VerdictLengthTests {
         #expect(other.summary == "ask for whole: entity-tag-changed")
     }
 
-    @Test("T17: the verdict is a function of what is stored and what came, and of nothing else")
+    @Test("T17: the verdict depends only on the stored data and the answer")
     func pure() {
         let head = response(206, [Self.tag, Fixture.contentRange])
         let verdicts = (0..<3).map { _ in Verdict(for: head, to: Plan(for: Fixture.tagged), held: Fixture.tagged) }

@@ -2,7 +2,7 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// Answers 206 to `bytes=95904-` with `If-Range`, 100 000 of 250 000 bytes held.
+/// 206 answers to `bytes=95904-` with `If-Range`, with 100,000 of 250,000 bytes stored.
 @Suite(.timeLimit(.minutes(5)))
 struct VerdictRangeTests {
     static let resumed = "append 95904..<250000 at 100000: resumed"
@@ -10,7 +10,7 @@ struct VerdictRangeTests {
     static let range = Fixture.contentRange
 
     @Test(
-        "B, T1, T2: a part is used only under the entity tag that is held",
+        "B, T1, T2: a part is used only with the stored entity tag",
         arguments: [
             Answer("B01", [tag, range], resumed),
             Answer("B02: 206 of a new representation is never spliced", ["ETag: \"b\"", range], "entity-tag-changed"),
@@ -36,7 +36,7 @@ struct VerdictRangeTests {
         expect(Fixture.judge(206, answer.lines), answer)
     }
 
-    /// What says that the same entity tag is of another state; and what does not.
+    /// Fields that show that the same entity tag is of another state, and fields that do not.
     static let contradictions = [
         Answer("another date", ["Last-Modified: \(Fixture.sent)"], "validators-disagree"),
         Answer("another type", ["Content-Type: text/html"], "content-type-changed"),
@@ -50,7 +50,7 @@ struct VerdictRangeTests {
     }
 
     @Test(
-        "B05: an entity tag that other fields contradict proves nothing; what a 206 leaves out is no contradiction",
+        "B05: an entity tag that other fields contradict proves nothing; fields missing in a 206 do not contradict",
         arguments: contradictions)
     func contradicted(answer: Answer) {
         let part = Fixture.judge(206, [Self.tag, Self.range] + answer.lines, held: Self.full)
@@ -98,7 +98,7 @@ struct VerdictRangeTests {
     }
 
     @Test(
-        "B07 to B10: a part is used only under the very date that is held",
+        "B07 to B10: a part is used only with exactly the stored date",
         arguments: [
             Answer("B07", ["Last-Modified: \(Fixture.modified)", range], resumed),
             Answer(
@@ -121,7 +121,7 @@ struct VerdictRangeTests {
     }
 
     @Test(
-        "G, T12: a coded part is refused on its coding alone",
+        "G, T12: a coded part is refused for its coding alone",
         arguments: [
             Answer("G01", [tag, range, "Content-Encoding: gzip"], "content-coded"),
             Answer("G02: br", [tag, range, "Content-Encoding: br"], "content-coded"),
@@ -138,7 +138,7 @@ struct VerdictRangeTests {
         expect(Fixture.judge(206, answer.lines), answer)
     }
 
-    @Test("B16: another content type is another thing; parameters, and a type that is not sent, are not")
+    @Test("B16: another content type is a different file; parameters and a missing type are not")
     func contentType() {
         let held = Fixture.held { $0.contentType = "Application/Octet-Stream; x=1" }
         let judge = { (type: String) in Fixture.judge(206, [Self.tag, Self.range, type], held: held).summary }
@@ -147,7 +147,7 @@ struct VerdictRangeTests {
         #expect(judge("X-None: 1") == Self.resumed)
     }
 
-    @Test("B17: another Repr-Digest is another representation; one that is new is not")
+    @Test("B17: a different Repr-Digest is another representation; a new one is not")
     func digest() {
         let (zeros, ones) = (
             "sha-256=:\(String(repeating: "A", count: 43))=:", "sha-256=:\(String(repeating: "/", count: 42))8=:"

@@ -8,7 +8,7 @@ struct VerdictStatusTests {
     private static let nothing = HeldPartial(representation: nil, length: 0)
 
     @Test(
-        "E, T6: a 416 means complete only where the length is what is held and the validator agrees",
+        "E, T6: a 416 means complete only if its length equals the stored one and the validator agrees",
         arguments: [
             Answer("E01", ["Content-Range: bytes */100000", "ETag: \"a\""], "complete: resumed"),
             Answer("E01: nginx sends no tag", ["Content-Range: bytes */100000"], "range-not-satisfiable"),
@@ -32,7 +32,7 @@ struct VerdictStatusTests {
         if answer.id == "E01" { #expect(verdict.representation?.completeLength == Fixture.length) }
     }
 
-    @Test("E06: where the length was known, a 416 with a shorter one completes nothing")
+    @Test("E06: with a known length, a 416 with a shorter one completes nothing")
     func contradiction() {
         let verdict = Fixture.judge(416, ["Content-Range: bytes */100000", "ETag: \"a\""])
         #expect(verdict.summary == "ask for whole: range-not-satisfiable")
@@ -56,7 +56,7 @@ struct VerdictStatusTests {
         #expect(whole.summary == "refuse: status-416")
     }
 
-    @Test("E08, I10: a server that rejects the range or the condition is asked for the whole")
+    @Test("E08, I10: after rejecting the range or the condition, a server is asked for the whole file")
     func rejected() {
         #expect(Fixture.judge(400).summary == "ask for whole: range-rejected")
         #expect(Fixture.judge(412).summary == "ask for whole: precondition-failed")
@@ -65,7 +65,7 @@ struct VerdictStatusTests {
     }
 
     @Test(
-        "I05, I07, I13: what may pass is tried again",
+        "I05, I07, I13: temporary failures are retried",
         arguments: [408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 599])
     func transient(status: Int) {
         #expect(Fixture.judge(status, ["Retry-After: 2"]).summary == "retry after 2: status-\(status)")
@@ -74,7 +74,7 @@ struct VerdictStatusTests {
     }
 
     @Test(
-        "I04, I06: what a server asks for is clamped",
+        "I04, I06: a server's requested wait is clamped",
         arguments: [
             ("-1", "retry later"), ("garbage", "retry later"), ("1000000000000", "retry after \(RetryAfter.longest)"),
         ])
@@ -83,7 +83,7 @@ struct VerdictStatusTests {
     }
 
     @Test(
-        "I01, I02, I03, I09, I11, I13, I14, I16, H15, T28, T40: an error, and what is held stays",
+        "I01, I02, I03, I09, I11, I13, I14, I16, H15, T28, T40: an error, and stored bytes stay",
         arguments: [
             201, 202, 204, 205, 207, 226, 300, 304, 305, 306, 399, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411,
             413,
@@ -96,7 +96,7 @@ struct VerdictStatusTests {
         }
     }
 
-    @Test("No status but 200, 203, 206 and 416 ever touches a byte")
+    @Test("No status except 200, 203, 206 and 416 ever affects a byte")
     func bodies() {
         let lines = ["ETag: \"a\"", Fixture.contentRange, "Content-Range: bytes 95904-249999/250000"]
         for status in 0...999 where ![200, 203, 206, 416].contains(status) {

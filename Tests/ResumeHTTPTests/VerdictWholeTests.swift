@@ -2,13 +2,13 @@ import HTTPTypes
 import ResumeHTTP
 import Testing
 
-/// Answers 200 and 203 while 100 000 of 250 000 bytes are held.
+/// 200 and 203 answers while 100,000 of 250,000 bytes are stored.
 @Suite(.timeLimit(.minutes(5)))
 struct VerdictWholeTests {
     static let kept = "append 0..<250000 at 100000: prefix-kept"
 
     @Test(
-        "D, T9, T10: a whole body is never put behind what is held",
+        "D, T9, T10: a whole body is never appended to stored bytes",
         arguments: [
             Answer("D01, T10: unchanged", ["ETag: \"a\"", "Content-Length: 250000"], kept),
             Answer(
@@ -37,7 +37,7 @@ struct VerdictWholeTests {
         #expect(Fixture.judge(200, answer.lines).summary == answer.expected)
     }
 
-    @Test("D01: what is told from now on is what the new answer told")
+    @Test("D01: the fields of the new answer are reported from now on")
     func freshFields() {
         let lines = ["ETag: \"a\"", "Content-Length: 250000", "Content-Type: text/plain", "Accept-Ranges: none"]
         let verdict = Fixture.judge(200, lines)
@@ -47,7 +47,7 @@ struct VerdictWholeTests {
         #expect(Fixture.judge(200, other).representation == Representation(fields: headerFields(other)))
     }
 
-    @Test("D04: with no length known, one that does not cover what is held begins anew")
+    @Test("D04: without a known length, a whole answer shorter than the stored bytes restarts")
     func unknownLength() {
         let held = Fixture.held { $0.completeLength = nil }
         let judge = { (length: Int64) in
@@ -58,7 +58,7 @@ struct VerdictWholeTests {
         #expect(judge(99_999) == "start over: whole-sent")
     }
 
-    @Test("B07: a date alone does not let the prefix be kept")
+    @Test("B07: a date alone does not preserve the prefix")
     func dated() {
         let lines = ["Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)", "Content-Length: 250000"]
         #expect(Fixture.judge(200, lines, held: Fixture.dated).summary == "start over: whole-sent")
@@ -68,7 +68,7 @@ struct VerdictWholeTests {
         #expect(Fixture.judge(200, changed, held: Fixture.dated).summary == "start over: last-modified-changed")
     }
 
-    @Test("Promise 10: a whole answer of the same length is not told as one of another length")
+    @Test("Promise 10: a whole answer of the same length is not reported as one of another length")
     func reasonText() {
         let lines = ["Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)", "Content-Length: 250000"]
         let dated = Fixture.judge(200, lines, held: Fixture.dated)
@@ -92,7 +92,7 @@ struct VerdictWholeTests {
                 == nil)
     }
 
-    @Test("M05: what was sent under Vary: * is not resumed later")
+    @Test("M05: a response sent with Vary: * is not resumed later")
     func variesAlways() {
         let nothing = HeldPartial(representation: nil, length: 0)
         let lines = ["ETag: \"a\"", "Content-Length: 9", "Last-Modified: \(Fixture.modified)", "Date: \(Fixture.sent)"]
@@ -102,7 +102,7 @@ struct VerdictWholeTests {
         #expect(Fixture.judge(200, lines + ["Vary: Origin"], held: nothing).representation?.validator != nil)
     }
 
-    @Test("D06, H16: a page of HTML without a validator is taken for a portal; what is held stays")
+    @Test("D06, H16: an HTML page without a validator is taken for a portal; stored bytes stay")
     func portal() {
         let held = Fixture.held { $0.contentType = "application/octet-stream" }
         let page = ["Content-Type: text/html; charset=utf-8", "Content-Length: 500"]
@@ -111,7 +111,7 @@ struct VerdictWholeTests {
         #expect(Fixture.judge(200, page + ["ETag: \"b\""], held: held).summary == "start over: entity-tag-changed")
         let html = Fixture.held { $0.contentType = "text/html" }
         #expect(Fixture.judge(200, page, held: html).summary == "start over: validator-missing")
-        // Nothing is known of the type, or nothing could be resumed anyway.
+        // The type is unknown, or nothing could be resumed anyway.
         #expect(Fixture.judge(200, page).summary == "start over: validator-missing")
         let weak = Fixture.held {
             $0.contentType = "application/zip"
@@ -132,14 +132,14 @@ struct VerdictWholeTests {
         #expect(Fixture.judge(200, ["Content-Encoding: gzip"], held: nothing).summary == "refuse: content-coded")
     }
 
-    @Test("E07, J01: no byte at all is a whole file")
+    @Test("E07, J01: zero bytes are a whole file")
     func empty() {
         let nothing = HeldPartial(representation: nil, length: 0)
         let verdict = Fixture.judge(200, ["Content-Length: 0"], held: nothing)
         #expect(HeldPartial(representation: verdict.representation, length: 0).isComplete)
     }
 
-    @Test("The reason why the whole was asked for is the reason why it began anew")
+    @Test("The reason for requesting the whole file is the reason for the restart")
     func reasonOfPlan() {
         let weak = Fixture.held { $0.entityTag = EntityTag(rawValue: "W/\"a\"") }
         let lines = ["ETag: W/\"a\"", "Content-Length: 250000"]
@@ -155,7 +155,7 @@ struct VerdictWholeTests {
         #expect(same.summary == Self.kept)
     }
 
-    @Test("Promise 10: a download that was continued without a validator begins anew for the lack of it")
+    @Test("Promise 10: a download continued without a validator restarts because it has none")
     func unvalidated() {
         let held = Fixture.held { $0.entityTag = EntityTag(rawValue: "W/\"a\"") }
         let policy = ResumePolicy(allowsUnvalidated: true)

@@ -5,14 +5,14 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// On which threads calls run that may block.
+/// The threads on which blocking calls run.
 @Suite struct BlockingTests {
-    /// What the dispatch library calls the threads of the queue that this one comes from.
+    /// The names that libdispatch gives the threads of this queue.
     private static func threadName() throws -> String {
         String(decoding: try Files.bytes("/proc/thread-self/comm"), as: UTF8.self)
     }
 
-    @Test("Neither blocking calls nor transfers run on threads of tasks, whatever their priority")
+    @Test("Neither blocking calls nor transfers run on task threads, at any priority")
     func threads() async throws {
         let priorities: [TaskPriority] = [.high, .medium, .low, .background]
         var pools: Set<String> = []

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Small downloads, which have no row as long as they need none.
+/// Small downloads, which get a row only when they need one.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs files without names"))
@@ -19,7 +19,7 @@ struct BriefTests {
         try await store.begin(try DownloadURL(url), headerFields: [:], waits: false)
     }
 
-    /// Receives a body as the engine does, to its end or not.
+    /// Receives a body as the engine does, to its end or up to a given offset.
     static func receive(_ transfer: Transfer, upTo end: Int = length) async throws {
         let plan = await transfer.plan()
         let (head, body) = server.answer(plan.fields)
@@ -41,7 +41,7 @@ struct BriefTests {
         }
     }
 
-    /// Nothing is left of the download in the store.
+    /// Expects that the store keeps nothing of the download.
     private static func expectNothing(in store: DownloadStore, _ folder: TemporaryFolder) async throws {
         #expect(try await store.entries().isEmpty)
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
@@ -52,9 +52,9 @@ struct BriefTests {
         try await store.events().map(\.kind)
     }
 
-    @Test("It is delivered under one name and without a row, and the log says when it began and ended")
+    @Test("A small download is delivered under one name without a row, and its start and end are logged")
     func delivered() async throws {
-        // The clock stands still.
+        // The clock does not advance.
         try await Self.with(ManualClock()) { folder, store in
             let transfer = try await Self.begin(store)
             try await Self.receive(transfer)
@@ -68,7 +68,7 @@ struct BriefTests {
         }
     }
 
-    @Test("What is cut gets a row, and is continued; an empty body leaves nothing", arguments: [0, 1, 99_999])
+    @Test("A cut body gets a row and is resumed; an empty body leaves nothing", arguments: [0, 1, 99_999])
     func cut(end: Int) async throws {
         try await Self.with { folder, store in
             let transfer = try await Self.begin(store)
@@ -85,7 +85,7 @@ struct BriefTests {
         }
     }
 
-    @Test("One that is not delivered gets a row when it is closed, and needs no request to be delivered later")
+    @Test("An undelivered download gets a row on close and can be delivered later without a request")
     func closed() async throws {
         try await Self.with { folder, store in
             let transfer = try await Self.begin(store)
@@ -98,7 +98,7 @@ struct BriefTests {
         }
     }
 
-    @Test("A checkpoint makes a row, and what comes after it is recorded in it")
+    @Test("A checkpoint creates a row, and later bytes are recorded in it")
     func checkpoint() async throws {
         try await Self.with(ManualClock()) { folder, store in
             let transfer = try await Self.begin(store)
@@ -118,7 +118,7 @@ struct BriefTests {
         }
     }
 
-    @Test("One that takes longer than 250 ms gets a row, and what comes later is recorded in it")
+    @Test("A download that takes longer than 250 ms gets a row, and later bytes are recorded in it")
     func slow() async throws {
         let clock = ManualClock()
         try await Self.with(clock) { folder, store in
@@ -145,7 +145,7 @@ struct BriefTests {
     }
 
     @Test(
-        "A destination that exists is replaced and keeps its permissions; one on another file system gets a copy",
+        "An existing destination is replaced and keeps its permissions; another file system gets a copy",
         arguments: [false, true])
     func elsewhere(isOther: Bool) async throws {
         try await Self.with { folder, store in
@@ -167,7 +167,7 @@ struct BriefTests {
     }
 
     @Test(
-        "A folder that files of the store cannot be named in is not tried again with others", arguments: [false, true])
+        "A folder in which the store's files cannot be linked is not retried with others", arguments: [false, true])
     func refused(isOther: Bool) async throws {
         try await Self.with(ManualClock()) { folder, store in
             let out = isOther ? "/dev/shm/resume-test-\(UUID().uuidString)" : folder["out"]
@@ -188,7 +188,7 @@ struct BriefTests {
         }
     }
 
-    @Test("Closing one that is being delivered loses nothing, whether or not it could be named")
+    @Test("Closing a download during delivery loses nothing, whether or not the link succeeded")
     func closedDuringDelivery() async throws {
         try await Self.with { folder, store in
             for number in 1...20 {
@@ -215,7 +215,7 @@ struct BriefTests {
         }
     }
 
-    @Test("A destination that must not be replaced is not, and the download stays", arguments: [false, true])
+    @Test("A destination that must not be replaced is kept, and the download stays stored", arguments: [false, true])
     func taken(isTaken: Bool) async throws {
         try await Self.with { folder, store in
             if isTaken { try Files.write([1, 2, 3], to: folder["out"]) }
@@ -238,7 +238,7 @@ struct BriefTests {
     }
 
     @Test(
-        "A process that dies leaves nothing before the delivery, and the whole file after it",
+        "A killed process leaves nothing before the delivery and the whole file after it",
         arguments: [KillPoint.deliveryRenamed, .deliverySynced, .rowRemoved])
     func dies(point: KillPoint) async throws {
         try await TemporaryFolder.with { folder in
@@ -258,7 +258,7 @@ struct BriefTests {
         }
     }
 
-    @Test("A row that another program makes meanwhile stays that one's")
+    @Test("A row that another program creates during the download is left alone")
     func overtaken() async throws {
         try await Self.with(ManualClock()) { folder, store in
             let transfer = try await Self.begin(store)

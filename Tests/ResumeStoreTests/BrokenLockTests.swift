@@ -6,17 +6,17 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// T19: what another process does to a row at the worst moment, where locks do not work.
+/// T19: another process changes a row at the worst moment, where locks do not work.
 ///
-/// Each in a process of its own, since such a moment is of the whole process.
+/// Each test runs in a separate process, because the hook for that moment is process-wide.
 @Suite(.timeLimit(.minutes(10)))
 struct BrokenLockTests {
     static let url = "http://127.0.0.1/file.bin"
     static let server = HonestServer(sampleBytes(1_000_000), etag: "\"v1\"")
 
-    /// Downloads while something is done to the database right after a new blob was committed.
+    /// Downloads while a statement is run on the database right after a new blob was committed.
     ///
-    /// - Returns: How it failed; nil where it was delivered.
+    /// - Returns: The error, or nil if the file was delivered.
     static func download(in path: String, whileStarting sql: String) async throws -> StoreError? {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
@@ -33,7 +33,7 @@ struct BrokenLockTests {
         }
     }
 
-    @Test("A blob that is not the row's any more is neither recorded nor delivered as what the row names")
+    @Test("A blob that no longer belongs to the row is neither recorded nor delivered")
     func startedOverTwice() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -54,7 +54,7 @@ struct BrokenLockTests {
         #expect(!Files.exists(folder["out"]))
     }
 
-    @Test("A row that has become another download's is not gone on with: neither its ranges nor its key count")
+    @Test("A row that now belongs to another download is not continued: its ranges and key are ignored")
     func another() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

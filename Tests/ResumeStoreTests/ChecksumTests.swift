@@ -3,7 +3,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// CRC-32C, by each way that this processor has.
+/// CRC-32C, in each implementation that this processor supports.
 @Suite(.timeLimit(.minutes(5)))
 struct ChecksumTests {
     private static let ways = (0...resume_crc32c_best().rawValue).map { resume_crc32c_way(rawValue: $0) }
@@ -14,7 +14,7 @@ struct ChecksumTests {
         bytes.withUnsafeBytes { resume_crc32c_by(way, start, $0.baseAddress, $0.count) }
     }
 
-    @Test("The vectors of RFC 3720, B.4, by each way")
+    @Test("All implementations match the vectors of RFC 3720, B.4")
     func vectors() {
         let vectors: [([UInt8], UInt32)] = [
             (Array("123456789".utf8), 0xE306_9283), ([UInt8](repeating: 0, count: 32), 0x8A91_36AA),
@@ -26,7 +26,7 @@ struct ChecksumTests {
         }
     }
 
-    @Test("All ways agree for all lengths and places, and a checksum may be continued")
+    @Test("All implementations agree for all lengths and offsets, and a checksum can be continued")
     func agreement() {
         let bytes = sampleBytes(4096)
         for length in Array(0...1100) + [2047, 2048, 2049, 4000] {

@@ -9,7 +9,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CollectorTests {
-    /// Puts a partial of a size into a store, used a second after all before it and a second before all that follow.
+    /// Adds a partial of a given size to a store.
+    ///
+    /// Its last use is one second after that of the previous partial.
     static func put(_ name: String, _ size: Int, into store: DownloadStore) async throws {
         let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
         try await HonestServer(sampleBytes(size * 2, seed: UInt64(size))).fill(transfer, upTo: size)
@@ -22,7 +24,7 @@ struct CollectorTests {
         try await store.entries().map { String($0.key.split(separator: "/").last ?? "") }
     }
 
-    @Test("The least recently used go first, and only as many as needed")
+    @Test("The least recently used entries are removed first, and only as many as necessary")
     func leastRecentlyUsed() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -41,7 +43,7 @@ struct CollectorTests {
         }
     }
 
-    @Test("What has expired goes first, however little is held; what is pinned stays")
+    @Test("Expired entries are removed first, even if the store is nearly empty; pinned ones are kept")
     func expired() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -51,7 +53,7 @@ struct CollectorTests {
             let report = try await store.collect(maximumAge: 86_400)
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired"])
             #expect(try await Self.names(store) == ["pinned", "new"])
-            // Named where it is the cause of too much being held.
+            // Reported only if it is the reason that the store exceeds its limit.
             #expect(report.pinned.isEmpty)
             try await Self.put("larger", 2000, into: store)
             #expect(try await store.setPinned(true, key: "http://127.0.0.1/larger"))
@@ -61,7 +63,7 @@ struct CollectorTests {
         }
     }
 
-    @Test("M09, T22, T23: what is in use is never taken, and the next ones are tried")
+    @Test("M09, T22, T23: an entry in use is never removed, and the next ones are tried")
     func inUse() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -80,7 +82,7 @@ struct CollectorTests {
         }
     }
 
-    @Test("T25: files without rows and rows without files go, foreign files stay")
+    @Test("T25: files without rows and rows without files are removed, foreign files are kept")
     func orphans() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -101,7 +103,7 @@ struct CollectorTests {
         }
     }
 
-    @Test("T24: a thousand entries go in batches, and the totals agree all along")
+    @Test("T24: a thousand entries are removed in batches, and the totals agree throughout")
     func many() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -128,7 +130,7 @@ struct CollectorTests {
         }
     }
 
-    @Test("verify --repair keeps what is there and drops the rest")
+    @Test("verify --repair keeps what is intact and drops the rest")
     func repair() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -144,7 +146,7 @@ struct CollectorTests {
     }
 
     @Test(
-        "A full file system: no space is told, what came is kept, and the collector still works",
+        "A full file system: the error is reported, the partial data is kept and the collector still works",
         .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"))
     func fullDisk() async throws {
         try await TemporaryFolder.with { folder in
@@ -153,7 +155,7 @@ struct CollectorTests {
             do {
                 try await fill(folder)
             } catch {
-                // Also where a file is still open.
+                // Works even if a file is still open.
                 try await Shell.run("umount", "--lazy", folder["disk"])
                 throw error
             }
@@ -164,7 +166,7 @@ struct CollectorTests {
     private func fill(_ folder: TemporaryFolder) async throws {
         let store = try await DownloadStore.open(at: folder["disk/store"])
         try await Self.put("old", 2_000_000, into: store)
-        // Announced to be longer than the disk: refused before a byte is written, the idle entry given up for it.
+        // Announced as larger than the disk: refused before a byte is written, and the idle entry is removed for it.
         let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/huge"), headerFields: [:])
         await #expect(throws: StoreError(.noSpace, "")) {
             try await HonestServer(sampleBytes(7_000_000)).fill(transfer, upTo: 1)
@@ -173,7 +175,7 @@ struct CollectorTests {
         try await Self.put("kept", 2_000_000, into: store)
         let running = try await store.begin(try DownloadURL("http://127.0.0.1/kept"), headerFields: [:])
         let before = await running.partial.length
-        // Filled to the last byte from outside.
+        // Another program fills the disk to the last byte.
         _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
         await #expect(throws: StoreError(.noSpace, "")) {
             try await HonestServer(sampleBytes(4_000_000, seed: 2_000_000)).fill(running)
@@ -185,7 +187,7 @@ struct CollectorTests {
         let free = try store.freeSpace()
         let report = try await store.collect(maximumSize: 0)
         #expect(report.removed.count == 1)
-        // Less what the reserve takes up again.
+        // Minus what the reserve file takes up again.
         #expect(try store.freeSpace() - free >= 1_500_000)
         #expect(try await store.verify().isEmpty)
         await store.close()

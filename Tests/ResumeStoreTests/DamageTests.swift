@@ -7,19 +7,19 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Bytes that change in the store: found by their checksums, dropped alone, and fetched alone.
+/// Bytes that change in the store: checksums detect them, and only the damaged blocks are dropped and fetched again.
 @Suite(.timeLimit(.minutes(10)))
 struct DamageTests {
     private static let server = HonestServer(sampleBytes(6_000_000))
     private static let held = 5_000_000
 
-    /// A store with a partial whose byte at each offset was changed.
+    /// A store with a partial whose bytes at the given offsets were changed.
     private static func withDamage(
         at offsets: [Int], _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            // In two visits, so that a block ends between them.
+            // Two sessions, so that a block ends between them.
             for end in [4_000_000, held] { try await TransferTests.leave(end, of: server, in: store) }
             let path = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
             try flip(offsets, in: path)
@@ -39,7 +39,7 @@ struct DamageTests {
 
     /// Downloads what is missing.
     ///
-    /// - Returns: The ranges that were asked for.
+    /// - Returns: The requested ranges.
     private static func finish(_ store: DownloadStore, _ folder: TemporaryFolder) async throws -> [String] {
         var asked: [String] = []
         let transfer = try await TransferTests.begin(store)
@@ -55,13 +55,13 @@ struct DamageTests {
         return asked
     }
 
-    /// How many bytes a range of a plan has.
+    /// The number of bytes in a range of a plan.
     private static func count(_ range: String) -> Int {
         let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
         return (ends.count > 1 ? ends[1] + 1 : server.content.count) - ends[0]
     }
 
-    @Test("verify finds each changed byte, --repair drops its block only, and just that is fetched again")
+    @Test("verify finds each changed byte, --repair drops only its block, and only that is fetched again")
     func middle() async throws {
         try await Self.withDamage(at: [3_500_000]) { store, folder in
             let found = try await store.verify()
@@ -74,14 +74,14 @@ struct DamageTests {
             #expect(entry.receivedBytes > Self.held - 5_000_000 / 2 - 1_100_000 && entry.receivedBytes < Self.held)
             #expect(try await store.totals().receivedBytes == entry.receivedBytes)
             let asked = try await Self.finish(store, folder)
-            // Each with 4 KiB before it that are compared, and the gaps with as many after them.
+            // Each request includes 4 KiB of overlap before it, and gaps have the same overlap after them.
             let fetched = asked.reduce(0) { $0 + Self.count($1) }
             let overlaps = (asked.count * 2 - 1) * 4096
             #expect(fetched - overlaps == Self.server.content.count - Int(entry.receivedBytes))
         }
     }
 
-    @Test("A damaged beginning is fetched alone too")
+    @Test("A damaged first block is fetched alone too")
     func beginning() async throws {
         try await Self.withDamage(at: [0]) { store, folder in
             _ = try await store.verify(repairing: true)
@@ -96,7 +96,7 @@ struct DamageTests {
         }
     }
 
-    @Test("The last bytes are compared on resuming: what is damaged there goes, the rest stays")
+    @Test("The last bytes are compared on resume: damaged ones are dropped, the rest is kept")
     func onResuming() async throws {
         try await Self.withDamage(at: [4_500_000]) { store, folder in
             let transfer = try await TransferTests.begin(store)
@@ -108,7 +108,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A gap survives: a stop within it, a stop behind it, and a new start of the machine")
+    @Test("A gap survives a stop within it, a stop after it, and a reboot")
     func gapStays() async throws {
         try await Self.withDamage(at: [3_500_000]) { store, folder in
             _ = try await store.verify(repairing: true)
@@ -131,7 +131,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A server that answers a gap with the whole is read up to its end, and no further")
+    @Test("If a server answers a gap with the whole file, the body is read only to the end of the gap")
     func wholeForGap() async throws {
         try await Self.withDamage(at: [3_500_000]) { store, folder in
             _ = try await store.verify(repairing: true)
@@ -151,20 +151,20 @@ struct DamageTests {
         }
     }
 
-    @Test("A gap is compared at its far end too: other bytes under the same tag are not mixed in")
+    @Test("A gap is also compared at its far end: other bytes with the same entity tag are not mixed in")
     func farEnd() async throws {
         try await Self.withDamage(at: [0]) { store, folder in
             _ = try await store.verify(repairing: true)
             let transfer = try await TransferTests.begin(store)
             let end = Int(try #require(await transfer.partial.nextHeld).lowerBound)
-            // Nothing before the gap shows the difference.
+            // The bytes before the gap do not show the difference.
             let other = HonestServer(sampleBytes(Self.server.content.count, seed: 9))
             await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await other.fill(transfer, upTo: end + 4096) }
             try await transfer.close()
         }
     }
 
-    @Test("Blocks cover what is held, and go with it")
+    @Test("Blocks cover the stored bytes and are removed with them")
     func blocks() async throws {
         try await Self.withDamage(at: []) { store, folder in
             let sums = "SELECT count(*) || ' ' || ifnull(sum(length), 0) FROM block"
@@ -176,7 +176,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Parts of another generation than their download's are not believed")
+    @Test("Parts whose generation differs from their download's are ignored")
     func foreignParts() async throws {
         try await Self.withDamage(at: []) { store, folder in
             try TransferTests.sql(folder, "UPDATE chunk SET generation = 7")
@@ -187,7 +187,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A damaged data file that has a second name by now is never written to: the download restarts")
+    @Test("A damaged data file that has a second link is never written to: the download restarts")
     func shared() async throws {
         try await Self.withDamage(at: []) { store, folder in
             let more = HonestServer(sampleBytes(10_000_000))
@@ -212,7 +212,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Damage that is found after another process restarted the download changes nothing of that")
+    @Test("Damage found after another process restarted the download does not affect the restarted download")
     func superseded() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(10_000_000))
@@ -230,7 +230,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A complete file that was delivered, and changed without a trace in its times, is fetched again")
+    @Test("A complete file that was delivered, then changed with unchanged times, is fetched again")
     func sharedComplete() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -239,7 +239,7 @@ struct DamageTests {
             try await transfer.close()
             let name = try #require(try Files.names(in: folder["store/blobs"]).first)
             let blob = folder["store/blobs/\(name)"]
-            // As a death between rename and row leaves it.
+            // The state after a crash between the rename and the row's update.
             try TransferTests.sql(folder, "UPDATE download SET state = 'complete'; UPDATE chunk SET durable = received")
             try await Shell.run("ln", blob, folder["delivered"])
             try Self.flip([5_999_000], in: blob)
@@ -252,7 +252,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A blob that is somebody's file as well is not continued, whatever the row says", arguments: [false, true])
+    @Test("A blob that is also linked elsewhere is not continued, whatever the row says", arguments: [false, true])
     func sharedPartial(hasChecksums: Bool) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -272,7 +272,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Checksums with impossible values are not believed, and cost nothing")
+    @Test("Checksums with impossible values are ignored and do no harm")
     func plantedBlocks() async throws {
         try await Self.withDamage(at: []) { store, folder in
             try TransferTests.sql(folder, "PRAGMA ignore_check_constraints = ON; UPDATE block SET crc32c = -1")

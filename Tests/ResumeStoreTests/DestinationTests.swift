@@ -5,10 +5,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Names of files and folders that are more to Swift than bytes.
+/// File and folder names whose bytes differ from how Swift compares characters.
 @Suite(.timeLimit(.minutes(5)))
 struct DestinationTests {
-    @Test("A name that begins with a combining mark is one in its folder, and so is the store's")
+    @Test("A name that begins with a combining mark stays inside its folder, also in the store's path")
     func combiningMark() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["\u{301}deep/\u{301}store"])
@@ -24,13 +24,13 @@ struct DestinationTests {
         }
     }
 
-    @Test("What names no file is refused", arguments: ["", "/", "/tmp/", "a/..", ".", "a\0b"])
+    @Test("A path that names no file is refused", arguments: ["", "/", "/tmp/", "a/..", ".", "a\0b"])
     func refused(path: String) {
         #expect(throws: StoreError.self) { try Destination(path) }
     }
 
     #if os(Linux)
-    @Test("A link to a process's open file is refused: its place would be taken")
+    @Test("A link to a process's open file is refused, because it would be replaced")
     func linkToOpenFile() async throws {
         try await TemporaryFolder.with { folder in
             try Data().write(to: URL(fileURLWithPath: folder["out"]))
@@ -45,7 +45,7 @@ struct DestinationTests {
     }
     #endif
 
-    @Test("Where the folder is missing, the error names it as it was given")
+    @Test("If the folder is missing, the error names it as the caller gave it")
     func missingFolder() async throws {
         try await TemporaryFolder.with { folder in
             let missing = folder["missing"]
@@ -55,7 +55,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A link that leads nowhere may be replaced; a name that is too long is refused with the reason")
+    @Test("A dangling link may be replaced; a name that is too long is refused with the reason")
     func names() async throws {
         try await TemporaryFolder.with { folder in
             try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: "nowhere")
@@ -66,7 +66,7 @@ struct DestinationTests {
         }
     }
 
-    /// Runs a test on a download of which everything is there.
+    /// Runs a test on a download whose bytes are all present.
     private static func withWhole(
         _ server: HonestServer, in folder: TemporaryFolder, _ body: (DownloadStore, Transfer) async throws -> Void
     ) async throws {
@@ -77,16 +77,16 @@ struct DestinationTests {
         await store.close()
     }
 
-    /// The second one needs a second file system.
+    /// The second one requires a second file system.
     static let folders = ["", "/dev/shm"].filter { $0.isEmpty || FileManager.default.isWritableFile(atPath: $0) }
 
     @Test(
-        "A delivery that is to replace nothing leaves what is there, and the download stays whole", arguments: folders,
+        "A delivery that must not replace anything leaves a file alone, and the download stays", arguments: folders,
         [Obstacle.file, .sameLength, .link, .folder])
     func replacesNothing(parent: String, obstacle: Obstacle) async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
-            // Of its own: other tests stage files there as well.
+            // A separate folder: other tests stage files there as well.
             let target = parent.isEmpty ? folder : try TemporaryFolder(in: parent)
             let path = target["replaces-nothing"]
             defer { if !parent.isEmpty { target.remove() } }
@@ -111,7 +111,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A FIFO that gets the name during the download is not replaced, and the download stays",
+        "A FIFO created under the name during the download is not replaced, and the download stays",
         arguments: [false, true])
     func pipe(isBrief: Bool) async throws {
         try await TemporaryFolder.with { folder in
@@ -129,7 +129,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("The very bytes under that name are a delivery that a crash cut short", arguments: folders)
+    @Test("An identical file under that name counts as a delivery that a crash interrupted", arguments: folders)
     func deliveredBefore(parent: String) async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
@@ -146,7 +146,7 @@ struct DestinationTests {
     }
 }
 
-/// What may have a file's name already.
+/// What may already exist under the file's name.
 enum Obstacle: CaseIterable {
     case file, sameLength, link, folder
 

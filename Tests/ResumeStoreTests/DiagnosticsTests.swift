@@ -7,7 +7,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What `doctor` finds, and files that another program put in place of the store's own.
+/// What `doctor` finds, and files that another program puts in place of the store's own.
 @Suite(.timeLimit(.minutes(5)))
 struct DiagnosticsTests {
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
@@ -23,7 +23,7 @@ struct DiagnosticsTests {
         try #require(try await store.diagnose().checks.first { $0.name == name }).problem
     }
 
-    @Test("A schema version that was changed while the store is open, and a log that grows, are problems")
+    @Test("A schema version changed while the store is open, and a growing log, are reported as problems")
     func problems() async throws {
         try await Self.withStore { store, folder in
             #expect(try await store.diagnose().checks.allSatisfy { $0.problem == nil })
@@ -34,12 +34,13 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test("A log that has grown long is copied into the database by a later commit")
+    @Test("A later commit checkpoints a log that has grown long")
     func longLog() async throws {
         try await Self.withStore { store, folder in
             let log = folder["store/store.sqlite-wal"]
             let database = try Files.bytes(folder["store/store.sqlite"])
-            // As a reader leaves it that kept every checkpoint from ending; the rest is no frame and is not read.
+            // The state that a reader leaves when it blocks every checkpoint. The padding is not a frame and is not
+            // read.
             try await Shell.run("truncate", "-s", "33M", log)
             for number in 0..<128 {
                 try await store.record(
@@ -50,7 +51,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test("Without its database a folder is looked at as far as it is a store, and another folder not at all")
+    @Test("Without a database, a store folder is inspected as far as possible, and another folder not at all")
     func folders() async throws {
         try await TemporaryFolder.with { folder in
             #expect(Diagnostics.files(at: folder["absent"]).isEmpty)
@@ -64,7 +65,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test("The owner of a folder is checked, for root as well", .enabled(if: Shell.isRoot, "needs root"))
+    @Test("The owner of a folder is checked, even for root", .enabled(if: Shell.isRoot, "needs root"))
     func owner() async throws {
         try await Self.withStore { _, folder in
             try await Shell.run("chown", "65534", folder["store"])
@@ -74,7 +75,7 @@ struct DiagnosticsTests {
         }
     }
 
-    /// Calls that need a file of locks.
+    /// Calls that need a lock file.
     enum Call: CaseIterable {
         case begin, entries, purge, collect, verify, diagnose, queue, announce
 
@@ -102,12 +103,12 @@ struct DiagnosticsTests {
     }
 
     @Test(
-        "A folder in place of a file of locks fails the calls that need it, and what is held stays",
+        "A folder in place of a lock file fails the calls that need it, and stored data is kept",
         arguments: Call.allCases)
     func lockFile(call: Call) async throws {
         try await Self.withStore { store, folder in
             let path = folder["store/\(call.file)"]
-            // The first one has the files of locks open that its own work has needed.
+            // The first store already has the lock files open that its own work needed.
             let another = try await DownloadStore.open(at: folder["store"])
             try? FileManager.default.removeItem(atPath: path)
             try await Shell.run("mkdir", path)
@@ -120,7 +121,7 @@ struct DiagnosticsTests {
         }
     }
 
-    @Test("An index that names another row's key: the download fails, and a rebuild saves the row once")
+    @Test("An index entry that points to another row: the download fails, and a rebuild saves the row once")
     func damagedIndex() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -146,7 +147,7 @@ struct DiagnosticsTests {
         }
     }
 
-    /// Changes a text in each page of a database that is a leaf of an index.
+    /// Changes a text in each database page that is a leaf of an index.
     private static func renameInIndices(_ old: String, to new: String, of path: String) throws {
         var bytes = try Files.bytes(path)
         var found = 0

@@ -6,16 +6,16 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What a review in the role of an attacker found.
+/// Findings of a review from an attacker's point of view.
 @Suite(.timeLimit(.minutes(5)))
 struct HostileTests {
-    @Test("A23: a blob that is longer than what counts is delivered at its right length")
+    @Test("A23: a blob longer than its recorded length is delivered at the right length")
     func longBlob() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
             let store = try await DownloadStore.open(at: folder["store"])
             try await TransferTests.leave(200_000, of: server, in: store)
-            // What a body leaves that went on with junk until the process died, or the clamp after a power cut.
+            // The state after a body was followed by junk until the process died, or after a power loss.
             let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
             try await Shell.run("truncate", "-s", "400000", folder["store/blobs/\(blob)"])
             let again = try await TransferTests.begin(store)
@@ -25,7 +25,7 @@ struct HostileTests {
         }
     }
 
-    @Test("What is delivered is what was filled, also where the blob's name means another file by now")
+    @Test("The filled file is delivered, even if the blob's name now refers to another file")
     func exchangedBlob() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
@@ -62,7 +62,7 @@ struct HostileTests {
         }
     }
 
-    @Test("A length that can never fit empties no store", arguments: ["9223372036854775807", "1000000000000000"])
+    @Test("A length that can never fit does not empty a store", arguments: ["9223372036854775807", "1000000000000000"])
     func hugeLength(length: String) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -78,7 +78,7 @@ struct HostileTests {
         }
     }
 
-    @Test("After a crash between rename and row the delivered file is its owner's: edits are not delivered again")
+    @Test("After a crash between rename and row, the delivered file is the user's: edits are not delivered again")
     func sharedInode() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -87,7 +87,7 @@ struct HostileTests {
             try await KillPointTests.download(in: path, dyingAt: KillPoint.deliverySynced.rawValue, occurrence: 1)
         }
         try await Shell.run("dd", "if=/dev/zero", "of=\(folder["out"])", "bs=1000", "count=1", "conv=notrunc")
-        // Its owner edited it a minute after the crash.
+        // The user edited it a minute after the crash.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: 60)], ofItemAtPath: folder["out"])
         let store = try await DownloadStore.open(at: folder["store"])
@@ -98,7 +98,7 @@ struct HostileTests {
         #expect(try Files.bytes(folder["other"]) == KillPointTests.new.content)
     }
 
-    @Test("T18: rows with the largest and smallest numbers trap nothing", arguments: [Int64.min, -1, Int64.max])
+    @Test("T18: rows with the largest and smallest numbers cause no trap", arguments: [Int64.min, -1, Int64.max])
     func extremeNumbers(number: Int64) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -127,7 +127,7 @@ struct HostileTests {
         }
     }
 
-    @Test("T18: a row that cannot be read is given up when its download is asked for, and the totals agree")
+    @Test("T18: an unreadable row is dropped when its download is requested, and the totals agree")
     func unreadableRow() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -141,7 +141,7 @@ struct HostileTests {
         }
     }
 
-    @Test("A destination in a folder that is reached by a link is written")
+    @Test("A destination in a folder that is reached through a link is written")
     func linkedFolder() async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["real"])
@@ -154,7 +154,7 @@ struct HostileTests {
         }
     }
 
-    @Test("T31: an answer whose overlap was not compared to its end completes nothing")
+    @Test("T31: a response whose overlap was not compared to its end completes nothing")
     func uncompared() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -178,7 +178,7 @@ struct HostileTests {
         }
     }
 
-    @Test("A row that is marked complete without a length is found by verify, and repaired")
+    @Test("verify finds and repairs a row that is marked complete without a length")
     func completeWithoutLength() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -193,7 +193,7 @@ struct HostileTests {
         }
     }
 
-    @Test("A row whose ranges its key does not name is replaced when it is asked for; its resume data names the key")
+    @Test("A row whose ranges do not match its key is replaced when requested; its resume data names the key")
     func plantedSelection() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
@@ -210,7 +210,7 @@ struct HostileTests {
         }
     }
 
-    @Test("A planted path is not removed beside a destination, and a planted request of a queue is left out")
+    @Test("A planted path beside a destination is not removed, and a planted queue request is skipped")
     func plantedPaths() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -238,7 +238,7 @@ struct HostileTests {
         }
     }
 
-    @Test("What is delivered is what was filled, also where the blob was renamed and another file has its name")
+    @Test("The filled file is delivered, even if the blob was renamed and another file has its name")
     func renamedBlob() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))

@@ -6,7 +6,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What a rebuild leaves that died, or that another program made to look like that.
+/// What an interrupted rebuild leaves, or what another program made to look like that.
 @Suite(.timeLimit(.minutes(10)))
 struct InterruptedRebuildTests {
     private static let content = sampleBytes(400_000)
@@ -14,7 +14,7 @@ struct InterruptedRebuildTests {
 
     private static func url(_ name: String) -> String { "http://127.0.0.1/\(name)" }
 
-    /// A store with two partials, of which only the write-ahead log knows, as a power cut leaves it.
+    /// A store with two partials that only the write-ahead log knows about, as after a power loss.
     private static func withStore(_ body: (TemporaryFolder) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["open"])
@@ -29,7 +29,7 @@ struct InterruptedRebuildTests {
         }
     }
 
-    /// Does what a rebuild does up to the moment in which the new database takes the old one's place.
+    /// Does what a rebuild does until the new database replaces the old one.
     private static func setAside(_ folder: TemporaryFolder) async throws {
         try await Shell.run("mkdir", "-m", "700", folder["store/aside-1"])
         try await Shell.run("ln", folder["store/store.sqlite"], folder["store/aside-1/store.sqlite"])
@@ -48,7 +48,7 @@ struct InterruptedRebuildTests {
     }
 
     @Test(
-        "What an interrupted rebuild has set aside is moved back by the next one, also without its new database",
+        "The next rebuild moves back what an interrupted one set aside, even without its new database",
         arguments: [false, true])
     func movedBack(isRemoved: Bool) async throws {
         try await Self.withStore { folder in
@@ -67,7 +67,7 @@ struct InterruptedRebuildTests {
         }
     }
 
-    @Test("A second name of the database that is not in a folder of a rebuild is refused, and so is a third one")
+    @Test("A second link to the database outside a rebuild folder is refused, and so is a third link")
     func otherNames() async throws {
         try await Self.withStore { folder in
             try await Shell.run("ln", folder["store/store.sqlite"], folder["other"])
@@ -81,14 +81,14 @@ struct InterruptedRebuildTests {
                     _ = try await DownloadStore.open(at: folder["store"])
                 }
             }
-            // As its message says.
+            // Follows the advice in the message.
             try await Shell.run("rm", folder["other"])
             #expect(try await DownloadStore.rebuild(at: folder["store"]).wasWhole)
             try await Self.expectAll(folder)
         }
     }
 
-    @Test("A new database that another program put there costs nothing")
+    @Test("A new database that another program put there does no harm")
     func planted() async throws {
         try await Self.withStore { folder in
             try Files.write([1, 2, 3], to: folder["store/rebuilt.sqlite"])
@@ -98,7 +98,7 @@ struct InterruptedRebuildTests {
         }
     }
 
-    @Test("A rollback journal without its database is set aside, so that it is not played back into the new one")
+    @Test("A rollback journal without its database is set aside, so it is not played back into the new one")
     func journal() async throws {
         try await Self.withStore { folder in
             let (database, journal) = (folder["store/store.sqlite"], folder["store/store.sqlite-journal"])

@@ -6,14 +6,16 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The process dies by SIGKILL between any two steps; the parent opens the store again and goes on.
+/// The process is killed by SIGKILL between any two steps.
+///
+/// The parent opens the store again and continues.
 @Suite(.timeLimit(.minutes(20)))
 struct KillPointTests {
     static let url = "http://127.0.0.1/file.bin"
     static let old = HonestServer(sampleBytes(2_000_000), etag: "\"v1\"")
     static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
 
-    /// A workflow that comes by every point but the collector's: a partial, a changed file, a delivery.
+    /// A workflow that passes every kill point except the collector's: a partial, a changed file, a delivery.
     static func download(
         in path: String, dyingAt point: Int, occurrence: Int, of server: HonestServer = new, replaces: Bool = true
     ) async throws {
@@ -59,7 +61,7 @@ struct KillPointTests {
         await store.close()
     }
 
-    /// Those that other workflows come by.
+    /// Kill points that other workflows pass.
     static let elsewhere: [KillPoint] = [
         .evictionCommitted, .promotionSynced, .promotionCommitted, .segmentOpened,
     ]
@@ -68,7 +70,7 @@ struct KillPointTests {
         "SIGKILL at each step of checkpoint, completion and delivery",
         arguments: KillPoint.allCases.filter { !elsewhere.contains($0) }, [1, 2])
     func killed(at point: KillPoint, occurrence: Int) async throws {
-        // Most points come by once only in one download.
+        // A single download passes most points only once.
         let repeated: [KillPoint] = [.bytesWritten, .checkpointCommitted]
         guard occurrence == 1 || repeated.contains(point) else { return }
         let folder = try TemporaryFolder()
@@ -88,7 +90,7 @@ struct KillPointTests {
         try await Self.recover(folder)
     }
 
-    @Test("SIGKILL at each step of a delivery that replaces nothing", arguments: delivery, [false, true])
+    @Test("SIGKILL at each step of a delivery that must not replace anything", arguments: delivery, [false, true])
     func killedBesideOthers(at point: KillPoint, isBrief: Bool) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -103,7 +105,7 @@ struct KillPointTests {
         try await Self.recover(folder, of: isBrief ? Self.brief : Self.new, replaces: false)
     }
 
-    /// So short that it is not recorded between its last byte and its delivery, where that replaces what is there.
+    /// Short enough not to be recorded between its last byte and its delivery, if the delivery may replace a file.
     static let brief = HonestServer(sampleBytes(300_000, seed: 9), etag: "\"v2\"")
 
     static let delivery: [KillPoint] = [.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced, .rowRemoved]
@@ -130,7 +132,7 @@ struct KillPointTests {
         #expect(try await store.verify().isEmpty)
     }
 
-    @Test("A workflow that is not killed ends as the killed ones must")
+    @Test("The workflow that is not killed gives the result expected of the killed ones")
     func unkilled() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

@@ -5,12 +5,13 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// A process that dies while it delivers leaves a second name of the blob beside its destination: whoever takes the
-/// entry from it removes that, wherever it goes with the entry itself.
+/// A process that dies during delivery leaves a second link to the blob beside its destination.
+///
+/// The next process to take or remove the entry also removes that link.
 @Suite(.timeLimit(.minutes(10)))
 struct LeftoverTests {
     static let url = "http://127.0.0.1/file.bin"
-    /// A short whole is delivered without being recorded as complete.
+    /// A small complete file is delivered without being recorded as complete.
     static let lengths = [100_000, 1_000_000]
 
     static func server(_ length: Int) -> HonestServer { HonestServer(sampleBytes(length), etag: "\"v1\"") }
@@ -18,7 +19,7 @@ struct LeftoverTests {
     static func deliver(_ length: Int, in path: String, dyingAt point: Int) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let destination = try Destination(checking: "\(path)/first/out")
-        // What is received in one piece has no second name.
+        // A body received in one piece has no second link.
         let before = try await store.begin(try DownloadURL(url), headerFields: [:])
         try await server(length).fill(before, upTo: 50_000)
         try await before.close()
@@ -30,7 +31,7 @@ struct LeftoverTests {
         let (head, body) = server(length).answer(plan.fields)
         _ = try await transfer.receive(head, to: plan)
         try await transfer.write(Array(server(length).content[body]))
-        // As the engine does it: a short whole is not recorded as complete before.
+        // As in the engine: a small complete file is not recorded as complete first.
         _ = try await transfer.endBody(.whole, isDelivered: true)
         if let point = KillPoint(rawValue: point) { KillPoint.arm(point) }
         try await transfer.deliver(to: destination)
@@ -50,7 +51,7 @@ struct LeftoverTests {
         return (folder, try await DownloadStore.open(at: folder["store"]))
     }
 
-    @Test("Delivered elsewhere, it is gone from where it first was to be", arguments: lengths)
+    @Test("Delivery elsewhere removes the leftover beside the first destination", arguments: lengths)
     func elsewhere(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
@@ -61,7 +62,7 @@ struct LeftoverTests {
         #expect(try Files.bytes(folder["second/out"]) == Self.server(length).content)
     }
 
-    @Test("Begun anew, it is gone as well", arguments: lengths)
+    @Test("A restart removes the leftover too", arguments: lengths)
     func begunAnew(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
@@ -71,7 +72,7 @@ struct LeftoverTests {
         try await transfer.close()
     }
 
-    @Test("The collector removes it, whether anything was recorded or not", arguments: lengths)
+    @Test("The collector removes the leftover, whether or not anything was recorded", arguments: lengths)
     func collected(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
@@ -81,7 +82,7 @@ struct LeftoverTests {
         await store.close()
     }
 
-    @Test("The collector that dies after its row has removed it before")
+    @Test("A collector that dies after removing the row has already removed the leftover")
     func collectorDies() async throws {
         let (folder, store) = try await leftBehind(1_000_000)
         defer { folder.remove() }
@@ -95,7 +96,7 @@ struct LeftoverTests {
         #expect(try Files.names(in: folder["first"]).isEmpty)
     }
 
-    @Test("An entry whose owner died before it recorded a byte goes with the next collection, and its blob with it")
+    @Test("The next collection removes an entry whose owner died before recording a byte, and its blob")
     func nothingRecorded() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

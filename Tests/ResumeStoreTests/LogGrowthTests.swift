@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The write-ahead log stays short also where there is always somebody who has just begun.
+/// The write-ahead log stays short even if a new transaction has always just begun.
 @Suite(.timeLimit(.minutes(10)))
 struct LogGrowthTests {
     @Test("Many short downloads at a time, without a pause between them")

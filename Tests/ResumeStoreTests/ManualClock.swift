@@ -3,7 +3,7 @@ import ResumeStore
 import Synchronization
 import TestSupport
 
-/// A clock that moves only when a test advances it.
+/// A clock that advances only when a test advances it.
 final class ManualClock: Sendable {
     private struct Sleeper {
         let deadline: Duration
@@ -19,12 +19,12 @@ final class ManualClock: Sendable {
 
     private let state = Mutex(State())
 
-    /// The clock as a store takes it.
+    /// The clock in the form that a store takes.
     var storeClock: StoreClock {
         StoreClock(now: { self.state.withLock { $0.now } }, sleep: { try await self.sleep(until: $0) })
     }
 
-    /// Moves the clock forward and wakes each sleeper whose time has come.
+    /// Advances the clock and wakes each sleeper that is due.
     func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now += duration
@@ -35,9 +35,9 @@ final class ManualClock: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits until something sleeps that wakes within a time of this clock.
+    /// Waits until something sleeps that wakes within the given time of this clock.
     ///
-    /// - Throws: `Shell.Failure` where that does not happen within two minutes of real time.
+    /// - Throws: `Shell.Failure` if that does not happen within two minutes of real time.
     func untilSomethingSleeps(within duration: Duration) async throws {
         let end = ContinuousClock.now + .seconds(120)
         while !state.withLock({ state in state.sleepers.values.contains { $0.deadline <= state.now + duration } }) {

@@ -4,7 +4,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Numbers of rows that another program has set so high that SQLite gives no further ones.
+/// Row numbers that another program has set so high that SQLite assigns no further ones.
 @Suite(.timeLimit(.minutes(5)))
 struct NumberTests {
     private static func request(_ name: String) -> QueuedRequest {
@@ -14,7 +14,7 @@ struct NumberTests {
     }
 
     @Test(
-        "A queue that has no numbers left for itself or its requests continues, with those that it had",
+        "A queue with no numbers left for itself or its requests continues with the existing ones",
         arguments: ["queue", "queued"])
     func queues(table: String) async throws {
         try await TemporaryFolder.with { folder in
@@ -53,7 +53,7 @@ struct NumberTests {
         }
     }
 
-    @Test("A rebuild gives rows new numbers where none are left", arguments: ["download", "queue", "queued"])
+    @Test("A rebuild renumbers rows if no numbers are left", arguments: ["download", "queue", "queued"])
     func rebuild(table: String) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -82,7 +82,7 @@ struct NumberTests {
         }
     }
 
-    /// What makes the rows of `a` ones that nobody reads.
+    /// Makes the rows of `a` unreadable.
     private static let plantedChanges = [
         "UPDATE chunk SET received = \(Int64.max) WHERE download = (SELECT id FROM download WHERE key LIKE '%a')",
         "UPDATE download SET selection = 'nonsense' WHERE key LIKE '%a'",
@@ -90,13 +90,13 @@ struct NumberTests {
         "PRAGMA foreign_keys = OFF; DELETE FROM download WHERE key LIKE '%a'",
     ]
 
-    /// Who removes them.
+    /// The operation that removes them.
     enum Remover: CaseIterable, Sendable {
         case verify, rebuild, collector, purge
     }
 
     @Test(
-        "Rows that nobody reads do not count once the store is repaired, rebuilt, collected or purged",
+        "Unreadable rows do not count once the store is repaired, rebuilt, collected or purged",
         arguments: plantedChanges, Remover.allCases)
     func unreadable(change: String, remover: Remover) async throws {
         try await TemporaryFolder.with { folder in
@@ -109,7 +109,7 @@ struct NumberTests {
             switch remover {
             case .verify: #expect(try await again.verify(repairing: true).contains { $0.kind == .rows })
             case .rebuild: break
-            // Nothing is given up for a sum that is wrong.
+            // Nothing is removed because of a wrong sum.
             case .collector: #expect(try await again.collect(maximumSize: 100_000).removed.map(\.bytes).max() ?? 0 == 0)
             case .purge: _ = try await again.purge { _ in false }
             }
@@ -121,7 +121,7 @@ struct NumberTests {
     }
 
     @Test(
-        "An event with the highest number costs neither those before it nor the order of those after it",
+        "An event with the highest number affects neither the events before it nor the order after it",
         arguments: [Int64.max, Int64.max - 3])
     func events(number: Int64) async throws {
         try await TemporaryFolder.with { folder in

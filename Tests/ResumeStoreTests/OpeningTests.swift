@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
-    @Test("A store is private whatever the umask, and nothing makes one by looking")
+    @Test("A store is private whatever the umask, and inspection does not create one")
     func permissions() async throws {
         try await TemporaryFolder.with { folder in
             await #expect(throws: StoreError(.noStore, "")) {
@@ -32,7 +32,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("The migrations compiled in are the files of the folder, numbered from 1")
+    @Test("The compiled-in migrations are the files of the folder, numbered from 1")
     func migrations() throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../Migrations")
@@ -46,7 +46,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A lost key of the hashes is replaced once; then what is held needs the server's confirmation")
+    @Test("A lost hash key is replaced once; stored data then needs the server's confirmation")
     func lostIdentityKey() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000), etag: "\"v1\"")
@@ -66,7 +66,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A database of the first release is taken over, and its partial continued")
+    @Test("A database of the first release is migrated, and its partial continued")
     func firstRelease() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
@@ -105,7 +105,7 @@ struct OpeningTests {
         }
     }
 
-    /// Puts a database that earlier migrations made in the place of a new store's.
+    /// Replaces a new store's database with one that earlier migrations made.
     static func makeStore(in folder: TemporaryFolder, at version: Int64, _ rows: String) async throws {
         await (try DownloadStore.open(at: folder["store"])).close()
         for suffix in ["", "-wal", "-shm"] {
@@ -118,7 +118,7 @@ struct OpeningTests {
         try connection.execute("PRAGMA user_version = \(version); PRAGMA application_id = \(0x5253_554D); \(rows)")
     }
 
-    @Test("A database of every earlier version is taken over", arguments: Migration.all.map(\.version))
+    @Test("A database of every earlier version is migrated", arguments: Migration.all.map(\.version))
     func earlier(version: Int64) async throws {
         try await TemporaryFolder.with { folder in
             try await Self.makeStore(in: folder, at: version, "")
@@ -139,7 +139,7 @@ struct OpeningTests {
         DELETE FROM queued WHERE id = 9;
         """
 
-    /// What no release has written.
+    /// A version that no release has written.
     private static let plantedRows = """
         PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF;
         INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position) VALUES
@@ -148,7 +148,7 @@ struct OpeningTests {
         """
 
     @Test(
-        "A queue of an earlier release is taken over with all its requests, and numbers of rows do not come back",
+        "A queue of an earlier release is migrated with all its requests, and row numbers are not reused",
         arguments: [4, 5] as [Int64])
     func queued(version: Int64) async throws {
         try await TemporaryFolder.with { folder in
@@ -209,7 +209,7 @@ struct OpeningTests {
     func planted(sql: String) async throws {
         try await TemporaryFolder.with { folder in
             await (try DownloadStore.open(at: folder["store"])).close()
-            // Our own connections cannot: views and triggers are switched off on them.
+            // The store's own connections cannot: views and triggers are disabled on them.
             try await Shell.run("sqlite3", folder["store/store.sqlite"], sql)
             await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
         }
@@ -242,7 +242,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("A damaged database is told with what to do, never erased")
+    @Test("A damaged database is reported with advice, never erased")
     func damaged() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder["store/store.sqlite"]
@@ -259,7 +259,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "L07, T41: a FIFO, link, folder or device in place of a file is refused and does not hang",
+        "L07, T41: a FIFO, link, folder or device in place of a file is refused without a hang",
         arguments: [
             ["mkfifo"], ["ln", "-s", "/etc/passwd"], ["mkdir"], ["ln", "-s", "/dev/zero"],
         ])
@@ -268,7 +268,7 @@ struct OpeningTests {
             try await TemporaryFolder.with { folder in
                 await (try DownloadStore.open(at: folder["store"])).close()
                 let path = folder["store/\(name)"]
-                // The lease file is there only once something was downloaded.
+                // The lease file exists only after a download.
                 try? FileManager.default.removeItem(atPath: path)
                 let outcome = try await Shell.outcome(command[0], Array(command.dropFirst()) + [path])
                 #expect(outcome.status == 0)
@@ -279,7 +279,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("L06, T18: a row that cannot be read, or that names a file elsewhere, is set aside; the others work")
+    @Test("L06, T18: an unreadable row, or one that names a file elsewhere, is set aside; the others work")
     func badRow() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])

@@ -6,7 +6,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Plans, views and rows that are out of date, and calls that come too early or too late.
+/// Outdated plans, views and rows, and calls that come too early or too late.
 @Suite(.timeLimit(.minutes(5)))
 struct OutdatedTests {
     private static let server = HonestServer(sampleBytes(300_000))
@@ -44,7 +44,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("Nothing is written for a plan from before everything was discarded")
+    @Test("Nothing is written for a plan that was made before everything was discarded")
     func planBeforeDiscard() async throws {
         try await Self.withHeld(200_000) { _, folder, transfer in
             let plan = await transfer.plan()
@@ -59,7 +59,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A rewind to the beginning drops everything, and the log says why")
+    @Test("A rewind to the beginning drops everything, and the reason is logged")
     func rewindToNothing() async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try await transfer.rewind(to: 0, reason: Self.reason)
@@ -70,7 +70,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("Where a rewind cannot be recorded, the data file goes: nobody continues with wrong bytes")
+    @Test("If a rewind cannot be recorded, the data file is removed, so wrong bytes are never continued")
     func rewindWithoutStore() async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             await store.close()
@@ -86,7 +86,7 @@ struct OutdatedTests {
         }
     }
 
-    /// Calls that change what is held.
+    /// Calls that change the stored bytes.
     enum Change: CaseIterable {
         case discard, rewind, start, open
 
@@ -104,7 +104,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A transfer whose row another process has restarted changes nothing of it", arguments: Change.allCases)
+    @Test("A transfer whose row was restarted by another process does not change the row", arguments: Change.allCases)
     func superseded(change: Change) async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
@@ -115,7 +115,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A view from before a rewind reads nothing, and without a blob nothing is read")
+    @Test("A view from before a rewind reads nothing; neither does a view without a blob")
     func views() async throws {
         try await Self.withHeld(200_000) { store, _, transfer in
             let view = transfer.heldView
@@ -131,7 +131,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("What was held before is compared with its checksums when it is first read, and then only once")
+    @Test("Bytes of an earlier session are checked against their checksums on the first read only")
     func readsOnce() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(10_000_000))
@@ -151,7 +151,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A data file that was cut short under a complete download is an I/O error, never a short delivery")
+    @Test("A truncated data file of a complete download is an I/O error, never a short delivery")
     func cutShort() async throws {
         try await Self.withHeld(300_000) { store, folder, transfer in
             try await Shell.run("truncate", "-s", "100000", try Self.blob(folder))
@@ -170,7 +170,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("Data is taken only when it is complete and within the limit; until then it stays")
+    @Test("Data is taken only if it is complete and within the limit; until then it stays")
     func limits() async throws {
         try await Self.withHeld(200_000) { _, _, transfer in
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.takeData(upTo: .max) }
@@ -181,7 +181,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A transfer that is let go gives its lease back at once, and closing it changes nothing")
+    @Test("A released transfer returns its lease immediately, and closing it has no effect")
     func letGo() async throws {
         try await Self.withHeld(200_000) { store, _, transfer in
             await transfer.letGo()
@@ -195,7 +195,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A store that was closed says so, and so does what was begun in it")
+    @Test("A closed store reports that it is closed, and so do its transfers")
     func closedStore() async throws {
         try await Self.withHeld(200_000) { store, _, transfer in
             await store.close()
@@ -209,7 +209,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A cancelled task gets a cancellation from each long call, not a failure of the store")
+    @Test("A cancelled task gets a cancellation error from each long call, not a store failure")
     func cancelled() async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try await transfer.close()
@@ -257,7 +257,7 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A purge of a key that is not there removes nothing")
+    @Test("Purging an unknown key removes nothing")
     func absentKey() async throws {
         try await Self.withHeld(200_000) { store, _, transfer in
             try await transfer.close()

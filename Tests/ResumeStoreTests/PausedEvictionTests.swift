@@ -5,12 +5,12 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What a queue or a task has paused goes last.
+/// Downloads that a queue or a task has paused are evicted last.
 @Suite(.timeLimit(.minutes(5)))
 struct PausedEvictionTests {
     private static func key(_ name: String) -> String { "http://127.0.0.1/\(name)" }
 
-    /// Puts requests for some downloads into a queue.
+    /// Adds requests for some downloads to a queue.
     private static func queue(
         _ names: [String], state: QueuedRequest.State = .paused, in store: DownloadStore, _ lease: QueueLease
     ) async throws {
@@ -38,7 +38,7 @@ struct PausedEvictionTests {
     }
 
     @Test(
-        "Whatever a queue means to go on with goes after everything else, with a reason of its own",
+        "Downloads that a queue will resume are evicted after everything else, with a separate reason",
         arguments: [QueuedRequest.State.paused, .waiting, .running])
     func order(state: QueuedRequest.State) async throws {
         try await Self.withStore { store, lease, _ in
@@ -59,7 +59,7 @@ struct PausedEvictionTests {
         }
     }
 
-    @Test("A queue's download is found whichever variant of it is held")
+    @Test("A queue's download is found in whichever variant is stored")
     func variant() async throws {
         try await Self.withStore { store, lease, folder in
             try TransferTests.sql(
@@ -75,7 +75,7 @@ struct PausedEvictionTests {
         }
     }
 
-    @Test("What is paused does not expire, nor go since its server does not have it; what failed for good does")
+    @Test("Paused downloads neither expire nor go because the server lacks them; permanently failed ones do")
     func expired() async throws {
         try await Self.withStore { store, lease, folder in
             try await Self.queue(["a", "b"], in: store, lease)
@@ -90,12 +90,12 @@ struct PausedEvictionTests {
             #expect(report.removed.map(\.key) == ["c", "d"].map(Self.key))
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired", "gone"])
             #expect(try await store.evictedBytes(in: lease) == [Self.key("c"): 100_000])
-            // Where nothing else is left they go, too.
+            // If nothing else is left, they are removed too.
             #expect(try await store.collect(maximumSize: 0).removed.map(\.key) == ["a", "b"].map(Self.key))
         }
     }
 
-    @Test("Every queue that wants a download learns of its loss, and each adds up what was lost")
+    @Test("Every queue that wants a download is notified of its eviction, and each counts the lost bytes")
     func twoQueues() async throws {
         try await Self.withStore { store, lease, folder in
             let other = try await store.leaseQueue(named: "other")
@@ -106,7 +106,7 @@ struct PausedEvictionTests {
             _ = try await store.collect(maximumSize: 0)
             #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 50_000])
             #expect(try await store.evictedBytes(in: other) == [Self.key("a"): 150_000])
-            // What was planted neither overflows nor keeps the collector from its work.
+            // A planted value neither overflows nor stops the collector.
             try TransferTests.sql(folder, "UPDATE queued SET evicted = 9223372036854775807")
             try await CollectorTests.put("a", 50_000, into: store)
             #expect(try await store.collect(maximumSize: 0).removed.count == 1)
@@ -115,7 +115,7 @@ struct PausedEvictionTests {
         }
     }
 
-    @Test("A sign of a task counts as long as there is one, in this process or another; its entry goes last")
+    @Test("A task's mark counts while any copy of it exists, in this process or another; its entry goes last")
     func sign() async throws {
         try await Self.withStore { store, _, folder in
             let transfer = try await store.begin(try DownloadURL(Self.key("a")), headerFields: [:])
@@ -138,7 +138,8 @@ struct PausedEvictionTests {
         }
     }
 
-    /// The keys of those that go of 900, by number: those that no queue has, then those of the queue but the last nine.
+    /// The keys to be removed out of 900, by number: first those in no queue, then the queued ones except the last
+    /// nine.
     private static var expectedOfMany: [String] {
         let numbers: [Int] = Array(1...900)
         let free: [Int] = numbers.filter { !$0.isMultiple(of: 3) }
@@ -146,12 +147,12 @@ struct PausedEvictionTests {
         return (free + queued.dropLast(9)).map { "key\($0)" }
     }
 
-    @Test("More entries than one batch has: each is looked at once, in order, the paused ones last")
+    @Test("More entries than fit in a batch: each is examined once, in order, paused ones last")
     func many() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let lease = try await store.leaseQueue(named: "queue")
-            // All of the same time; every third is queued, and one in the middle is pinned.
+            // All with the same time. Every third is queued, and one in the middle is pinned.
             try TransferTests.sql(
                 folder,
                 """

@@ -4,29 +4,32 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What is recorded while a body is received, seen from outside: that is what a process leaves when it is killed.
+/// What is recorded while a body is received, as seen from outside.
 ///
-/// No test calls `checkpoint`, `endBody` or `close` before it looks, and time passes only where a test advances its clock.
+/// A killed process leaves exactly this.
+///
+/// No test calls `checkpoint`, `endBody` or `close` before it looks, and time passes only when a test advances its
+/// clock.
 @Suite(.timeLimit(.minutes(5)))
 struct ProgressTests {
-    /// What `docs/durability.md` promises: the death of a process costs no more than was received in this time.
+    /// The promise of `docs/durability.md`: a killed process loses at most the bytes received within this time.
     private static let processBound: Duration = .milliseconds(250)
     /// The same for a power loss.
     private static let powerBound: Duration = .seconds(5)
 
-    /// A store whose time a test advances.
+    /// A store whose clock the test advances.
     private static func open(_ folder: TemporaryFolder, _ clock: ManualClock) async throws -> DownloadStore {
         var configuration = DownloadStore.Configuration()
         configuration.clock = clock.storeClock
-        // Otherwise what a kill leaves is the length of the blob: see BlobLengthTests.
+        // Otherwise the length of the blob determines what a killed process leaves: see BlobLengthTests.
         configuration.trustsLengths = false
         return try await DownloadStore.open(at: folder["store"], configuration: configuration)
     }
 
-    /// More than what may be received without a row.
+    /// More than can be received without a row.
     private static let notBrief = 1_000_000
 
-    /// Writes parts and looks at what is recorded after each.
+    /// Writes parts and checks what is recorded after each.
     private static func recorded(
         after parts: [Int], with clock: ManualClock = ManualClock(), in folder: TemporaryFolder,
         look: (Int, DownloadStore) async throws -> Void
@@ -50,10 +53,10 @@ struct ProgressTests {
         Int(try await store.entry(key: TransferTests.url)?.receivedBytes ?? 0)
     }
 
-    @Test("At most 1 MiB is not recorded, whatever the size of the parts", arguments: [17_000, 300_000, 9_000_000])
+    @Test("At most 1 MiB is unrecorded, whatever the size of the parts", arguments: [17_000, 300_000, 9_000_000])
     func lossBound(part: Int) async throws {
         try await TemporaryFolder.with { folder in
-            // The clock stands still, so that only the number of bytes counts.
+            // The clock does not advance, so only the number of bytes counts.
             try await Self.recorded(after: Array(repeating: part, count: max(3_000_000 / part, 2)), in: folder) {
                 let unrecorded = $0 - (try await Self.received($1))
                 #expect(unrecorded <= 1 << 20)
@@ -61,19 +64,19 @@ struct ProgressTests {
         }
     }
 
-    @Test("Bytes are recorded within 250 ms, also when no more are received", arguments: [1, 5000, 200_000])
+    @Test("Bytes are recorded within 250 ms, even if no more are received", arguments: [1, 5000, 200_000])
     func timeBound(part: Int) async throws {
         try await TemporaryFolder.with { folder in
             let clock = ManualClock()
             try await Self.recorded(after: [part, part, part], with: clock, in: folder) { position, store in
                 var waited = Duration.zero
                 while try await Self.received(store) < position, waited < Self.processBound {
-                    // Once it sleeps again, it has recorded what was due.
+                    // Once the task sleeps again, it has recorded what was due.
                     try await clock.untilSomethingSleeps(within: Self.processBound)
                     clock.advance(by: .milliseconds(10))
                     waited += .milliseconds(10)
                 }
-                // The step that ended the loop may still be at work.
+                // The step that ended the loop may still be running.
                 if try await Self.received(store) < position {
                     try await clock.untilSomethingSleeps(within: Self.processBound)
                 }
@@ -83,7 +86,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("Bytes are synced within 5 s, also when no more are received")
+    @Test("Bytes are fsynced within 5 s, even if no more are received")
     func powerTimeBound() async throws {
         try await TemporaryFolder.with { folder in
             let clock = ManualClock()
@@ -96,7 +99,7 @@ struct ProgressTests {
                 }
                 try await clock.untilSomethingSleeps(within: Self.powerBound)
                 clock.advance(by: Self.powerBound - waited)
-                // The sync that began by then may take any time.
+                // The sync that has begun by then may take any time.
                 var durable: Int64 = 0
                 for _ in 0..<12_000 where durable < position {
                     try await Task.sleep(for: .milliseconds(5))
@@ -107,7 +110,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("A commit that is still due when a download restarts does not bring the old bytes back")
+    @Test("A commit that is still due when a download restarts does not bring back the old bytes")
     func restart() async throws {
         try await TemporaryFolder.with { folder in
             let clock = ManualClock()

@@ -8,7 +8,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// A damaged database made anew: what can be proved is saved, everything else is set aside, and nothing is erased.
+/// Rebuilding a damaged database: verified data is saved, everything else is set aside, and nothing is erased.
 @Suite(.timeLimit(.minutes(10)))
 struct RebuildTests {
     private static let names = (1...6).map { "file\($0)" }
@@ -20,7 +20,9 @@ struct RebuildTests {
 
     private static func url(_ name: String) -> String { "http://127.0.0.1/\(name)" }
 
-    /// The files of a closed store with partials, all rows in the database file itself: made once, for all tests.
+    /// The files of a closed store with partials and all rows in the database file itself.
+    ///
+    /// Created once for all tests.
     private static let template = Task {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -40,7 +42,7 @@ struct RebuildTests {
         }
     }
 
-    /// A store of a test's own with these files.
+    /// A separate store with these files for each test.
     private static func withStore(_ body: (TemporaryFolder) async throws -> Void) async throws {
         let files = try await template.value
         try await TemporaryFolder.with { folder in
@@ -64,7 +66,7 @@ struct RebuildTests {
         try file.close()
     }
 
-    /// All blobs, in use and set aside.
+    /// All blobs, in use or set aside.
     private static func blobs(_ folder: TemporaryFolder) throws -> Set<String> {
         var names = Set(try Files.names(in: folder["store/blobs"]))
         for aside in try Files.names(in: folder["store"]) where aside.hasPrefix("aside-") {
@@ -73,7 +75,7 @@ struct RebuildTests {
         return names
     }
 
-    /// Downloads everything through the new database, and holds it against the server.
+    /// Downloads everything through the new database, and compares it with the server's files.
     private static func finish(_ folder: TemporaryFolder, expecting saved: [String]) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         #expect(Set(try await store.entries().map(\.key)) == Set(saved))
@@ -89,7 +91,7 @@ struct RebuildTests {
         await store.close()
     }
 
-    @Test("A database that is whole is left as it is")
+    @Test("An intact database is left unchanged")
     func whole() async throws {
         try await Self.withStore { folder in
             let before = try Files.bytes(folder["store/store.sqlite"])
@@ -99,7 +101,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("A damaged database of an older release, which cannot be migrated any more, is read as far as it has columns")
+    @Test("A damaged database of an older release that cannot be migrated is read as far as it has columns")
     func olderRelease() async throws {
         try await Self.withStore { folder in
             // As the first four migrations left it.
@@ -124,7 +126,7 @@ struct RebuildTests {
     }
 
     @Test(
-        "With any page of the database destroyed, no byte is wrong afterwards, no blob is gone, and no entry is forgotten",
+        "With any page of the database destroyed, no byte is wrong, no blob is lost and no entry is forgotten",
         arguments: 0..<20)
     func page(number: Int) async throws {
         try await Self.withStore { folder in
@@ -142,13 +144,13 @@ struct RebuildTests {
         }
     }
 
-    @Test("Without its first page a database is read from where each table begins in all stores, with its log")
+    @Test("Without its first page, a database is read from the known first page of each table, with its log")
     func firstPage() async throws {
         try await Self.withStore { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file7"), headerFields: [:])
             try await Self.server("file7").fill(transfer, upTo: Self.held)
-            // As a power cut leaves it.
+            // As a power loss leaves it.
             try FileManager.default.copyItem(atPath: folder["store"], toPath: folder["dead"])
             try await transfer.close()
             await store.close()
@@ -162,9 +164,9 @@ struct RebuildTests {
         }
     }
 
-    @Test("With any byte of the header wrong a rebuild leaves a store with all entries, which can be written")
+    @Test("With any byte of the header changed, a rebuild yields a writable store with all entries")
     func header() async throws {
-        // What says that the database is another program's, or a later release's, is believed.
+        // Header bytes that mark the database as another program's, or a later release's, are believed.
         for offset in 0..<100 where !(60..<64).contains(offset) && !(68..<72).contains(offset) {
             try await Self.withStore { folder in
                 try Self.overwrite(folder["store/store.sqlite"], at: offset, with: [0xA5])
@@ -198,7 +200,7 @@ struct RebuildTests {
             let database = folder["store/store.sqlite"]
             let bytes = try Files.bytes(database)
             for marker in ["low", "high"].map({ Array("\($0) 100\($0)".utf8) }) {
-                // A leaf of a table, which has the key and the URL one after the other.
+                // A leaf of a table, in which the URL follows the key.
                 let leaf = try #require(
                     stride(from: 4096, to: bytes.count, by: 4096).first { start in
                         bytes[start] == 0x0D && bytes[start..<start + 4096].contains(marker)
@@ -212,7 +214,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("A letter of a column's name costs no validator")
+    @Test("A changed letter in a column's name loses no validator")
     func columnName() async throws {
         try await Self.withStore { folder in
             let database = folder["store/store.sqlite"]
@@ -228,7 +230,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("A first page of today leads to the rows of a store of an older release, and to no queue that never was")
+    @Test("A current first page leads to the rows of an older store, and does not invent a queue")
     func firstPageOfOlderRelease() async throws {
         try await Self.withStore { folder in
             let database = folder["store/store.sqlite"]
@@ -261,7 +263,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("What a rebuild left that died is removed, also where the database is whole again")
+    @Test("What an interrupted rebuild left is removed, even if the database is intact again")
     func leftover() async throws {
         try await Self.withStore { folder in
             try Files.write([1], to: folder["store/salvage.sqlite"])
@@ -304,7 +306,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("Entries whose rows are gone, or those of their parts, are named as lost", arguments: ["download", "chunk"])
+    @Test("Entries with missing rows, or missing part rows, are reported as lost", arguments: ["download", "chunk"])
     func rootPage(table: String) async throws {
         try await Self.withStore { folder in
             let number = try TransferTests.integer(
@@ -318,10 +320,10 @@ struct RebuildTests {
         }
     }
 
-    @Test("Rows that can be read are saved: here all but those of one damaged page")
+    @Test("Readable rows are saved: here all except those of one damaged page")
     func most() async throws {
         try await Self.withStore { folder in
-            // Checksums and parts are proved; who cannot be proved is lost, and his blob set aside.
+            // Checksums and parts are verified. An entry that fails is lost, and its blob is set aside.
             try TransferTests.sql(
                 folder,
                 "DELETE FROM block WHERE download IN (SELECT id FROM download ORDER BY id LIMIT 2); PRAGMA wal_checkpoint(TRUNCATE)"
@@ -350,7 +352,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("Nothing but zeros: everything is set aside, and the store works")
+    @Test("A database of zeros: everything is set aside, and the store works")
     func zeros() async throws {
         try await Self.withStore { folder in
             let size = try Files.bytes(folder["store/store.sqlite"]).count
@@ -362,7 +364,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("A store that somebody has open is not rebuilt, nor one that is newer or another program's")
+    @Test("A store that is open, newer or another program's is not rebuilt")
     func refused() async throws {
         try await Self.withStore { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -384,7 +386,7 @@ struct RebuildTests {
     }
 
     @Test(
-        "A database that was emptied, and one without a readable schema, are rebuilt", arguments: ["empty", "schema"])
+        "A database that was emptied or has no readable schema is rebuilt", arguments: ["empty", "schema"])
     func unreadable(damage: String) async throws {
         try await Self.withStore { folder in
             let database = folder["store/store.sqlite"]
@@ -405,7 +407,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("A data file that was cut short is saved as far as its checksums reach")
+    @Test("A truncated data file is saved as far as its checksums reach")
     func shortBlob() async throws {
         try await Self.withStore { folder in
             for name in try Files.names(in: folder["store/blobs"]) {

@@ -4,10 +4,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What resume data say, and what is read of them.
+/// The format of resume data, and how it is read.
 @Suite(.timeLimit(.minutes(5)))
 struct ResumeDataFormTests {
-    @Test("A date as validator, and a length that is not known, are read, described and written again")
+    @Test("A date validator and an unknown length are read, described and written again")
     func date() throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let text = #"{"lastModified":"\#(date)","received":10,"url":"http://127.0.0.1/a","version":1}"#
@@ -18,7 +18,7 @@ struct ResumeDataFormTests {
         #expect(String(decoding: data.bytes, as: UTF8.self) == text)
     }
 
-    @Test("Data of a newer release name its version; others are malformed")
+    @Test("Data of a newer release is rejected with its version; other data is malformed")
     func newer() {
         let newer = #expect(throws: ResumeData.Problem.self) { try ResumeData(Array(#"{"version":7}"#.utf8)) }
         #expect(newer == .newerVersion(7) && newer?.description.contains("newer version 7") == true)
@@ -26,7 +26,7 @@ struct ResumeDataFormTests {
         #expect(other == .malformed && other?.description.contains("start the download again") == true)
     }
 
-    @Test("Of coded bytes there are resume data only for callers that store coded bytes")
+    @Test("For coded bytes, resume data exists only for callers that store coded bytes")
     func coded() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])

@@ -7,12 +7,12 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// What a review of gaps, checksums and rebuilding found.
+/// Findings of a review of gaps, checksums and rebuilding.
 @Suite(.timeLimit(.minutes(10)))
 struct ReviewTests {
     private static let server = HonestServer(sampleBytes(3_000_000))
 
-    /// A store that holds everything of a file, in parts as rows say it.
+    /// A store that holds all bytes of a file, in parts given by rows.
     private static func withParts(
         _ sql: String, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
@@ -33,7 +33,7 @@ struct ReviewTests {
         try await transfer.deliver(to: Destination(checking: path))
     }
 
-    @Test("A part before the last one that is not durable is synced before the whole is called so")
+    @Test("A part before the last one that is not durable is synced before the whole is recorded as durable")
     func durableParts() async throws {
         let split = """
             UPDATE download SET state = 'partial'; UPDATE chunk SET received = 1500000, durable = 1000000;
@@ -46,12 +46,12 @@ struct ReviewTests {
             try await transfer.close()
             let entry = try #require(try await store.entry(key: TransferTests.url))
             #expect(entry.durableBytes == 3_000_000, "a clean stop loses nothing to a power cut")
-            // As a power cut leaves it, had that been a lie, is for the sweep to find; here only what is claimed.
+            // The crash sweep checks whether the claim is true after a power loss. This test checks only the claim.
             #expect(entry.chunks.allSatisfy { $0.durable == $0.length })
         }
     }
 
-    @Test("Parts that lie over one another are not believed", arguments: [10, 2_999_999])
+    @Test("Overlapping parts are ignored", arguments: [10, 2_999_999])
     func overlappingParts(offset: Int) async throws {
         let planted = """
             INSERT INTO chunk (download, first_byte, path, received, durable, generation)
@@ -67,11 +67,11 @@ struct ReviewTests {
         }
     }
 
-    @Test("A delivered file that is still the store's blob is never written to, also after a repair")
+    @Test("A delivered file that is still linked as the store's blob is never written to, even after a repair")
     func sharedFile() async throws {
         try await Self.withParts("SELECT 1") { store, folder in
             let name = try #require(try Files.names(in: folder["store/blobs"]).first)
-            // As a death between rename and row leaves it; and its owner has edited it.
+            // The state after a crash between the rename and the row's update. The user has edited the file.
             try await Shell.run("ln", folder["store/blobs/\(name)"], folder["delivered"])
             try await Shell.run("dd", "if=/dev/zero", "of=\(folder["delivered"])", "bs=1000", "count=1", "conv=notrunc")
             let edited = try Files.bytes(folder["delivered"])
@@ -83,7 +83,7 @@ struct ReviewTests {
         }
     }
 
-    @Test("A plan that is used twice writes nothing twice, and claims no byte that did not come")
+    @Test("Using a plan twice writes nothing twice, and claims no byte that was not received")
     func stalePlan() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -129,7 +129,7 @@ struct ReviewTests {
         }
     }
 
-    @Test("A database that another program holds is not damaged: nothing is rebuilt")
+    @Test("A database that another program has locked is not damaged: nothing is rebuilt")
     func heldByAnother() async throws {
         try await Self.withParts("SELECT 1") { store, folder in
             await store.close()
@@ -142,7 +142,7 @@ struct ReviewTests {
     }
 
     @Test(
-        "An index that is damaged stops no rebuild: of two rows with one key the better one is saved",
+        "A damaged index does not stop a rebuild: of two rows with one key the better one is saved",
         arguments: [
             "INSERT INTO download (key, url, created_at, used_at, boot_id) SELECT key, url, 1, 1, 'x' FROM download",
             copies + "; UPDATE chunk SET durable = 0, received = \(firstBlock) WHERE download = 1",
@@ -151,7 +151,7 @@ struct ReviewTests {
     func damagedIndex(rows: String) async throws {
         try await Self.withParts("SELECT 1") { store, folder in
             await store.close()
-            // The same key twice, as a lost entry of the index allows it.
+            // The same key twice, which a missing index entry allows.
             try await Shell.run(
                 "sqlite3", folder["store/store.sqlite"],
                 """
@@ -186,7 +186,7 @@ struct ReviewTests {
         INSERT INTO block SELECT download + 1, first_byte, length, crc32c FROM block
         """
 
-    @Test("A database that is gone beside blobs is damage, not a new store")
+    @Test("A missing database beside blobs is damage, not a new store")
     func databaseGone() async throws {
         try await Self.withParts("SELECT 1") { store, folder in
             await store.close()

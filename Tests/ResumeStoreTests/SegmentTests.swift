@@ -6,7 +6,8 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Several streams into one blob: rows, borders, deaths at each step, and going on with another number of them.
+/// Several streams into one blob: rows, boundaries, a kill at each step, and resuming with a different number of
+/// streams.
 @Suite(.timeLimit(.minutes(10)))
 struct SegmentTests {
     static let server = HonestServer(sampleBytes(8_000_000))
@@ -16,7 +17,7 @@ struct SegmentTests {
         try await store.begin(DownloadURL(url), headerFields: [:])
     }
 
-    /// Begins the first stream: all of the file, of which nothing is written yet.
+    /// Begins the first stream: the whole file, with nothing written yet.
     static func start(_ transfer: Transfer, of server: HonestServer = server) async throws {
         let plan = await transfer.plan()
         _ = try await transfer.receive(server.answer(plan.fields).head, to: plan)
@@ -45,7 +46,7 @@ struct SegmentTests {
         return (segment, Array(server.content[Int(continuation.bodyStart)..<Int(range.upperBound)]))
     }
 
-    /// What follows from the answer to a request for a range.
+    /// The continuation that follows from the answer to a range request.
     static func continuation(
         _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server
     ) async throws -> Verdict.Continuation? {
@@ -55,7 +56,7 @@ struct SegmentTests {
         return answer(to: request, of: server, stored: stored)?.0
     }
 
-    /// What follows from the answer to the request for a segment, and which bytes its body has; nil where it is not used.
+    /// The decision about the answer to a segment's request, and the bytes of its body; nil if the answer is not used.
     static func answer(
         to request: Plan.RangeRequest, of server: HonestServer = server, stored: Representation
     ) -> (Verdict.Continuation, body: Range<Int>)? {
@@ -70,7 +71,7 @@ struct SegmentTests {
         _ = try segment.append(bytes.span.bytes)
     }
 
-    /// Fetches what is missing over so many streams, a piece of each in turn.
+    /// Fetches the missing bytes over several streams, taking a piece from each in turn.
     static func finish(_ transfer: Transfer, streams: Int, of server: HonestServer = server) async throws {
         while await !transfer.isComplete {
             let plan = await transfer.plan()
@@ -101,7 +102,7 @@ struct SegmentTests {
         }
     }
 
-    /// What is in the store leads to the right file.
+    /// Checks that the contents of the store lead to the right file.
     static func recover(_ folder: TemporaryFolder, streams: Int) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         let damage = try await store.verify().filter { $0.kind != .orphan }
@@ -116,14 +117,14 @@ struct SegmentTests {
         await store.close()
     }
 
-    @Test("A border is not recorded uncompared because another stream of the same bytes has ended")
+    @Test("A boundary is not recorded uncompared because another stream of the same bytes has ended")
     func borderOfSuccessor() async throws {
         try await Self.withStarted { _, transfer in
             try Self.append(Self.server.content[..<2_000_000], to: transfer.main)
             let behind = try #require(
                 try await Self.open(3_000_000..<8_000_000, in: transfer, splitting: transfer.main))
             try Self.append(behind.body.prefix(100_000), to: behind.segment)
-            // The first stream dies here; another one continues it up to the border, and is cut there.
+            // The first stream dies here. Another one continues it up to the boundary, and is cut there.
             let next = try #require(try await Self.open(2_000_000..<3_000_000, in: transfer, splitting: nil))
             try Self.append(next.body, to: next.segment)
             #expect(next.segment.isAtBorder)
@@ -132,12 +133,12 @@ struct SegmentTests {
         }
     }
 
-    @Test("Streams write side by side into one blob, and together they are the file", arguments: [2, 3, 7])
+    @Test("Streams write side by side into one blob, and together they make up the file", arguments: [2, 3, 7])
     func sideBySide(streams: Int) async throws {
         try await TemporaryFolder.with { folder in try await Self.recover(folder, streams: streams) }
     }
 
-    @Test("Whoever reads along gets on over the borders of streams, and over what was held behind a gap")
+    @Test("A concurrent reader continues across stream boundaries and across bytes stored behind a gap")
     func readAlong() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -173,7 +174,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A stream that is shortened stops at the border, and compares what comes after with its successor's bytes")
+    @Test("A shortened stream stops at the boundary and compares later bytes with its successor's")
     func border() async throws {
         try await Self.withStarted { folder, transfer in
             let second = try #require(
@@ -192,12 +193,12 @@ struct SegmentTests {
         }
     }
 
-    @Test("A border that was not compared leaves a gap", arguments: [0, 100_000])
+    @Test("A boundary that was not compared leaves a gap", arguments: [0, 100_000])
     func uncompared(surplus: Int) async throws {
         try await Self.withStarted { _, transfer in
             let second = try #require(
                 try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
-            // There is nothing to compare yet, whether the next bytes come or not.
+            // There is nothing to compare yet, whether or not the next bytes arrive.
             try Self.append(Self.server.content[..<(4_000_000 + surplus)], to: transfer.main)
             #expect(transfer.main.isAtSuccessor && transfer.main.hasAllWanted == (surplus > 0))
             try Self.append(second.body, to: second.segment)
@@ -207,14 +208,14 @@ struct SegmentTests {
             let first = try #require(held.first)
             #expect(held.count == 2 && held.last == 4_000_000..<8_000_000)
             #expect(first.upperBound == 4_000_000 - 4096)
-            // Who fills it compares what lies on both sides.
+            // The stream that fills it compares the bytes on both sides.
             let plan = await transfer.plan()
             let range = "bytes=\(first.upperBound - 4096)-\(4_000_000 + 4095)"
             #expect(plan.fields[.range] == range)
         }
     }
 
-    @Test("A stream that begins where another one ends that is still coming is compared with it", arguments: [0, 4096])
+    @Test("A stream that begins where an unfinished one ends is compared with it", arguments: [0, 4096])
     func atEndOfOther(surplus: Int) async throws {
         try await Self.withStarted { _, transfer in
             let second = try #require(
@@ -236,7 +237,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("Who was asked before anything was held behind is compared with what is there when the answer comes")
+    @Test("A stream requested before any bytes were stored behind it is compared with those stored on arrival")
     func askedBefore() async throws {
         try await Self.withStarted { _, transfer in
             let stored = try #require(await transfer.partial.representation)
@@ -254,7 +255,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("Answers that all end where bytes are held behind a gap lead to a plan for the whole")
+    @Test("If all answers end where bytes are stored behind a gap, the next plan requests the whole file")
     func alignedAnswers() async throws {
         try await Self.withStarted { folder, transfer in
             let second = try #require(
@@ -278,12 +279,12 @@ struct SegmentTests {
         }
     }
 
-    /// How an answer ends for which nothing is held behind the gap to compare with.
+    /// How an answer ends that has nothing stored behind the gap to compare with.
     enum GapEnd: String, CaseIterable, Codable {
         case cut, announced, closed, overlap
     }
 
-    @Test("The end of a gap counts once what is held behind it was compared", arguments: GapEnd.allCases)
+    @Test("The end of a gap counts once it has been compared with the bytes behind it", arguments: GapEnd.allCases)
     func farSide(end: GapEnd) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -322,7 +323,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A stream that adjoins bytes of which more came since it was asked for is of no use")
+    @Test("A stream adjoining bytes that have grown since its request is of no use")
     func nearSide() async throws {
         try await Self.withStarted { _, transfer in
             let second = try #require(
@@ -343,7 +344,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("Bytes that are given up from where a part begins are given up for readers as well")
+    @Test("Bytes dropped from the start of a part are dropped for readers too")
     func rewindToPart() async throws {
         try await Self.withStarted { _, transfer in
             let second = try #require(
@@ -359,7 +360,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("An answer before the end of a body that waits to be compared is refused")
+    @Test("An answer before the end of a body that waits for comparison is refused")
     func answerAtBorder() async throws {
         try await Self.withStarted { _, transfer in
             _ = try #require(try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
@@ -373,7 +374,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("Other bytes under the same tag are found at the border", arguments: [true, false])
+    @Test("Different bytes with the same entity tag are found at the boundary", arguments: [true, false])
     func otherBytes(secondIsOther: Bool) async throws {
         try await Self.withStarted { _, transfer in
             let other = HonestServer(sampleBytes(8_000_000, seed: 5))
@@ -387,7 +388,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A stream that comes too late, into what was written meanwhile, is of no use")
+    @Test("A stream that arrives too late, for bytes written since its request, is of no use")
     func tooLate() async throws {
         try await Self.withStarted { folder, transfer in
             try Self.append(Self.server.content[..<5_000_000], to: transfer.main)
@@ -401,7 +402,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("What each stream brought is held after a clean stop; nothing is claimed that did not come")
+    @Test("After a clean stop the bytes of each stream are kept, and no missing byte is claimed")
     func stopped() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -425,7 +426,7 @@ struct SegmentTests {
             #expect(entry.durableBytes == 2_000_000)
             #expect(try await store.totals().receivedBytes == 2_000_000)
             await store.close()
-            // After a new start of the machine as well.
+            // After a reboot as well.
             try TransferTests.sql(folder, "UPDATE download SET boot_id = 'another'")
             let again = try await DownloadStore.open(at: folder["store"])
             let next = try await Self.begin(again)
@@ -437,7 +438,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A new stream goes on in the row of the bytes that it adjoins; parts that adjoin become one")
+    @Test("A new stream extends the row of the bytes that it adjoins; adjoining parts become one")
     func rows() async throws {
         try await TemporaryFolder.with { folder in
             for round in 0..<6 {
@@ -468,7 +469,7 @@ struct SegmentTests {
         }
     }
 
-    /// Three streams, of which the process dies at a point.
+    /// Three streams, whose process is killed at a given point.
     static func download(in path: String, dyingAt point: Int, occurrence: Int) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
         let transfer = try await begin(store)
@@ -478,7 +479,7 @@ struct SegmentTests {
     }
 
     @Test(
-        "SIGKILL while several streams write: any other number of them goes on",
+        "SIGKILL while several streams write: any other number of streams resumes",
         arguments: [
             KillPoint.segmentOpened, .bytesWritten, .checkpointCommitted, .blobSynced, .durableCommitted,
         ], [1, 2, 7])
@@ -515,7 +516,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("A stream that would begin where another one stands already is not opened, and the other one goes on")
+    @Test("A stream that would begin where another one already is is not opened, and the other one continues")
     func nothingToSplit() async throws {
         try await Self.withStarted { folder, transfer in
             try Self.append(Self.server.content[..<1_000_000], to: transfer.main)
@@ -528,7 +529,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("No stream is opened without a data file, without an end")
+    @Test("No stream is opened without a data file or without an end")
     func notOpened() async throws {
         try await Self.withStarted { folder, transfer in
             var endless = Representation(entityTag: EntityTag(rawValue: Self.server.etag))

@@ -5,19 +5,21 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Several downloads of one key, in one process; those of several processes are in the tests of resumectl.
+/// Several downloads of one key in one process.
+///
+/// The tests of resumectl cover several processes.
 @Suite(.timeLimit(.minutes(5)))
 struct SharingTests {
     static let url = "http://127.0.0.1/file.bin"
 
     #if os(Linux)
-    @Test("A lease that was given back is free, also while a child that is being started still has its descriptor")
+    @Test("A returned lease is free, even while a child that is being started still has its descriptor")
     func startingChild() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
             try await HonestServer(sampleBytes(10_000)).fill(first, upTo: 5000)
-            // What `fork` does to it: a second descriptor of the same open file.
+            // The effect of `fork`: a second descriptor of the same open file.
             let copies = try Files.names(in: "/proc/self/fd").compactMap { name -> Int32? in
                 let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
                 return target == folder["store/leases"] ? Int32(name).map { dup($0) } : nil
@@ -31,7 +33,7 @@ struct SharingTests {
     }
     #endif
 
-    @Test("Whoever does not want to wait is told that the entry is in use")
+    @Test("A caller that does not want to wait gets an error saying that the entry is in use")
     func inUse() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -52,9 +54,10 @@ struct SharingTests {
         }
     }
 
-    /// Waits until some tasks wait for the only entry of a store: each holds a shared lock on the entry's byte.
+    /// Waits until the given number of tasks wait for the only entry of a store: each holds a shared lock on the
+    /// entry's byte.
     ///
-    /// The limit of the suite bounds it.
+    /// The suite's time limit bounds the wait.
     private static func untilWaiting(_ count: Int, in folder: TemporaryFolder) async throws {
         #if os(Linux)
         let path = folder["store/waiters"]
@@ -67,8 +70,8 @@ struct SharingTests {
     }
 
     #if os(Linux)
-    /// Whether a descriptor is of a file and has the lock of a waiter: a line such as
-    /// `lock: 1: OFDLCK ADVISORY READ -1 08:01:1234 1 1`, where the number is that of a row or of a key.
+    /// Whether a descriptor belongs to a file and holds a waiter's lock: a line such as `lock: 1: OFDLCK ADVISORY READ
+    /// -1 08:01:1234 1 1`, where the number is that of a row or of a key.
     private static func isWaiting(_ descriptor: String, at path: String) -> Bool {
         let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
         guard target == path, let bytes = try? Files.bytes("/proc/self/fdinfo/\(descriptor)") else { return false }
@@ -79,7 +82,7 @@ struct SharingTests {
     #endif
 
     @Test(
-        "M08: who waits takes a copy of the finished download; the last one takes the blob itself",
+        "M08: waiting callers get a copy of the finished download; the last one gets the blob itself",
         arguments: [100_000, 1_000_000])
     func copies(length: Int) async throws {
         try await TemporaryFolder.with { folder in
@@ -109,7 +112,7 @@ struct SharingTests {
         }
     }
 
-    @Test("Who waits goes on from where a holder stopped; a waiter who is cancelled leaves nothing behind")
+    @Test("A waiting caller resumes where the holder stopped; one that is cancelled leaves nothing behind")
     func takeover() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_000_000))
@@ -150,7 +153,7 @@ struct SharingTests {
         }
     }
 
-    @Test("A destination that cannot be written is found out before anything is fetched")
+    @Test("An unwritable destination is reported before anything is fetched")
     func destinations() async throws {
         try await TemporaryFolder.with { folder in
             for path in [folder.path, folder["no/such/folder/file"], "/dev/null", "/proc/file", "", folder.path + "/"] {

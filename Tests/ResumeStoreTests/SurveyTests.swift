@@ -8,7 +8,7 @@ import Testing
 
 @testable import ResumeStore
 
-/// What takes long to read runs beside what transfers read and write.
+/// Long reads run alongside what transfers read and write.
 @Suite(.timeLimit(.minutes(5)))
 struct SurveyTests {
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
@@ -43,7 +43,7 @@ struct SurveyTests {
         }
     }
 
-    @Test("Where it can have no connection it takes its turn; after the end of the store it fails")
+    @Test("Without a connection a survey takes its turn; after the store is closed it fails")
     func without() async throws {
         try await Self.withStore { store, folder in
             try await Shell.run("mv", folder["store"], folder["moved"])

@@ -5,7 +5,7 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// The door for programs with an HTTP client of their own, used as they use it.
+/// The API for programs with another HTTP client, used as they use it.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferTests {
     static let url = "http://127.0.0.1/file.bin"
@@ -14,14 +14,14 @@ struct TransferTests {
         try await store.begin(try DownloadURL(url), headerFields: [:])
     }
 
-    /// Leaves a partial in a store, as a download that stops does.
+    /// Leaves a partial in a store, as a stopped download does.
     static func leave(_ count: Int, of server: HonestServer, in store: DownloadStore) async throws {
         let transfer = try await begin(store)
         try await server.fill(transfer, upTo: count)
         try await transfer.close()
     }
 
-    @Test("A download that stops is continued by another opening of the store, and delivered whole")
+    @Test("A stopped download is continued after the store is opened again, and delivered whole")
     func resume() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(3_000_000))
@@ -49,7 +49,7 @@ struct TransferTests {
         }
     }
 
-    @Test("T1, T13: a changed representation gets a blob of its own; the old one goes")
+    @Test("T1, T13: a changed representation gets a separate blob, and the old one is removed")
     func changed() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -74,7 +74,7 @@ struct TransferTests {
             let store = try await DownloadStore.open(at: folder["store"])
             let transfer = try await Self.begin(store)
             try await HonestServer(sampleBytes(300_000)).fill(transfer, upTo: 200_000)
-            // Another file under the same strong entity tag, as when it is replaced within a second.
+            // Another file with the same strong entity tag, as when it is replaced within a second.
             let replaced = HonestServer(sampleBytes(300_000, seed: 2))
             await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await replaced.fill(transfer) }
             #expect(await transfer.partial.length == 200_000)
@@ -86,7 +86,7 @@ struct TransferTests {
         }
     }
 
-    @Test("C12, C16: bytes beyond what was announced are refused")
+    @Test("C12, C16: bytes beyond the announced length are refused")
     func surplus() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -100,7 +100,7 @@ struct TransferTests {
         }
     }
 
-    @Test("T5: what is short is never complete, and an empty file is")
+    @Test("T5: a short body is never complete, and an empty file is")
     func coverage() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -121,13 +121,13 @@ struct TransferTests {
         }
     }
 
-    @Test("T14: after a reboot only what had been synced is trusted")
+    @Test("T14: after a reboot only fsynced data is trusted")
     func bootIdentifier() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(3_000_000))
             let first = try await DownloadStore.open(at: folder["store"])
             try await Self.leave(2_500_000, of: server, in: first)
-            // Nothing of this process may record anything beside the changes that follow.
+            // This process must not record anything in parallel with the changes that follow.
             await first.close()
             let durable: Int64 = 1_000_000
             try Self.sql(
@@ -142,7 +142,7 @@ struct TransferTests {
         }
     }
 
-    @Test("A22: a blob that is shorter than its row counts as far as it goes; one that is gone, for nothing")
+    @Test("A22: a blob shorter than its row counts up to its length; a missing blob counts for nothing")
     func shortBlob() async throws {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
@@ -162,14 +162,14 @@ struct TransferTests {
         }
     }
 
-    @Test("A writer that was overtaken is told so, and changes nothing")
+    @Test("An overtaken writer gets an error, and changes nothing")
     func superseded() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let transfer = try await Self.begin(store)
             let server = HonestServer(sampleBytes(300_000))
             try await server.fill(transfer, upTo: 100_000)
-            // What somebody does whose locks do not work.
+            // What another process does whose locks do not work.
             try Self.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
             await #expect(throws: StoreError(.superseded, "")) { try await server.fill(transfer, upTo: 200_000) }
             #expect(try await store.entry(key: Self.url)?.receivedBytes == 100_000)
@@ -184,12 +184,12 @@ struct TransferTests {
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
             try await transfer.close()
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.whole) }
-            // Nothing was held, so nothing is left.
+            // Nothing was received, so nothing is left.
             #expect(try await store.entries().isEmpty)
         }
     }
 
-    /// Runs SQL on a store's database through a connection of its own.
+    /// Runs SQL on a store's database through a separate connection.
     static func sql(_ folder: TemporaryFolder, _ statement: String) throws {
         try Connection.open(path: folder["store/store.sqlite"]).execute(statement)
     }

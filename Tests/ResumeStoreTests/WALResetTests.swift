@@ -8,17 +8,18 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// T39: SQLite's WAL-reset bug, driven deterministically: a writer resets the log between the moment at which a
-/// checkpoint reads the log's header and the moment at which it copies frames.
+/// T39: SQLite's WAL-reset bug, reproduced deterministically.
+///
+/// A writer resets the log after a checkpoint has read the log's header and before it copies frames.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct WALResetTests {
-    /// What the hook runs, on a thread of its own, in the middle of the checkpoint.
+    /// What the hook runs, on a separate thread, in the middle of the checkpoint.
     private final class Intruder: Sendable {
         /// Tries to write once.
         ///
-        /// Returns whether it could; false where the store's lock keeps it out.
+        /// Returns whether it could; false if the store's lock keeps it out.
         let attempt: @Sendable () throws -> Bool
-        /// Writes, however long that has to wait.
+        /// Writes, however long it has to wait.
         let write: @Sendable () throws -> Void
         let wasKeptOut = Atomic(false)
         let done = DispatchSemaphore(value: 0)
@@ -29,7 +30,7 @@ struct WALResetTests {
             (self.attempt, self.write) = (attempt, write)
         }
 
-        /// Holds the checkpoint up until the writer has written, or was kept out.
+        /// Holds up the checkpoint until the writer has written, or was kept out.
         func enter() {
             Thread.detachNewThread {
                 do {
@@ -64,7 +65,7 @@ struct WALResetTests {
 
     /// Runs the race once.
     ///
-    /// - Returns: What `integrity_check` says afterwards, and how many rows are there of 43.
+    /// - Returns: The result of `integrity_check` afterwards, and how many of the 43 rows exist.
     private func race(guarded: Bool, at folder: TemporaryFolder) throws -> (integrity: String?, rows: Int64?) {
         let path = folder["store.sqlite"]
         try Files.write([], to: path)
@@ -76,7 +77,7 @@ struct WALResetTests {
 
         let checkpointer = try Connection.open(path: path, vfs: "unfetch-hook")
         #expect(try checkpointer.integer("SELECT count(*) FROM t") == 0)
-        // A long log, copied whole: whoever writes next resets it.
+        // A long log, copied completely: the next writer resets it.
         for number in 1...40 { try Self.insert(Int64(number), into: setup, guarded, folderPath) }
         try setup.checkpoint(.passive)
 
@@ -87,7 +88,7 @@ struct WALResetTests {
                     try Self.insert(41, into: writer)
                     return true
                 }
-                // Alone, which excludes a checkpoint as the writers' shared lock does, but at once or not at all.
+                // Exclusively, which excludes a checkpoint as the writers' shared lock does, but without waiting.
                 return try StoreLock(writersOf: folderPath).exclusive { try Self.insert(41, into: writer) } != nil
             },
             write: {
@@ -147,7 +148,7 @@ struct WALResetTests {
         }
     }
 
-    @Test("The store's own checkpoint takes the lock alone: a writer elsewhere keeps it out")
+    @Test("The store's own checkpoint takes an exclusive lock: a writer elsewhere keeps it out")
     func storeTakesTheLock() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -156,7 +157,7 @@ struct WALResetTests {
                 try await HonestServer(sampleBytes(10)).fill(transfer, upTo: 5)
                 try await transfer.close()
             }
-            // A purge empties the log; beside a writer it must not touch it.
+            // A purge empties the log. It must not touch the log while a writer holds the lock.
             let log = folder["store/store.sqlite-wal"]
             let lock = try StoreLock(writersOf: folder["store"])
             try await lock.sharedWhile { _ = try await store.purge { $0.key.hasSuffix("/a") } }
@@ -168,7 +169,7 @@ struct WALResetTests {
 }
 
 extension StoreLock {
-    /// Holds the lock shared on a thread of its own while an asynchronous body runs.
+    /// Holds the lock shared on a separate thread while an asynchronous body runs.
     fileprivate func sharedWhile(_ body: () async throws -> Void) async throws {
         let release = DispatchSemaphore(value: 0)
         let (taken, returned) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
@@ -177,7 +178,7 @@ extension StoreLock {
                 taken.continuation.finish()
                 release.wait()
             }
-            // Also where the lock could not be had.
+            // Even if the lock could not be taken.
             taken.continuation.finish()
             returned.continuation.finish()
         }

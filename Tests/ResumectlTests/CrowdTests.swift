@@ -9,7 +9,7 @@ struct CrowdTests {
     private static let content = Content(length: 20_000_000, seed: 1)
     private static let file = Resource(content, etag: "\"v1\"")
 
-    /// Whether a `get --json` has told that it waits for another process.
+    /// Whether a `get --json` has reported that it waits for another process.
     private static func waits(_ output: String) throws -> Bool {
         try Resumectl.events(in: output).contains { $0["event"] as? String == "waiting" }
     }
@@ -48,7 +48,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("A process that waits takes over when the owner is killed, and goes on where it was")
+    @Test("A waiting process takes over when the owner is killed, and resumes from the same offset")
     func takeover() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)
@@ -70,7 +70,7 @@ struct CrowdTests {
                     await waiting.wait()
                     #expect(waiting.result == .exited(0))
                     #expect(server.requests.count == 2)
-                    // Some of what is held is asked for again, to be compared.
+                    // Some of the stored bytes are requested again for comparison.
                     let first = Int(server.requests.last?.byteRange?.first ?? 0)
                     #expect((held - 65_536..<held).contains(first), "\(first)")
                 })
@@ -79,7 +79,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("M09: sixteen processes, sixteen URLs, the collector running: all done, and the database is whole")
+    @Test("M09: sixteen processes and URLs, with the collector running: all finish, and the database is intact")
     func sixteen() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)

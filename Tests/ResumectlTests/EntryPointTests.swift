@@ -4,7 +4,7 @@ import Testing
 /// How the program gets its arguments.
 @Suite(.timeLimit(.minutes(5)))
 struct EntryPointTests {
-    /// Runs the program where nothing is mounted at `/proc`.
+    /// Runs the program with nothing mounted at `/proc`.
     private static func run(_ program: Resumectl, _ arguments: [String]) async throws -> Shell.Outcome {
         let script = "mount -t tmpfs none /proc && exec \"$0\" \"$@\""
         return try await Shell.outcome(
@@ -12,12 +12,12 @@ struct EntryPointTests {
     }
 
     @Test(
-        "Without /proc each command fails and says why: none ends with 0 without having done what was asked",
+        "Without /proc each command fails with a reason: none exits with 0 without doing its work",
         .enabled(if: Shell.isRoot && Shell.has("unshare"), "needs root and unshare"),
         arguments: [["list"], ["get", "http://127.0.0.1:9/file"], ["--version"], ["frobnicate"], []])
     func withoutProc(arguments: [String]) async throws {
         try await TemporaryFolder.with { folder in
-            // libdispatch would trap now and then.
+            // libdispatch would trap occasionally.
             for _ in 0..<5 {
                 let outcome = try await Self.run(Resumectl(folder: folder), arguments)
                 #expect(outcome.status == 74 && outcome.output.isEmpty, "\(outcome)")
@@ -26,7 +26,7 @@ struct EntryPointTests {
         }
     }
 
-    @Test("An argument that is no UTF-8 is refused, and nothing is done in its place")
+    @Test("An argument that is not UTF-8 is refused, and nothing is done")
     func notUTF8() async throws {
         try await TemporaryFolder.with { folder in
             let script = "exec \"$0\" get http://127.0.0.1:9/file --retries 0 --output \"$1/$(printf 'a\\377b')\""

@@ -2,36 +2,36 @@ import Foundation
 import TestSupport
 import Testing
 
-/// 200 MiB from nginx by a `resumectl get` that is killed at twenty random places, then runs to its end.
+/// 200 MiB from nginx by a `resumectl get` that is killed at twenty random offsets, then runs to its end.
 struct KilledGet {
-    /// The requests of nginx's log.
+    /// The requests in nginx's log.
     let log: [(status: Int, bytes: Int, range: String)]
-    /// How many bytes were held after each kill.
+    /// The number of stored bytes after each kill.
     let kept: [Int]
-    /// The number of chunks that were held before the last run.
+    /// The number of chunks that were stored before the last run.
     let chunks: Int
 
     private static let size = 200 << 20
     private static let kills = 20
-    /// Where it is killed follows from this.
+    /// The seed for the offsets of the kills.
     private static let seed: UInt64 = 20
 
-    /// How long the only blob of the store is; 0 if there is none.
+    /// The length of the only blob of the store; 0 if there is none.
     private static func blobLength(_ folder: TemporaryFolder) throws -> Int {
         let blobs = folder["store/blobs"]
         guard let name = try Files.names(in: blobs).first else { return 0 }
         return (try FileManager.default.attributesOfItem(atPath: "\(blobs)/\(name)")[.size] as? Int) ?? 0
     }
 
-    /// Kills it, expects each run to keep what was received, and expects the last one to fetch the rest only.
+    /// Kills the runs, expects each to keep the received bytes, and expects the last one to fetch only the rest.
     ///
     /// - Parameters:
-    ///   - rate: What nginx sends in a second to each connection of a run that is killed, in its notation. It is so slow
-    ///     that no run comes to the end of the file before it is killed.
-    ///   - connections: How many connections the runs that are killed use.
-    ///   - lastConnections: How many the last one uses.
-    /// - Returns: What came of it.
-    /// - Throws: Where it cannot be done.
+    ///   - rate: What nginx sends per second to each connection of a killed run, in its notation. It must be slow
+    ///     enough that no run reaches the end of the file before it is killed.
+    ///   - connections: The number of connections of the killed runs.
+    ///   - lastConnections: The number of connections of the last run.
+    /// - Returns: The results.
+    /// - Throws: An error if the runs cannot be made.
     static func run(rate: String, connections: Int, lastConnections: Int) async throws -> KilledGet {
         try await TemporaryFolder.with { folder in
             let content = sampleBytes(size)
@@ -54,7 +54,7 @@ struct KilledGet {
                 process.send(SIGKILL)
                 #expect(await process.wait() == .killed(SIGKILL))
                 #expect(!Files.exists(folder["out"]), "nothing appears before it is whole")
-                // Of a single connection, everything that was written counts, recorded or not.
+                // With a single connection, everything that was written counts, recorded or not.
                 kept.append(connections == 1 ? try Self.blobLength(folder) : try await program.received())
                 // At most 1 MiB of each connection.
                 let told = try Self.told(events)
@@ -80,19 +80,19 @@ struct KilledGet {
             log = try await nginx.log()
             await nginx.stop()
             expectMissing(log.dropFirst(before).map(\.range), held: held, "the last run of seed \(seed)")
-            // Without an assertion: what was on its way to a process when that was killed depends on the machine.
+            // Not asserted: the number of bytes in transit at each kill depends on the machine.
             let sent = Double(log.reduce(0) { $0 + $1.bytes }) / Double(size)
             print("killed twenty times: \(log.count) requests, sent \(sent) times the size")
             return KilledGet(log: log, kept: kept, chunks: held.count)
         }
     }
 
-    /// Expects each request of a run to ask for missing bytes only, and on both sides for the few that are compared.
+    /// Expects each request of a run to ask only for missing bytes and the overlaps on both sides.
     ///
     /// - Parameters:
     ///   - ranges: The values of `Range` in nginx's log.
-    ///   - held: What was recorded before the run.
-    ///   - run: Names the run.
+    ///   - held: The ranges that were recorded before the run.
+    ///   - run: The name of the run.
     private static func expectMissing(_ ranges: [String], held: [Range<Int>], _ run: String) {
         #expect(!ranges.isEmpty, "\(run)")
         for text in ranges {
@@ -103,7 +103,7 @@ struct KilledGet {
         }
     }
 
-    /// What the store has recorded.
+    /// The ranges that the store has recorded.
     private static func recorded(_ program: Resumectl) async throws -> [Range<Int>] {
         let chunks = try await program.entry()?["chunks"] as? [[String: Any]] ?? []
         return chunks.compactMap { chunk in
@@ -112,7 +112,7 @@ struct KilledGet {
         }
     }
 
-    /// How many bytes the events of a run have told of.
+    /// The number of bytes that the events of a run have reported.
     private static func told(_ events: String) throws -> Int {
         try Resumectl.events(in: events).compactMap { $0["receivedBytes"] as? Int }.last ?? 0
     }

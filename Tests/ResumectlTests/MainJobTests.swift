@@ -3,15 +3,15 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// The main job as its users run it: processes, signals, a real origin.
+/// The main use case as users run it: processes, signals, a real origin.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct MainJobTests {
     @Test(
-        "nginx, 200 MiB, SIGKILL at twenty random places: right, and each run asks for what is missing",
+        "nginx, 200 MiB, SIGKILL at twenty random offsets: right, and each run requests only missing bytes",
         .enabled(if: Nginx.isInstalled, "needs nginx"))
     func killedTwentyTimes() async throws {
         let job = try await KilledGet.run(rate: "4m", connections: 1, lastConnections: 1)
-        // One request for each run: the whole, then what is missing and the few KiB before it that are compared.
+        // One request for each run: the whole file, then the missing bytes and the few KiB of overlap before them.
         try #require(job.log.count == job.kept.count, "\(job.log)")
         for (request, kept) in zip(job.log, job.kept) {
             #expect(request.status == (kept == 0 ? 200 : 206))
@@ -21,7 +21,7 @@ struct MainJobTests {
     }
 
     @Test(
-        "nginx: a file that changes between two runs comes new and whole, and the reason is told",
+        "nginx: a file that changes between two runs is fetched again whole, and the reason is reported",
         .enabled(if: Nginx.isInstalled, "needs nginx"))
     func changedOnNginx() async throws {
         try await TemporaryFolder.with { folder in
@@ -63,7 +63,7 @@ struct MainJobTests {
                         "get", "\(server.baseURL)/file", "--output", folder["out"], "--stall-timeout", "86400")
                     try await Task.sleep(for: .milliseconds(delay))
                     process.send(signal)
-                    // By the signal itself where the program has not begun to hold it back.
+                    // By the signal itself if the program has not yet blocked it.
                     let ending = await process.wait()
                     let endings: [ChildProcess.Ending] = [.exited(signal == SIGINT ? 130 : 75), .killed(signal)]
                     #expect(endings.contains(ending), "\(ending) after \(delay) ms")
@@ -73,7 +73,7 @@ struct MainJobTests {
         }
     }
 
-    @Test("Data that cannot be written to standard output is told; a reader that has enough is no failure")
+    @Test("Data that cannot be written to standard output is an error; a reader that closes early is not")
     func fullOutput() async throws {
         try await TemporaryFolder.with { folder in
             let file = Resource(Content(length: 100_000, seed: 1), etag: "\"v1\"")
@@ -91,7 +91,7 @@ struct MainJobTests {
         }
     }
 
-    @Test("T2: an origin that answers 206 for a changed file is not believed; show and log say why")
+    @Test("T2: an origin that answers 206 for a changed file is not trusted; show and log give the reason")
     func changedWith206() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)
@@ -122,7 +122,7 @@ struct MainJobTests {
         }
     }
 
-    @Test("SIGINT ends with 130 and SIGTERM with 75, and what came is kept", arguments: [SIGINT, SIGTERM])
+    @Test("SIGINT exits with 130 and SIGTERM with 75, and partial data is kept", arguments: [SIGINT, SIGTERM])
     func signals(signal: Int32) async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)

@@ -5,24 +5,25 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// `doctor --rebuild` dies at each of its calls to the file system: at each of them the store has its old database or
-/// its new one, and no blob is gone.
+/// `doctor --rebuild` dies at each of its calls to the file system.
+///
+/// After each of them the store has its old database or its new one, and no blob is missing.
 @Suite(.timeLimit(.minutes(20)))
 struct RebuildCrashTests {
     private static let content = Content(length: 3_000_000, seed: 1)
 
-    /// The names of all blobs, in use and set aside.
+    /// The names of all blobs, in use or set aside.
     private static func blobs(in store: String) throws -> Set<String> {
         let folders = try Files.names(in: store).filter { $0.hasPrefix("aside-") } + ["blobs"]
         return Set(try folders.flatMap { try Files.names(in: "\(store)/\($0)") }.filter { $0.count == 32 })
     }
 
-    /// What SQLite and dd do to a database so that it cannot be opened.
+    /// How SQLite and dd damage a database so that it cannot be opened.
     enum Damage: String, CaseIterable {
         case plantedView, firstPage
     }
 
-    /// A store with two partials, of which one can be saved, and a database that cannot be opened.
+    /// A store with two partials, one of which can be saved, and a database that cannot be opened.
     private static func prepare(_ folder: TemporaryFolder, _ server: OriginServer, _ damage: Damage) async throws {
         let program = Resumectl(folder: folder)
         for name in ["a", "b"] {
@@ -65,7 +66,7 @@ struct RebuildCrashTests {
                         #expect(try Self.blobs(in: folder["store"]) == blobs, "point \(point)")
                         let names = try Files.names(in: folder["store"])
                         #expect(!names.contains { $0.hasPrefix("salvage") }, "point \(point)")
-                        // In this process, since there are hundreds of points.
+                        // In this process, because there are hundreds of points.
                         let rebuilt = try await DownloadStore.open(at: folder["store"], creating: false)
                         #expect(try await rebuilt.entries().contains { $0.key.hasSuffix("/b") }, "point \(point)")
                         await rebuilt.close()
@@ -79,7 +80,7 @@ struct RebuildCrashTests {
         }
     }
 
-    /// A store that is prepared with a planted view, and the program.
+    /// A store with a planted view, and the program.
     private static func withDamaged(_ body: (TemporaryFolder, Resumectl) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let handler: @Sendable (OriginRequest) -> Response = { request in
@@ -91,7 +92,7 @@ struct RebuildCrashTests {
     }
 
     @Test(
-        "A rebuild that dies before its last step can be finished, also after one for which there was no space",
+        "A rebuild that dies before its last step can be finished, even after one that ran out of space",
         .enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"), arguments: [false, true])
     func fails(isRemoved: Bool) async throws {
         try await Self.withDamaged { folder, program in
@@ -112,7 +113,7 @@ struct RebuildCrashTests {
     }
 
     @Test(
-        "While a rebuild replaces the database, other commands say that it is running",
+        "While a rebuild replaces the database, other commands report that it is running",
         .enabled(if: FaultShim.isAvailable, "needs Linux and a C compiler"))
     func running() async throws {
         try await Self.withDamaged { folder, program in

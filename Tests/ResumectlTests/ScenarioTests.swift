@@ -4,7 +4,9 @@ import Scenarios
 import TestSupport
 import Testing
 
-/// A cut, an odd answer, an honest answer, each to a process of its own: the first one dies by SIGKILL.
+/// A cut, an odd answer, an honest answer, each to a separate process.
+///
+/// The first one dies by SIGKILL.
 @Suite(.timeLimit(.minutes(20)))
 struct ScenarioTests {
     @Test("In processes, with SIGKILL", arguments: Scenario.all)
@@ -24,7 +26,7 @@ struct ScenarioTests {
                 await first.wait()
 
                 server.setHandler(scenario.odd)
-                // Only an answer that never comes to its end is to run out of time, however busy the machine is.
+                // Only an answer that never ends should time out, however busy the machine is.
                 let answer = scenario.odd(OriginRequest(fields: [("Range", "bytes=\(Scenario.asked)-")]))
                 let stalls = answer.steps.contains { if case .hold = $0 { true } else { false } }
                 let second = try await program.run(

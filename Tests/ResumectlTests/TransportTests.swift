@@ -3,7 +3,7 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// Proxies, TLS and HTTP/2 with real peers: tinyproxy, nginx, and OpenSSL by way of Python.
+/// Proxies, TLS and HTTP/2 with real peers: tinyproxy, nginx, and OpenSSL through Python.
 @Suite(.timeLimit(.minutes(20)))
 struct TransportTests {
     private static let content = sampleBytes(3_000_000)
@@ -15,7 +15,7 @@ struct TransportTests {
         let proxy: Tinyproxy
         let program: Resumectl
 
-        /// Gets the file over TLS, trusting the test's own certificate.
+        /// Downloads the file over TLS, trusting the test's own certificate.
         func get(_ more: [String] = [], environment: [String: String] = [:]) async throws -> Shell.Outcome {
             let get = ["get", nginx.secureURL("file.bin"), "-o", folder["out"], "--cacert", nginx.certificate]
             return try await Shell.outcome(
@@ -44,7 +44,7 @@ struct TransportTests {
         }
     }
 
-    @Test("TLS with a certificate that is trusted, and none without", arguments: [false, true])
+    @Test("TLS works with a trusted certificate, and not without", arguments: [false, true])
     func tls(http2: Bool) async throws {
         try await Self.with { peers in
             let outcome = try await peers.get(http2 ? ["--http2"] : [])
@@ -63,7 +63,7 @@ struct TransportTests {
         }
     }
 
-    @Test("H05: https does not lead to http")
+    @Test("H05: https does not redirect to http")
     func downgrade() async throws {
         try await Self.with { peers in
             let outcome = try await peers.program.run(
@@ -75,7 +75,7 @@ struct TransportTests {
         }
     }
 
-    @Test("HTTP/2: killed and continued")
+    @Test("HTTP/2: killed and resumed")
     func http2Resumed() async throws {
         try await Self.with { peers in
             let slow = ["--http2", "--limit-rate", "100KiB"]
@@ -94,7 +94,7 @@ struct TransportTests {
         }
     }
 
-    @Test("https goes through the proxy by a tunnel, and past it where no_proxy says so")
+    @Test("https uses the proxy through a tunnel, and bypasses it according to no_proxy")
     func tunnel() async throws {
         try await Self.with { peers in
             let outcome = try await peers.get(environment: ["https_proxy": peers.proxy.url])
@@ -109,7 +109,7 @@ struct TransportTests {
         }
     }
 
-    @Test("http goes through the proxy in full; credentials are asked for in words, and never go to the origin")
+    @Test("http is sent to the proxy in full; missing credentials are reported, and never go to the origin")
     func plain() async throws {
         try await TemporaryFolder.with { folder in
             let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
@@ -138,7 +138,7 @@ struct TransportTests {
         }
     }
 
-    @Test("A proxy that cannot be used is told before anything is sent")
+    @Test("A proxy that cannot be used is reported before anything is sent")
     func unusable() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)
@@ -150,7 +150,7 @@ struct TransportTests {
         }
     }
 
-    @Test("HTTP/2: a status that is none does not end the program", arguments: ["42", "-5", "1000", "101", "2x0"])
+    @Test("HTTP/2: an invalid status does not crash the program", arguments: ["42", "-5", "1000", "101", "2x0"])
     func statusOfHTTP2(status: String) async throws {
         try await Self.with { peers in
             let outcome = try await Self.http2(status, 1, peers)
@@ -159,7 +159,7 @@ struct TransportTests {
         }
     }
 
-    @Test("HTTP/2: interim responses are passed over, but for those without an end", arguments: [100, 101])
+    @Test("HTTP/2: interim responses are ignored, except those without an end", arguments: [100, 101])
     func interimOfHTTP2(count: Int) async throws {
         try await Self.with { peers in
             let outcome = try await Self.http2("103", count, peers)
@@ -169,7 +169,7 @@ struct TransportTests {
         }
     }
 
-    /// Gets a file in HTTP/2 whose answer begins with a status so many times.
+    /// Downloads a file over HTTP/2 whose answer begins with a status, sent the given number of times.
     private static func http2(_ status: String, _ count: Int, _ peers: Peers) async throws -> Shell.Outcome {
         let port = try Loopback.freePort()
         let server = try Shell.start(
@@ -184,7 +184,7 @@ struct TransportTests {
         return outcome
     }
 
-    /// Answers the first request of each connection in HTTP/2 with a status of the test's own, 200, and a body.
+    /// Answers the first request of each connection over HTTP/2 with the test's status, 200, and a body.
     private static let secondVersion = """
         import socket, ssl, sys
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -256,10 +256,10 @@ struct TransportTests {
             connection.close()
         """
 
-    // A TLS library that waits for the end of the connection waits 5 seconds, in each run. Without that only a busy
-    // machine makes a run as long, and not each one.
+    // A TLS library that waits for the end of the connection waits 5 seconds in each run. Otherwise only a busy machine
+    // makes a run that long, and not every run.
     @Test(
-        "The program ends although the server neither answers close_notify nor closes the connection",
+        "The program exits although the server neither answers close_notify nor closes the connection",
         arguments: [false, true])
     func lingering(http2: Bool) async throws {
         try await Self.with { peers in
@@ -323,7 +323,7 @@ struct TransportTests {
                 pass
         """
 
-    @Test("SOCKS 5: the proxy resolves the name; one that refuses is told, with the host", arguments: [0, 5])
+    @Test("SOCKS 5: the proxy resolves the name; one that refuses is reported, with the host", arguments: [0, 5])
     func socks(reply: Int) async throws {
         try await TemporaryFolder.with { folder in
             let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
@@ -349,7 +349,7 @@ struct TransportTests {
         }
     }
 
-    /// A SOCKS proxy that prints the name it is asked for, and connects to a port of this machine.
+    /// A SOCKS proxy that prints the requested name, and connects to a port of this machine.
     private static let socks = """
         import socket, sys, threading
         def pump(source, sink):
