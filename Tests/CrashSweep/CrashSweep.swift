@@ -2,28 +2,32 @@ package import FaultInjection
 internal import Foundation
 internal import TestSupport
 
-/// Lets the real program die at each of its calls that change a file, and holds what is left against the promises.
+/// Kills the real program at each of its calls that change a file, and checks what is left against the promises.
 package struct CrashSweep: Sendable {
-    /// Where `resumectl` is.
+    /// The path of `resumectl`.
     package var program: String
-    /// The file systems, each of them swept beside the others, in several lanes where that needs no image.
+    /// The file systems.
+    ///
+    /// They are swept in parallel, in several lanes if no image is required.
     package var fileSystems: [FileSystemKind]
     /// The names of the workflows; empty for all.
     package var workflows: [String] = []
-    /// What the contents are made from, a whole sweep each.
+    /// The seeds of the contents.
+    ///
+    /// Each gets a complete sweep.
     package var seeds: [UInt64] = [1]
-    /// Only every so many points are visited, with others for another seed.
+    /// Visits only one point in this many; the seed selects which.
     package var stride = 1
     /// The only point to visit; nil for all.
     package var point: Int?
-    /// What happens; nil for deaths of the process, and for power cuts where the file system can have them.
+    /// The faults; nil for process deaths, and for power losses if the file system supports them.
     package var faults: [Fault]?
-    /// Where the images lie; nil for memory, where the machine has such a place.
+    /// The folder of the images; nil for memory, if the machine has a memory file system.
     package var folder: String?
-    /// Told a line at a time how it goes.
+    /// Receives progress, one line at a time.
     package var progress: @Sendable (String) -> Void = { _ in }
 
-    /// Makes a sweep over all there is.
+    /// Creates a sweep over all workflows.
     package init(program: String, fileSystems: [FileSystemKind]) {
         self.program = program
         self.fileSystems = fileSystems
@@ -32,7 +36,7 @@ package struct CrashSweep: Sendable {
     /// The names of all workflows.
     package static var allWorkflows: [String] { Workflow.all(seed: 1).map(\.name) }
 
-    /// Each kind of call with each error, and writes that do half of what they should.
+    /// Each kind of call with each error, and partial writes.
     package static let failures: [Fault] =
         ["ENOSPC", "EIO", "EDQUOT", "EINTR"].flatMap { error in
             ["pwrite", "fdatasync", "fsync", "syncfs", "rename", "link", "open", "ftruncate"].map { call in
@@ -45,10 +49,10 @@ package struct CrashSweep: Sendable {
         kind == .plain ? FaultShim.isAvailable : FaultShim.isAvailable && LoopDisk.isAvailable(kind)
     }
 
-    /// Sweeps.
+    /// Runs the sweep.
     ///
-    /// - Returns: What was found.
-    /// - Throws: Where it cannot be done: ``SweepFailure``, or what the system says.
+    /// - Returns: The findings.
+    /// - Throws: ``SweepFailure`` or a system error if the sweep cannot run.
     package func run() async throws -> SweepReport {
         try await withThrowingTaskGroup(of: [(order: Int, line: SweepReport.Line)].self) { group in
             for kind in fileSystems {
@@ -60,14 +64,14 @@ package struct CrashSweep: Sendable {
         }
     }
 
-    /// How many sites there are on a file system side by side, each with workflows of its own.
+    /// The number of parallel sites on a file system, each with its own workflows.
     ///
     /// An image takes hundreds of megabytes of memory.
     private func laneCount(_ kind: FileSystemKind) -> Int {
         kind == .plain && point == nil ? min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4) : 1
     }
 
-    /// Sweeps over every so many of the workflows on one file system.
+    /// Sweeps over a share of the workflows on one file system.
     private func sweep(
         _ kind: FileSystemKind, lane: Int, of lanes: Int
     ) async throws -> [(order: Int, line: SweepReport.Line)] {
@@ -121,7 +125,7 @@ package struct CrashSweep: Sendable {
         return line
     }
 
-    /// Runs the command undisturbed, and counts the calls that each fault is about.
+    /// Runs the command undisturbed, and counts the calls that each fault applies to.
     private func countCalls(
         _ worker: Worker, of faults: [Fault], _ line: inout SweepReport.Line
     ) async throws -> [Int] {
@@ -149,13 +153,13 @@ package struct CrashSweep: Sendable {
         return try FileCall.trace(worker.site.trace)
     }
 
-    /// The calls of a workflow that is not disturbed.
+    /// Returns the calls of an undisturbed workflow.
     ///
     /// - Parameters:
-    ///   - name: The workflow's.
-    ///   - program: Where `resumectl` is.
+    ///   - name: The workflow's name.
+    ///   - program: The path of `resumectl`.
     /// - Returns: The calls in the order in which they began.
-    /// - Throws: ``SweepFailure``, or what the system says.
+    /// - Throws: ``SweepFailure`` or a system error.
     package static func trace(of name: String, program: String) async throws -> [FileCall] {
         guard let workflow = Workflow.all(seed: 1).first(where: { $0.name == name }) else {
             throw SweepFailure("there is no workflow \(name)")

@@ -4,20 +4,20 @@ internal import TestSupport
 
 /// The kinds of file system that a sweep runs on.
 package enum FileSystemKind: String, Sendable, CaseIterable {
-    /// A folder of the machine's own: only processes die there.
+    /// A folder on the machine's own disk, where only processes die.
     case plain
-    /// An image with ext4, mounted through a loop device, whose power can be cut.
+    /// An image with ext4, mounted through a loop device, which can lose power.
     case ext4
     /// An image with XFS.
     case xfs
 
-    /// The smallest image that it takes.
+    /// The smallest possible image.
     fileprivate var imageSize: Int { self == .xfs ? 320 << 20 : 96 << 20 }
 }
 
-/// A file system in an image file, whose power can be cut: what was not synced is gone then.
+/// A file system in an image file that can lose power: unsynced data is then lost.
 ///
-/// The image is in memory where the machine has such a place.
+/// The image is in memory if the machine has a memory file system.
 final class LoopDisk: Sendable {
     let mountPoint: String
     private let kind: FileSystemKind
@@ -25,7 +25,7 @@ final class LoopDisk: Sendable {
     private let device: String
     private let descriptor: Int32
 
-    /// Whether the tools and the rights are there.
+    /// Whether the required tools and permissions are available.
     static func isAvailable(_ kind: FileSystemKind) -> Bool {
         Shell.isRoot && Shell.has("mount") && Shell.has("mkfs.\(kind.rawValue)")
     }
@@ -46,7 +46,7 @@ final class LoopDisk: Sendable {
         }
     }
 
-    /// Makes a file system in an image and mounts it.
+    /// Creates a file system in an image and mounts it.
     ///
     /// - Returns: Its device, and a descriptor that keeps the device while it is not mounted.
     private static func mounted(
@@ -55,7 +55,7 @@ final class LoopDisk: Sendable {
         let quiet = kind == .ext4 ? ["-q", "-F", "-m", "0"] : ["-q", "-f"]
         let made = try await Shell.outcome("mkfs.\(kind.rawValue)", quiet + [image])
         guard made.status == 0 else { throw SweepFailure("mkfs: \(made.errors)") }
-        // The system releases a device that was made in this way with its last user, however that ends.
+        // The system releases a device created this way with its last user, however that user ends.
         try await Shell.run("mount", "-t", kind.rawValue, "-o", "loop", image, mountPoint)
         let device = try await Shell.run("findmnt", "--noheadings", "--output", "SOURCE", "--mountpoint", mountPoint)
             .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -74,23 +74,23 @@ final class LoopDisk: Sendable {
         for _ in 0..<12_000 {
             if umount2(mountPoint, 0) == 0 { return }
             guard errno == EBUSY else { break }
-            // A process that was killed may be on its way out.
+            // A killed process may still be exiting.
             usleep(5000)
         }
         throw SweepFailure("\(mountPoint) cannot be unmounted: error \(errno)")
     }
 
-    /// Brings all to disk.
+    /// Syncs everything to disk.
     func sync() throws {
         let folder = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(folder) }
         guard folder >= 0, syncFileSystem(folder) == 0 else { throw SweepFailure("\(mountPoint) cannot be synced") }
     }
 
-    /// Cuts the power, and starts again.
+    /// Cuts the power, and mounts the file system again.
     func cut() throws {
         let folder = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // XFS_IOC_GOINGDOWN, which is EXT4_IOC_SHUTDOWN as well; without a flush of the journal.
+        // XFS_IOC_GOINGDOWN, which is the same as EXT4_IOC_SHUTDOWN, without a flush of the journal.
         var flag: UInt32 = 2
         let result = ioctl(folder, 0x8004_587D, &flag)
         close(folder)
@@ -99,14 +99,14 @@ final class LoopDisk: Sendable {
         try mount()
     }
 
-    /// Unmounts it and gives the device back.
+    /// Unmounts the file system and releases the device.
     func remove() {
         close(descriptor)
         Self.remove(image, at: mountPoint)
     }
 
     private static func remove(_ image: String, at mountPoint: String) {
-        // Detached, since a process that was killed may still use it.
+        // Detached, because a killed process may still use it.
         umount2(mountPoint, Int32(MNT_DETACH))
         unlink(image)
         rmdir(mountPoint)
@@ -115,9 +115,9 @@ final class LoopDisk: Sendable {
 
 @_silgen_name("syncfs") private func syncFileSystem(_ descriptor: Int32) -> Int32
 
-/// A sweep that cannot be done, as against something that it found.
+/// A sweep that cannot run, as opposed to a finding.
 package struct SweepFailure: Error, CustomStringConvertible {
-    /// Why.
+    /// The reason.
     package var description: String
 
     init(_ description: String) { self.description = description }

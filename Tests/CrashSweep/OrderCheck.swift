@@ -1,11 +1,11 @@
 package import FaultInjection
 
-/// Holds the order of a program's calls against what makes a store survive a power loss.
+/// Checks the order of a program's calls against the rules for surviving a power loss.
 ///
-/// ext4 and XFS hide a missing sync of a folder, since the next one of the log brings it to disk as well; a trace does
-/// not. The rules are about what must not have happened yet, so the trace of a program that died keeps them as well.
+/// ext4 and XFS hide a missing folder sync, because the next log sync brings the folder to disk as well. A trace does
+/// not. The rules state what must not have happened yet, so they also apply to the trace of a killed program.
 package struct OrderCheck {
-    /// What is wrong, a sentence each.
+    /// The violations, one sentence each.
     package private(set) var violations: [String] = []
 
     private let calls: [FileCall]
@@ -16,8 +16,8 @@ package struct OrderCheck {
     ///
     /// - Parameters:
     ///   - calls: The calls of one process, in the order in which they began.
-    ///   - orphans: Names of blobs that no row names; they are removed without a commit.
-    ///   - isSingle: Whether it works on one download alone, so that each commit is that one's.
+    ///   - orphans: The names of blobs without a row, which are removed without a commit.
+    ///   - isSingle: Whether the process works on one download only, so that each commit belongs to it.
     package init(_ calls: [FileCall], orphans: Set<String> = [], isSingle: Bool = true) {
         self.calls = calls.filter { $0.error == nil }
         self.orphans = orphans
@@ -52,7 +52,7 @@ package struct OrderCheck {
 
     // MARK: Rules
 
-    /// A blob's name is used once, is never written after its removal, and never made shorter.
+    /// A blob's name is used once, and the blob is never truncated, nor written after its removal.
     private mutating func checkBlobsAreNeverReused() {
         var created: Set<String> = []
         var removed: [String: Int] = [:]
@@ -68,7 +68,7 @@ package struct OrderCheck {
         }
     }
 
-    /// Blob made, folder synced, row committed, first byte.
+    /// Order: blob created, folder synced, row committed, first byte.
     private mutating func checkCreation() {
         for creation in calls where isCreation(creation) && isBlob(creation.path) {
             let first = calls.first { $0.name == "pwrite" && $0.path == creation.path }?.start ?? .max
@@ -86,7 +86,7 @@ package struct OrderCheck {
         }
     }
 
-    /// Bytes synced, commit synced, second name or synced copy, rename, folder synced, commit.
+    /// Order: bytes synced, commit synced, second link or synced copy, rename, folder synced, commit.
     private mutating func checkDelivery() {
         for staging in calls where staging.name == "link" && isBlob(staging.path) && staging.newPath != nil {
             checkSynced(staging.path, before: staging.start)
@@ -110,7 +110,7 @@ package struct OrderCheck {
         }
     }
 
-    /// A file without a name: bytes synced, by itself or with all others, name, folder synced, commit.
+    /// For a file without a name: bytes synced, alone or with all others, name, folder synced, commit.
     private mutating func checkNaming() {
         for naming in calls where naming.name == "link" && naming.path.contains("/blobs/#") {
             let last = calls.last { $0.name == "pwrite" && $0.path == naming.path && $0.start < naming.start }
@@ -130,13 +130,13 @@ package struct OrderCheck {
         }
     }
 
-    /// What the death of a process may cost: 1 MiB.
+    /// The most that the death of a process may lose: 1 MiB.
     private static let lossBound: Int64 = 1 << 20
 
-    /// A blob's bytes were synced after the last one came, and a commit that says so was synced as well.
+    /// A blob's bytes were synced after the last write, and a commit that records this was synced as well.
     private mutating func checkSynced(_ path: String, before start: Int) {
         let last = calls.last { $0.name == "pwrite" && $0.path == path && $0.start < start }
-        // All of it came in another process, which had to sync it.
+        // All of it was received in another process, which had to sync it.
         guard let last else { return }
         guard let sync = calls.first(where: { $0.name == "fdatasync" && $0.path == path && $0.start > last.end }),
             sync.end < start
@@ -144,7 +144,7 @@ package struct OrderCheck {
             violations.append("a blob is delivered whose bytes were not synced")
             return
         }
-        // What the death of a process may cost need not be known to be complete.
+        // Bytes that the death of a process may lose need not be recorded as complete.
         let length = (last.offset ?? 0) + (last.result ?? 0)
         guard length > Self.lossBound else { return }
         let commit = calls.first { $0.start > sync.end && isCommit($0) }
@@ -162,11 +162,11 @@ package struct OrderCheck {
         if !isSynced { violations.append("a copy is renamed before it was synced") }
     }
 
-    /// A blob goes after the commit that drops it.
+    /// A blob is removed after the commit that drops it.
     private mutating func checkRemoval() {
         for removal in calls where removal.name == "unlink" {
             guard let name = TraceFacts.blobName(removal.path), !orphans.contains(name) else { continue }
-            // A new blob takes its place by a commit as well, which comes after it was made.
+            // A new blob also replaces it by a commit, which comes after its creation.
             let touch = calls.last { call in
                 guard call.start < removal.start, call.name != "unlink" else { return false }
                 let isOwn = TraceFacts.blobName(call.path) == name || call.path.contains("/.\(name).")
@@ -178,14 +178,14 @@ package struct OrderCheck {
         }
     }
 
-    /// Bytes that lie in a blob are synced before a commit is synced that may call them durable.
+    /// Bytes in a blob are synced before the sync of a commit that may record them as durable.
     private mutating func checkSyncedCommits() {
         guard isSingle else { return }
         var lastCommit: FileCall?
         for (index, call) in calls.enumerated() {
             if isCommit(call) { lastCommit = call }
             guard call.name == "fdatasync", isLog(call.path), let commit = lastCommit else { continue }
-            // A checkpoint syncs the log as well, and copies it into the database next.
+            // A checkpoint syncs the log as well, then copies it into the database.
             let next = calls[(index + 1)...].first { isCommit($0) || $0.path.hasSuffix("/store.sqlite") }
             guard let next, isCommit(next) else { continue }
             let hasBytes = calls.contains { $0.name == "pwrite" && isBlob($0.path) && $0.end < commit.start }

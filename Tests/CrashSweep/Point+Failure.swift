@@ -2,17 +2,17 @@ internal import FaultInjection
 
 /// What must hold after a call that failed.
 extension PointVisit {
-    /// The statuses of sysexits that the program's contract has.
+    /// The sysexits statuses in the program's contract.
     private static let statuses: [Int32] = [0, 1, 65, 66, 73, 74, 75]
 
-    /// It ended by itself, and said why where it did not end well.
+    /// It exited, and reported the reason if it failed.
     mutating func checkFailure(_ run: ProgramRun, _ calls: [FileCall]) {
         guard case .exited(let status) = run.ending, Self.statuses.contains(status) else {
             result.violations.append("it ended with \(run.ending): \(run.errors)")
             return
         }
         result.expect(status == 0 || run.errors.hasPrefix("resumectl:"), "status \(status) without a word")
-        // SQLite itself takes an interrupted sync for a failed one.
+        // SQLite itself treats an interrupted sync as a failed one.
         let isOfSQLite = calls.contains {
             $0.fault != nil && $0.path.contains("store.sqlite") && $0.name == "fdatasync"
         }
@@ -24,7 +24,7 @@ extension PointVisit {
         }
     }
 
-    /// After a sync of a blob that failed, no row claims bytes that were not synced, or written again, since.
+    /// After a failed sync of a blob, no row claims bytes that were not synced, or rewritten, since.
     mutating func checkClaims(_ entries: [HeldEntry], _ calls: [FileCall], _ run: ProgramRun) {
         let failed = calls.filter { $0.fault == "error" && $0.name == "fdatasync" && $0.error != "EINTR" }
         for naming in calls where naming.name == "link" && naming.error == nil && naming.path.contains("/blobs/#") {
@@ -49,7 +49,7 @@ extension PointVisit {
     }
 }
 
-/// How much of a blob may be relied on, in view of syncs that failed: those make the kernel forget what it held.
+/// How much of a blob is reliable after failed syncs, which make the kernel drop its pages.
 private struct SafeBytes {
     /// Bytes from 0 on that a sync brought to disk.
     var synced: Int64 = 0
@@ -58,7 +58,7 @@ private struct SafeBytes {
 
     init(of name: String, in calls: [FileCall]) {
         let calls = calls.filter { TraceFacts.blobName($0.path) == name }
-        // What an earlier process held of it is below the first byte that this one writes, and was synced at its end.
+        // The bytes of an earlier process precede the first byte that this one writes, and were synced at its end.
         let first = calls.first { $0.name == "pwrite" }?.offset ?? .max
         (synced, held) = (first, first)
         for call in calls {

@@ -7,9 +7,9 @@ internal import TestSupport
 package enum Fault: Sendable, Equatable {
     /// It dies before a call that changes something.
     case death
-    /// It dies, and what was not synced is gone as well.
+    /// It dies, and unsynced data is lost as well.
     case powerCut
-    /// A call of a name fails with an error, or does half of what it should where the error is `short`.
+    /// A named call fails with an error, or does half of its work if the error is `short`.
     case failing(call: String, error: String)
 
     /// The options of `crash-sweep` that repeat it.
@@ -22,13 +22,13 @@ package enum Fault: Sendable, Equatable {
     }
 }
 
-/// One moment, and what happens then.
+/// One moment and its fault.
 struct Point: Sendable, Equatable {
-    /// The number of the call, from 1, among those that the fault is about.
+    /// The number of the call, from 1, among those that the fault applies to.
     var number: Int
     var fault: Fault
 
-    /// As the shim takes it.
+    /// The rules in the format of the shim.
     var rules: String {
         switch fault {
         case .death, .powerCut: "*:kill:\(number)"
@@ -41,17 +41,17 @@ struct Point: Sendable, Equatable {
     var isFailing: Bool { !isPowerCut && fault != .death }
 }
 
-/// What was found at a point.
+/// The findings at a point.
 struct PointResult: Sendable {
-    /// Whether the program came as far as that call.
+    /// Whether the program reached that call.
     var isReached = true
-    /// What is wrong; empty where all is well.
+    /// The violations; empty if there are none.
     var violations: [String] = []
-    /// Files with a byte that they should not have.
+    /// Files with a wrong byte.
     var wrongFiles = 0
-    /// Complete downloads that were gone.
+    /// Complete downloads that were lost.
     var lostDeliveries = 0
-    /// The greatest number of bytes that had been written and were fetched again.
+    /// The greatest number of written bytes that were fetched again.
     var loss: Int64 = 0
 
     mutating func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
@@ -59,7 +59,7 @@ struct PointResult: Sendable {
     }
 }
 
-/// Lets the program die at a point and holds what is left against the promises.
+/// Kills the program at a point and checks what is left against the promises.
 struct PointVisit {
     let worker: Worker
     let point: Point
@@ -68,11 +68,13 @@ struct PointVisit {
     var site: Site { worker.site }
     var workflow: Workflow { worker.workflow }
 
-    /// What may be fetched again after the death of a process: a mebibyte and one piece of each stream.
+    /// What may be fetched again after the death of a process: one mebibyte and one piece for each stream.
     private var bound: Int64 { ((1 << 20) + (256 << 10)) * Int64(workflow.connections) }
-    /// What is asked for again to be compared: several streams leave gaps, which have two ends.
+    /// The overlap that is fetched again for comparison.
+    ///
+    /// Several streams leave gaps, which have two ends.
     private var overlap: Int64 { workflow.connections > 1 ? 16 * 4096 : 4096 }
-    /// What is left free where the disk is to be full.
+    /// The free space on a disk that should become full.
     private static let freeSpace: Int64 = 9 << 18
 
     init(_ worker: Worker, _ point: Point) {
@@ -116,7 +118,7 @@ struct PointVisit {
         try await cleanUp()
     }
 
-    /// Puts the state before back.
+    /// Restores the prepared state.
     static func begin(_ worker: Worker, isSynced: Bool) async throws {
         try await worker.site.restore()
         worker.origin.serve(worker.workflow.files)
@@ -124,9 +126,9 @@ struct PointVisit {
         if isSynced { try worker.site.sync() }
     }
 
-    /// Each destination is whole, or as it was before.
+    /// Each destination is whole, or unchanged.
     ///
-    /// - Returns: The names of the files that are there.
+    /// - Returns: The names of the existing files.
     private mutating func checkDestinations(atCrash: Bool) throws -> Set<String> {
         var delivered: Set<String> = []
         for file in workflow.files {
@@ -147,7 +149,7 @@ struct PointVisit {
         return delivered
     }
 
-    /// What was told to be delivered is there, whatever happens afterwards.
+    /// Every delivery that was reported exists, whatever happens afterwards.
     private mutating func checkTold(_ run: ProgramRun, _ delivered: Set<String>) {
         for event in run.objects where event["event"] as? String == "finished" {
             let name = (event["path"] as? String ?? "").split(separator: "/").last.map(String.init) ?? ""
@@ -163,7 +165,7 @@ struct PointVisit {
         return run.objects.map(HeldEntry.init)
     }
 
-    /// What verify finds is what a crash may leave, and no more.
+    /// The findings of verify are limited to what a crash may leave.
     private mutating func verify(_ entries: [HeldEntry], _ facts: TraceFacts) async throws {
         let run = try await site.run(["verify", "--json"], afterCut: point.isPowerCut)
         let isNone = run.ending == .exited(66) && workflow.preparation == .nothing
@@ -179,11 +181,11 @@ struct PointVisit {
             case "orphan":
                 isAllowed = true
             case "blob-missing":
-                // Its row may come back with the power, never while the machine runs on.
+                // Its row may come back after a power loss, never while the machine keeps running.
                 let isUnlinked = blobs.contains { facts.blobs[TraceFacts.blobName($0.path) ?? ""]?.isUnlinked == true }
                 isAllowed = workflow.isDamaged || (point.isPowerCut && isUnlinked)
             case "blob-short":
-                // A row may claim what another start of the machine is not to believe.
+                // A row may claim bytes that are not trusted after a reboot.
                 let isDurable = blobs.allSatisfy { blob in size("\(site.store)/\(blob.path)") >= blob.durableEnd }
                 isAllowed = workflow.isDamaged || (point.isPowerCut && isDurable)
             default:
@@ -198,7 +200,7 @@ struct PointVisit {
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Downloads everything to its end, and looks how much of it was fetched again.
+    /// Completes all downloads, and checks how much was fetched again.
     private mutating func getAll(_ entries: [HeldEntry], _ facts: TraceFacts, _ delivered: Set<String>) async throws {
         _ = worker.origin.takeAsked()
         let run = try await site.run(worker.get(workflow.files), afterCut: point.isPowerCut)
@@ -228,7 +230,7 @@ struct PointVisit {
         }
     }
 
-    /// Holds what was kept of the only file against what the trace says was written.
+    /// Compares the kept part of the only file with what the trace says was written.
     private mutating func compare(_ kept: Int64, of length: Int64, with facts: TraceFacts) {
         let blobs = facts.blobs.values.filter { !$0.isUnlinked }
         let written = blobs.map(\.written).max() ?? 0
@@ -242,7 +244,7 @@ struct PointVisit {
         result.expect(safe - kept <= bound, "\(safe) bytes were safe, and only \(kept) were kept")
     }
 
-    /// Nothing is left of what was delivered: no row, no blob, no other name beside a destination.
+    /// Nothing is left of a delivered file: no row, no blob, no other link beside a destination.
     private mutating func cleanUp() async throws {
         let run = try await site.run(["gc", "--max-size", "0", "--json"], afterCut: point.isPowerCut)
         result.expect(run.ending == .exited(0), "gc ended with \(run.ending): \(run.errors)")
@@ -265,7 +267,7 @@ extension Workflow {
     }
 }
 
-/// Bytes compared at the speed of memory, also in a debug build.
+/// Fast byte comparison, even in a debug build.
 enum Bytes {
     static func areEqual(_ first: [UInt8], _ second: [UInt8]) -> Bool {
         first.count == second.count

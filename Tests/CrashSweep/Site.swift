@@ -6,7 +6,7 @@ internal import TestSupport
 
 /// The place of one worker: folders on one kind of file system, and the program that runs there.
 ///
-/// The paths are the same for each point, since the store remembers destinations.
+/// The paths are the same for each point, because the store records destinations.
 final class Site: Sendable {
     let kind: FileSystemKind
     let folder: TemporaryFolder
@@ -17,7 +17,7 @@ final class Site: Sendable {
     private let otherPath: String
     private let fillerSize = Mutex<Int64?>(nil)
 
-    /// How long a process may take; none takes a second on an idle machine.
+    /// The time limit of a process; none takes a second on an idle machine.
     static let patience: Duration = .seconds(180)
 
     init(_ kind: FileSystemKind, program: String, in parent: String?) async throws {
@@ -27,13 +27,13 @@ final class Site: Sendable {
         if kind == .plain {
             (main, other) = (nil, nil)
             mainPath = folder["main"]
-            // In memory or not, whatever the first is not.
+            // In memory or on disk, whichever the first is not.
             otherPath = NSTemporaryDirectory() + "/resume-sweep-\(UUID().uuidString)"
         } else {
             do {
                 (main, other) = try await Self.disks(kind, in: folder)
             } catch {
-                // An interruption cancels what makes the disks.
+                // An interruption cancels the creation of the disks.
                 folder.remove()
                 throw error
             }
@@ -61,14 +61,14 @@ final class Site: Sendable {
     private static var memory: String? { FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : nil }
 
     var store: String { "\(mainPath)/point/store" }
-    /// Where files are delivered to.
+    /// The folder of delivered files.
     func destination(other: Bool) -> String { other ? "\(otherPath)/point" : "\(mainPath)/point/files" }
-    /// The number of this start of the machine, or of the next one.
+    /// The ID of this boot, or of the next one.
     func bootID(cut: Bool) -> String { folder[cut ? "boot-after" : "boot"] }
     var trace: String { folder["trace"] }
     var count: String { folder["count"] }
 
-    /// Whether the two places are on file systems of their own.
+    /// Whether the two places are on separate file systems.
     var hasOther: Bool {
         var first = stat()
         var second = stat()
@@ -93,7 +93,7 @@ final class Site: Sendable {
         }
     }
 
-    /// Keeps what is there, to begin each point with.
+    /// Saves the current state as the start of each point.
     func keep() async throws {
         fillerSize.withLock { $0 = nil }
         try await Shell.run("rm", "-rf", "\(mainPath)/kept", "\(otherPath)/kept")
@@ -102,7 +102,7 @@ final class Site: Sendable {
         try sync()
     }
 
-    /// Puts back what was kept.
+    /// Restores the saved state.
     func restore() async throws {
         let copy = """
             rm -rf '\(mainPath)/point' '\(otherPath)/point' && cp -a --reflink=never '\(mainPath)/kept' \
@@ -111,10 +111,10 @@ final class Site: Sendable {
         try await Shell.run("sh", "-c", copy)
     }
 
-    /// Fills the disk but for so many bytes.
+    /// Fills the disk except for the given number of bytes.
     ///
-    /// How much that takes is found out once for what is kept: XFS gives the blocks of removed files back in its own
-    /// time, those of the last filler as well.
+    /// The required amount is measured once for the saved state: XFS delays the release of the blocks of removed files,
+    /// including those of the last filler.
     func fill(leaving bytes: Int64) async throws {
         let known = fillerSize.withLock { $0 }
         let size: Int64
@@ -145,10 +145,10 @@ final class Site: Sendable {
         return (attributes[.systemFreeSize] as? NSNumber)?.int64Value ?? 0
     }
 
-    /// Gives back what ``fill(leaving:)`` took.
+    /// Releases the space that ``fill(leaving:)`` took.
     func unfill() { unlink("\(mainPath)/filler") }
 
-    /// Removes what was delivered.
+    /// Removes delivered files.
     func clearDestination() async throws {
         for path in [destination(other: false), destination(other: true)] {
             for name in try Files.names(in: path) { unlink("\(path)/\(name)") }
@@ -158,12 +158,12 @@ final class Site: Sendable {
     /// Runs the program.
     ///
     /// - Parameters:
-    ///   - arguments: Without the store.
-    ///   - rules: What its calls meet.
+    ///   - arguments: The arguments without the store.
+    ///   - rules: The faults of its calls.
     ///   - isTraced: Whether calls are traced and counted.
-    ///   - afterCut: Whether the machine was started anew.
-    /// - Returns: How it ended, and what it said.
-    /// - Throws: ``SweepFailure``, or what the system says.
+    ///   - afterCut: Whether the machine was rebooted.
+    /// - Returns: The exit status and the output.
+    /// - Throws: ``SweepFailure`` or a system error.
     func run(
         _ arguments: [String], rules: String = "", isTraced: Bool = false, afterCut: Bool = false
     ) async throws -> ProgramRun {
@@ -191,7 +191,7 @@ struct ProgramRun: Sendable {
     enum Ending: Sendable, Equatable {
         case exited(Int32)
         case killed(Int32)
-        /// It had to be killed, since it did not end.
+        /// It had to be killed because it did not exit.
         case hung
     }
 
@@ -228,7 +228,7 @@ struct ProgramRun: Sendable {
 
     var isKilled: Bool { ending == .killed(SIGKILL) }
 
-    /// The objects of the output, one a line.
+    /// The objects of the output, one per line.
     var objects: [[String: Any]] {
         output.split(separator: "\n").compactMap {
             try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]

@@ -1,13 +1,15 @@
 internal import OriginServer
 internal import Synchronization
 
-/// The origin of a worker: what it has is swapped between points, and what each file cost is told.
+/// The origin of a worker.
+///
+/// Its files are replaced between points, and it counts the bytes requested of each.
 final class SweepOrigin: Sendable {
     private struct State {
         var files: [String: Resource] = [:]
-        /// After how many bytes each body is cut.
+        /// The number of bytes after which each body is cut.
         var cut: Int64?
-        /// How many bytes of each file were asked for.
+        /// The number of bytes requested of each file.
         var asked: [String: Int64] = [:]
     }
 
@@ -36,7 +38,7 @@ final class SweepOrigin: Sendable {
 
     func url(_ file: ServedFile) -> String { server.baseURL + file.path }
 
-    /// Has these files from now on.
+    /// Serves these files from now on.
     func serve(_ files: [ServedFile], cutAfter cut: Int64? = nil) {
         let resources = files.map { file in
             var resource = Resource(file.content, etag: file.etag)
@@ -50,7 +52,9 @@ final class SweepOrigin: Sendable {
         }
     }
 
-    /// How many bytes were asked for since the last call, by path; a file that was not asked for is not in it.
+    /// The number of bytes requested since the last call, by path.
+    ///
+    /// Files that were not requested are absent.
     func takeAsked() -> [String: Int64] {
         shared.state.withLock { state in
             defer { state.asked = [:] }
@@ -58,7 +62,7 @@ final class SweepOrigin: Sendable {
         }
     }
 
-    /// How long the body is that an honest answer has.
+    /// The length of the body of an honest answer.
     private static func length(of request: OriginRequest, _ resource: Resource) -> Int64 {
         let whole = resource.content.length
         guard request.method == "GET" else { return 0 }

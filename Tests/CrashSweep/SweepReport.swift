@@ -1,6 +1,6 @@
-/// What a sweep found.
+/// The findings of a sweep.
 package struct SweepReport: Sendable {
-    /// What one workflow showed on one file system.
+    /// The results of one workflow on one file system.
     package struct Line: Sendable {
         /// The workflow.
         package var workflow: String
@@ -8,21 +8,21 @@ package struct SweepReport: Sendable {
         package var fileSystem: FileSystemKind
         /// Points at which the process died.
         package var deaths = 0
-        /// Points at which the power went as well.
+        /// Points at which power was lost as well.
         package var cuts = 0
         /// Calls that failed, or were short.
         package var failures = 0
-        /// Points that the program did not come to: with other times it makes fewer calls.
+        /// Points that the program did not reach: with different timing it makes fewer calls.
         package var unreached = 0
         /// Files with a wrong byte.
         package var wrongFiles = 0
-        /// Complete downloads that were gone.
+        /// Complete downloads that were lost.
         package var lostDeliveries = 0
-        /// The most that was fetched again after the death of a process.
+        /// The most bytes fetched again after the death of a process.
         package var deathLoss: Int64 = 0
-        /// The most that was fetched again after a power cut.
+        /// The most bytes fetched again after a power loss.
         package var cutLoss: Int64 = 0
-        /// What was wrong.
+        /// The violations.
         package var violations: [String] = []
 
         mutating func add(_ other: Line) {
@@ -53,7 +53,7 @@ package struct SweepReport: Sendable {
 
     /// The points of all lines.
     package var points: Int { lines.reduce(0) { $0 + $1.deaths + $1.cuts + $1.failures } }
-    /// What was wrong.
+    /// The violations.
     package var violations: [String] { lines.flatMap(\.violations) }
 
     mutating func add(_ line: Line) {
@@ -64,7 +64,7 @@ package struct SweepReport: Sendable {
         }
     }
 
-    /// The whole as a table, with a summary below.
+    /// The results as a table, with a summary below.
     package var table: String {
         var total = Line(workflow: "all", fileSystem: .plain)
         for line in lines { total.add(line) }

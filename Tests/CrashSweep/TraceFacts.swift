@@ -1,26 +1,26 @@
 internal import FaultInjection
 
-/// What is known from a trace about the blobs of a program that was killed.
+/// What a trace shows about the blobs of a killed program.
 struct TraceFacts {
-    /// What is known of one blob.
+    /// The facts about one blob.
     struct Blob: Equatable {
-        /// How many bytes were written, by several streams beside one another, or before this program.
+        /// The number of bytes written, by several parallel streams or before this program.
         var written: Int64 = 0
-        /// The end of what had been written when a sync began that ended well.
+        /// The end of the written bytes when a successful sync began.
         var synced: Int64 = 0
-        /// How many bytes were synced before a commit that was synced as well.
+        /// The number of bytes synced before a commit that was synced as well.
         var durable: Int64 = 0
         /// Whether its name was removed, or was about to be.
         var isUnlinked = false
     }
 
-    /// By the files' names.
+    /// By file name.
     private(set) var blobs: [String: Blob] = [:]
 
     /// Reads the calls of one program, in the order in which they began.
     init(_ calls: [FileCall]) {
         var writes: [String: [(range: Range<Int64>, at: Int)]] = [:]
-        // Syncs that wait for a commit, and those with one that waits to be synced.
+        // Syncs that wait for a commit, and those whose commit waits for a sync.
         var syncs: [(name: String, bytes: Int64, at: Int)] = []
         var commits: [(name: String, bytes: Int64, at: Int)] = []
         for call in calls {
@@ -56,7 +56,7 @@ struct TraceFacts {
         for (name, writes) in writes { blobs[name, default: Blob()].written = Self.count(writes.map(\.range)) }
     }
 
-    /// How many bytes lie in ranges; those before the first one were there before.
+    /// The number of bytes in ranges, including those before the first range, which existed already.
     private static func count(_ ranges: [Range<Int64>]) -> Int64 {
         var (count, end): (Int64, Int64) = (0, 0)
         for (index, range) in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }).enumerated() {
@@ -67,7 +67,7 @@ struct TraceFacts {
         return count
     }
 
-    /// The name of the blob that a path is of.
+    /// The name of the blob that a path belongs to.
     static func blobName(_ path: String) -> String? {
         let parts = path.split(separator: "/").suffix(2)
         guard parts.count == 2, parts.first == "blobs", let name = parts.last?.prefix(32), name.utf8.count == 32 else {

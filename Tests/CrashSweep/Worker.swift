@@ -14,13 +14,13 @@ struct Worker: Sendable {
 
     var destination: String { site.destination(other: workflow.deliversElsewhere) }
 
-    /// The name that an orphan of a prepared state has.
+    /// The name of an orphan in a prepared state.
     static let orphan = String(repeating: "0f", count: 16)
 
     /// The command that is swept over.
     var command: [String] {
         switch workflow.command {
-        // Whoever recovers does so over one connection, so that what he asks for can be counted.
+        // Recovery uses one connection, so that its requests can be counted.
         case .get:
             get(
                 workflow.wanted,
@@ -31,13 +31,13 @@ struct Worker: Sendable {
         }
     }
 
-    /// The command to get files, as the workflow wants it.
+    /// The command that downloads files with the workflow's options.
     func get(_ files: [ServedFile], _ more: [String] = []) -> [String] {
         var arguments = ["get", "--quiet", "--retries", "2", "--directory", destination] + files.map(origin.url)
         if workflow.options.contains("--sha256") {
             arguments += ["--sha256", Self.sha256(workflow.expected(files[0]))]
         }
-        // Whoever recovers must not mind what was delivered already.
+        // Recovery must accept files that were already delivered.
         if workflow.options.contains("-J") { arguments += ["-J", "--skip-existing"] }
         if let selection = workflow.selection {
             arguments += ["--range", "bytes=\(selection.lowerBound)-\(selection.upperBound - 1)"]
@@ -49,13 +49,13 @@ struct Worker: Sendable {
         HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? ""
     }
 
-    /// Where a file is delivered to.
+    /// The destination of a file.
     func path(of file: ServedFile) -> String { "\(destination)/\(file.name)" }
 
-    /// What lies at a destination before, where anything does.
+    /// The earlier contents of a destination, if any.
     static let replaced = sampleBytes(50_000, seed: 99)
 
-    /// Makes the state before and keeps it.
+    /// Creates the state before the workflow and saves it.
     func prepare() async throws {
         try await site.clear()
         switch workflow.preparation {
@@ -82,8 +82,9 @@ struct Worker: Sendable {
         try await site.keep()
     }
 
-    /// Holds about so much of each file: what had come and was not read when a connection was cut is lost, which is
-    /// more on a machine that has much else to do.
+    /// Leaves about the given number of bytes of each file.
+    ///
+    /// Bytes received but unread when a connection is cut are lost, which are more on a busy machine.
     private func hold(_ length: Int64, of files: [ServedFile]) async throws {
         origin.serve(files, cutAfter: length)
         for _ in 0..<20 {

@@ -1,6 +1,6 @@
 internal import OriginServer
 
-/// A file as the origin has it.
+/// A file of the origin.
 struct ServedFile: Sendable {
     var name: String
     var length: Int64
@@ -11,32 +11,32 @@ struct ServedFile: Sendable {
     var path: String { "/\(name)" }
 }
 
-/// What is done and swept over, from a state that is prepared.
+/// A command that is swept over, and the state that it starts from.
 struct Workflow: Sendable {
     enum Command: Sendable, Equatable {
         /// `get` of all files.
         case get
         /// `gc --max-size 0`
         case collect
-        /// `purge` of so many of the files, the first ones.
+        /// `purge` of the given number of files, the first ones.
         case purge(Int)
         /// `verify --repair`
         case repair
     }
 
-    /// What is there before.
+    /// The prepared state.
     enum Preparation: Sendable, Equatable {
         case nothing
-        /// Of each file so many bytes are held.
+        /// The given number of bytes of each file is stored.
         case held(Int64)
-        /// The same, of content that the origin had before.
+        /// The same, of earlier content of the origin.
         case heldOfOlder(Int64)
-        /// Everything is held, and not delivered.
+        /// Everything is stored, but not delivered.
         case undelivered
         /// The same as `held`, in a store made by the first release.
         case firstSchema(Int64)
-        /// Of each file so many bytes are held; the first one's blob was shortened since, the second one's is gone, and
-        /// there is a blob that no row names.
+        /// The given number of bytes of each file is stored. The first one's blob was then truncated, the second one's
+        /// is missing, and there is a blob without a row.
         case damaged(Int64)
     }
 
@@ -45,31 +45,31 @@ struct Workflow: Sendable {
     var preparation = Preparation.nothing
     var command = Command.get
     var options: [String] = []
-    /// Whether files go to another file system than the store's.
+    /// Whether files are delivered to a different file system from the store's.
     var deliversElsewhere = false
-    /// Whether there is a file of the first one's name already.
+    /// Whether a file with the first one's name already exists.
     var replacesFile = false
-    /// Whether the disk has room for the first file only if the others, which are idle, are given up.
+    /// Whether the disk has room for the first file only if the others, which are idle, are removed.
     var fillsDisk = false
-    /// Over how many connections each file is fetched.
+    /// The number of connections for each file.
     var connections = 1
-    /// What its calls meet in any case.
+    /// The faults that always apply.
     var rules = ""
-    /// Where in the file the wanted bytes begin and end, with `--range`.
+    /// The wanted range of the file, with `--range`.
     var selection: Range<Int64>?
 
-    /// The files that `get` asks for.
+    /// The files that `get` requests.
     var wanted: [ServedFile] { fillsDisk ? [files[0]] : files }
 
-    /// That, and what else its calls meet.
+    /// These rules and additional ones.
     func rules(and more: String) -> String { [rules, more].filter { !$0.isEmpty }.joined(separator: ";") }
 
-    /// The bytes that are to be delivered of a file.
+    /// The bytes of a file that must be delivered.
     func expected(_ file: ServedFile) -> [UInt8] { file.content.bytes(in: selection ?? file.content.all) }
 }
 
 extension Workflow {
-    /// The workflows, each with contents that depend on a seed.
+    /// The workflows, with contents that depend on a seed.
     static func all(seed: UInt64) -> [Workflow] {
         let base = seed &* 1000
         func file(_ name: String, _ length: Int64, _ number: UInt64) -> ServedFile {
@@ -82,7 +82,7 @@ extension Workflow {
             Workflow(name: "large", files: [file("large", 6 * mebibyte, 2)], replacesFile: true),
             Workflow(name: "small", files: [file("small", 70_000, 3)]),
             Workflow(name: "small-several", files: (0..<4).map { file("little\($0)", 20_000, 30 + UInt64($0)) }),
-            // While the first file is on its way to disk, the others come, and go together.
+            // While the first file is synced, the others arrive, and are delivered together.
             Workflow(
                 name: "small-batch", files: (0..<20).map { file("tiny\($0)", 8_000, 40 + UInt64($0)) },
                 rules: "fdatasync@/blobs/#:delay=400000:1"),

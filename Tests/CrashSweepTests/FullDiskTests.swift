@@ -7,7 +7,7 @@ import Testing
 @Suite(
     .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"), .timeLimit(.minutes(5)))
 struct FullDiskTests {
-    @Test("gc and purge work where not a byte is free", arguments: [["gc", "--max-size", "0"], ["purge", "--all"]])
+    @Test("gc and purge work without a free byte", arguments: [["gc", "--max-size", "0"], ["purge", "--all"]])
     func removal(_ command: [String]) async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["disk"])
@@ -15,7 +15,7 @@ struct FullDiskTests {
             do {
                 try await Self.fill(folder, command)
             } catch {
-                // Also where a process still uses it.
+                // Even if a process still uses it.
                 try await Shell.run("umount", "--lazy", folder["disk"])
                 throw error
             }

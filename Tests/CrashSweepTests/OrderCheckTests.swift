@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each rule about the order of calls fires on a trace that was altered by hand.
+/// Each rule about the order of calls detects a trace that was altered by hand.
 @Suite(
     .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct OrderCheckTests {
@@ -13,7 +13,7 @@ struct OrderCheckTests {
     private static let small = Task { try await CrashSweep.trace(of: "small", program: Resumectl.path) }
     private static let elsewhere = Task { try await CrashSweep.trace(of: "elsewhere", program: Resumectl.path) }
 
-    /// What the check says about calls in their order in the array, one after the other.
+    /// The violations of calls in the order of the array.
     private static func violations(_ calls: [FileCall]) -> [String] {
         let calls = calls.enumerated().map { index, call in
             var call = call
@@ -28,7 +28,7 @@ struct OrderCheckTests {
     }
     private static func isLog(_ call: FileCall) -> Bool { call.path.hasSuffix("-wal") }
 
-    /// Where the first call of a name is that meets a condition.
+    /// The index of the first call of a name that meets a condition.
     private static func index(
         _ calls: [FileCall], from start: Int = 0, _ name: String, _ condition: (FileCall) -> Bool
     ) throws -> Int {
@@ -48,7 +48,7 @@ struct OrderCheckTests {
         #expect(found.contains { $0.contains(text) }, "\(found)")
     }
 
-    @Test("Nothing is found where nothing was altered")
+    @Test("An unaltered trace has no violations")
     func unaltered() async throws {
         for trace in [Self.fresh, Self.changed, Self.elsewhere, Self.small] {
             let found = Self.violations(try await trace.value)
@@ -56,7 +56,7 @@ struct OrderCheckTests {
         }
     }
 
-    @Test("The blob is not synced, or only after the row says so")
+    @Test("The blob is not synced, or only after the row claims it")
     func blobSync() async throws {
         let calls = try await Self.fresh.value
         let sync = try Self.index(calls, "fdatasync", Self.isBlob)
@@ -79,7 +79,7 @@ struct OrderCheckTests {
         Self.expect("before its folder is synced", Self.moved(calls, folderSync, behind: commit))
     }
 
-    @Test("The commit that says durable is not synced before the delivery")
+    @Test("The commit that claims durability is not synced before the delivery")
     func commitSync() async throws {
         let calls = try await Self.fresh.value
         let sync = try Self.index(calls, "fdatasync", Self.isBlob)
@@ -90,7 +90,7 @@ struct OrderCheckTests {
         Self.expect("before a synced commit", altered)
     }
 
-    @Test("The blobs' folder is not synced, or only after a row names the new one")
+    @Test("The blobs' folder is not synced, or only after a row names the new blob")
     func blobFolder() async throws {
         let calls = try await Self.fresh.value
         let sync = try Self.index(calls, "fsync") { $0.path.hasSuffix("/blobs") }
@@ -109,7 +109,7 @@ struct OrderCheckTests {
         Self.expect("bytes before a commit names it", Self.moved(calls, bytes, behind: sync))
     }
 
-    @Test("The destination's folder is not synced, or only after the row is gone")
+    @Test("The destination's folder is not synced, or only after the row is removed")
     func destinationFolder() async throws {
         let calls = try await Self.fresh.value
         let rename = try Self.index(calls, "rename") { _ in true }
@@ -133,7 +133,7 @@ struct OrderCheckTests {
         Self.expect("removed before a commit drops it", Self.moved(delivered, last, behind: rename))
     }
 
-    @Test("A blob is written after its removal, made shorter, or made twice")
+    @Test("A blob is written after its removal, truncated, or created twice")
     func reuse() async throws {
         let calls = try await Self.changed.value
         var write = calls[try Self.index(calls, "pwrite", Self.isBlob)]
@@ -146,7 +146,9 @@ struct OrderCheckTests {
         Self.expect("made twice", [created] + calls)
     }
 
-    /// Whether the two places of a sweep are on two file systems; on one a link is made in place of a copy.
+    /// Whether the two places of a sweep are on different file systems.
+    ///
+    /// On the same one a link replaces the copy.
     private static let hasTwoFileSystems: Bool = {
         var (first, second) = (stat(), stat())
         return stat("/dev/shm", &first) == 0 && stat(FileManager.default.temporaryDirectory.path, &second) == 0
@@ -154,7 +156,7 @@ struct OrderCheckTests {
     }()
 
     @Test(
-        "A copy is renamed before it was synced, or written later still",
+        "A copy is renamed before it was synced, or written after that",
         .enabled(if: hasTwoFileSystems, "needs a second file system"))
     func copies() async throws {
         let calls = try await Self.elsewhere.value

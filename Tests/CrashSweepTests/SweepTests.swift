@@ -4,14 +4,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Short sweeps; `make sweep` does the long one.
+/// Short sweeps; `make sweep` runs the long one.
 @Suite(
     .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .serialized,
     .timeLimit(.minutes(20)))
 struct SweepTests {
     private static let program = URL(fileURLWithPath: Resumectl.path).deletingLastPathComponent().path + "/crash-sweep"
 
-    @Test("The process dies: nothing wrong, nothing lost, little fetched again, the order of calls kept")
+    @Test("Process death: nothing wrong, nothing lost, little fetched again, the order of calls kept")
     func deaths() async throws {
         var sweep = CrashSweep(program: Resumectl.path, fileSystems: [.plain])
         sweep.stride = 53
@@ -21,7 +21,7 @@ struct SweepTests {
         #expect(report.points >= 30)
     }
 
-    @Test("Calls fail: an error that says so or no trace of it, and the next run finishes")
+    @Test("Failing calls are reported or have no effect, and the next run finishes")
     func failures() async throws {
         var sweep = CrashSweep(program: Resumectl.path, fileSystems: [.plain])
         sweep.workflows = ["resume", "elsewhere"]
@@ -34,12 +34,12 @@ struct SweepTests {
     }
 
     @Test(
-        "The power goes, on file systems of our own",
+        "Power loss, on file systems of the test",
         .enabled(
             if: CrashSweep.isAvailable(.ext4) && CrashSweep.isAvailable(.xfs),
             "needs root, mount, mkfs.ext4 and mkfs.xfs"))
     func powerCuts() async throws {
-        // A program of its own: its mounts are nobody else's.
+        // A separate program, so that its mounts are private.
         let outcome = try await Shell.outcome(
             Self.program,
             [
@@ -50,13 +50,13 @@ struct SweepTests {
         #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
     }
 
-    /// The images in a folder that are loop devices.
+    /// The images in a folder that have loop devices.
     private static func devices(in folder: TemporaryFolder) async throws -> [Substring] {
         try await Shell.run("losetup", "--list", "--noheadings", "--output", "BACK-FILE").split(separator: "\n")
             .filter { $0.contains(folder.path) }
     }
 
-    @Test("What the command line does not know is refused")
+    @Test("Unknown options are refused")
     func arguments() async throws {
         for arguments in [["--workflow", "none"], ["--point", "0"], ["--file-system", "fat"], ["--fail", "pwrite"]] {
             let outcome = try await Shell.outcome(Self.program, arguments)
@@ -65,7 +65,7 @@ struct SweepTests {
     }
 
     @Test(
-        "Nothing is left of a sweep that is interrupted or killed", .enabled(if: CrashSweep.isAvailable(.ext4)),
+        "An interrupted or killed sweep leaves nothing behind", .enabled(if: CrashSweep.isAvailable(.ext4)),
         arguments: [SIGINT, SIGKILL])
     func interruption(_ signal: Int32) async throws {
         try await TemporaryFolder.with { folder in
@@ -78,7 +78,7 @@ struct SweepTests {
             }
             process.send(signal)
             #expect(await process.wait() == (signal == SIGINT ? .exited(130) : .killed(SIGKILL)))
-            // Killed, it cannot remove its files, but mounts and devices go with it.
+            // When killed it cannot remove its files, but mounts and devices disappear with it.
             if signal == SIGINT { #expect(try Files.names(in: folder["images"]).isEmpty) }
             // The system releases the devices of a process some time after its end.
             var devices = try await Self.devices(in: folder)

@@ -11,19 +11,19 @@ final class Chance: Sendable {
 
     private func next() -> UInt64 { generator.withLock { $0.next() } }
 
-    /// A number of a range.
+    /// A number in a range.
     func number(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
 
-    /// Whether something happens that does so many times of a hundred.
+    /// Returns true with the given probability in percent.
     func happens(_ percent: Int) -> Bool { number(1...100) <= percent }
 
-    /// One of several; nil where there is none.
+    /// One of several; nil if there are none.
     func pick<Element>(_ elements: [Element]) -> Element? {
         elements.isEmpty ? nil : elements[number(0...elements.count - 1)]
     }
 
-    /// A seed for something else.
+    /// A seed for another generator.
     func seed() -> UInt64 { next() }
 }

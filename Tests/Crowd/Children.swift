@@ -2,9 +2,9 @@ internal import Foundation
 internal import Synchronization
 internal import TestSupport
 
-/// The running processes of a crowd: each is known from its start to its end, so that it can be disturbed.
+/// The running processes of a crowd, which can be disturbed from start to end.
 final class Children: Sendable {
-    /// What a process did.
+    /// The result of a process.
     struct Outcome: Sendable {
         var ending: ChildProcess.Ending
         var output: String
@@ -13,7 +13,7 @@ final class Children: Sendable {
         var wasKilled: Bool
         /// From its start to its end.
         var span: ClosedRange<ContinuousClock.Instant>
-        /// Whether it had to be killed since it did not end.
+        /// Whether it had to be killed because it did not exit.
         var hung: Bool
         /// The store it worked on.
         var store: Int
@@ -33,7 +33,7 @@ final class Children: Sendable {
     let kills = Atomic<Int>(0)
     let stops = Atomic<Int>(0)
 
-    /// No command may take longer, stopped as it may be for a while.
+    /// The time limit of a command, which may also be stopped for a while.
     private static let patience: Duration = .seconds(300)
 
     init(folder: TemporaryFolder, environment: [String: String]) {
@@ -44,17 +44,17 @@ final class Children: Sendable {
             .merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     }
 
-    /// How many stores there were.
+    /// The number of stores so far.
     var stores: Int { store.load(ordering: .relaxed) }
 
-    /// Gives whoever comes from now on another store in place of a damaged one.
+    /// Replaces a damaged store for all later processes.
     func replaceStore(_ damaged: Int) {
         _ = store.compareExchange(expected: damaged, desired: damaged + 1, ordering: .relaxed)
     }
 
-    /// Runs `resumectl` to its end, whoever brings that about.
+    /// Runs `resumectl` until it exits or is killed.
     ///
-    /// A task that is cancelled kills it.
+    /// Cancelling the task kills it.
     func run(_ arguments: [String]) async throws -> Outcome {
         let number = number.wrappingAdd(1, ordering: .relaxed).newValue
         let (output, errors) = (folder["output\(number)"], folder["errors\(number)"])
@@ -75,7 +75,7 @@ final class Children: Sendable {
                 process.send(SIGKILL)
             }
             try? await Task.sleep(for: .milliseconds(5))
-            // Without a pause where the task is cancelled, but the kernel needs not long.
+            // A cancelled task polls without a pause, but the kernel needs little time.
         }
         let entry = running.withLock { $0.removeValue(forKey: identifier) }
         return Outcome(
@@ -115,7 +115,7 @@ final class Children: Sendable {
         stops.wrappingAdd(1, ordering: .relaxed)
         process.send(SIGSTOP)
         try? await Task.sleep(for: pause)
-        // Whatever became of the crowd: nothing stays stopped.
+        // Even if the crowd was cancelled, no process stays stopped.
         process.send(SIGCONT)
         running.withLock { $0[identifier]?.isStopped = false }
         try Task.checkCancellation()

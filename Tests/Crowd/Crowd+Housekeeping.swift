@@ -6,7 +6,7 @@ extension Crowd {
     enum Housekeeping: CaseIterable {
         case collect, purgeAll, purgeOne, verify, list
 
-        /// How long to wait before the next one, in milliseconds.
+        /// The wait before the next one, in milliseconds.
         var pause: ClosedRange<Int> {
             switch self {
             case .collect: 100...800
@@ -18,7 +18,7 @@ extension Crowd {
         }
     }
 
-    /// Runs one of the commands and looks at how it ends.
+    /// Runs one of the commands and checks its result.
     func keepHouse(_ what: Housekeeping, _ base: String) async throws {
         let arguments: [String] =
             switch what {
@@ -44,11 +44,11 @@ extension Crowd {
         }
     }
 
-    /// What is wrong with the end of a command; nil where nothing is.
+    /// The problem with the result of a command, or nil.
     private func problem(_ what: Housekeeping, _ status: Int32, _ outcome: Children.Outcome) -> String? {
-        // Also none: one that took a damaged one's place may not have been made yet.
+        // Includes a missing store: the replacement of a damaged one may not have been created yet.
         guard plan.locks == .working else { return [0, 1, 65, 66, 74, 75].contains(status) ? nil : "unexpected" }
-        // Who is stopped in the middle of a commit holds up everybody, and they say so.
+        // A process stopped in the middle of a commit blocks all others, which report it.
         if status == 75 { return outcome.errors.contains("stopped") ? nil : "not for a stopped process" }
         switch what {
         case .collect:
@@ -56,7 +56,7 @@ extension Crowd {
         case .purgeAll, .purgeOne:
             return status == 0 || status == 1 ? nil : "unexpected"
         case .verify:
-            // Who is killed may leave a file that no row names; all else is as recorded at any time.
+            // A killed process may leave a file without a row; everything else is always as recorded.
             let kinds = Set(Self.objects(outcome.output).map { $0["kind"] as? String ?? "unreadable" })
             if status == 0 { return kinds.isEmpty ? nil : "findings, but success" }
             return status == 65 && kinds == ["orphan"] ? nil : "unexpected"
@@ -66,7 +66,7 @@ extension Crowd {
         }
     }
 
-    /// The JSON objects of an output, one a line.
+    /// The JSON objects of an output, one per line.
     static func objects(_ output: String) -> [[String: Any]] {
         output.split(separator: "\n").compactMap { line in
             try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -75,7 +75,7 @@ extension Crowd {
 }
 
 extension Crowd {
-    /// Whether a signal is nobody's fault here: without any locks SQLite cuts the index of its log while another process
-    /// has it mapped.
+    /// Whether a signal is acceptable here: without any locks, SQLite truncates the index of its log while another
+    /// process has it mapped.
     func mayDie(of signal: Int32) -> Bool { plan.locks == .none && signal == SIGBUS }
 }

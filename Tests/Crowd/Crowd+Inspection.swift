@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 
 extension Crowd {
-    /// Looks at the store when nobody works on it any more: collected once, it is in order.
+    /// Checks the store when no process uses it any more: after one collection it is in order.
     func inspect() async throws {
         try await expect(["gc"])
         try await look(afterwards: "after gc")
@@ -22,7 +22,7 @@ extension Crowd {
 
     /// Compares files with rows and sums with totals.
     ///
-    /// - Returns: How many entries there are.
+    /// - Returns: The number of entries.
     @discardableResult
     private func look(afterwards when: String) async throws -> Int {
         try await expect(["verify"])
@@ -50,7 +50,7 @@ extension Crowd {
     }
 }
 
-/// What others than the store's own SQLite say of a database that nobody uses.
+/// Checks of an unused database by other SQLite builds than the store's own.
 enum Integrity {
     private static let script = """
         import apsw, sys
@@ -58,8 +58,8 @@ enum Integrity {
         print(rows[0][0])
         """
 
-    /// What `integrity_check` says, by the system's own program and by apsw, which brings a newer SQLite; only those
-    /// that are installed.
+    /// The result of `integrity_check` with the system's program and with apsw, which includes a newer SQLite; only
+    /// those that are installed.
     static func opinions(on path: String) async throws -> [String: String] {
         var opinions: [String: String] = [:]
         if Shell.has("sqlite3") {
@@ -80,7 +80,7 @@ enum Integrity {
         return lines.first.map(String.init) ?? "status \(outcome.status)"
     }
 
-    /// The system's, and the one that `make setup-test` made for apsw, which lies above the built programs.
+    /// The system's, and the one that `make setup-test` created for apsw, in a folder above the built programs.
     private static var pythons: [String] {
         var folder = URL(fileURLWithPath: Resumectl.path)
         var found = Shell.has("python3") ? ["python3"] : []

@@ -3,17 +3,17 @@ internal import OriginServer
 internal import TestSupport
 
 extension Crowd {
-    /// What one download asks for.
+    /// What one download requests.
     private struct Wish {
         let path: String
         let destination: String
-        /// Which bytes; nil for all.
+        /// The requested bytes; nil for all.
         let range: ClosedRange<Int64>?
         let arguments: [String]
     }
 
     private func wish(_ base: String, number: Int) -> Wish {
-        // Half of all want one of two files, so that there is somebody to wait for.
+        // Half of all request one of two files, so that processes wait for each other.
         let favourites = Array(origin.paths.suffix(2))
         let path = chance.pick(chance.happens(50) ? favourites : origin.paths) ?? "/"
         let destination = folder["\(chance.pick(Self.outputFolders) ?? "")/file\(number)"]
@@ -32,17 +32,17 @@ extension Crowd {
         return Wish(path: path, destination: destination, range: range, arguments: arguments)
     }
 
-    /// Downloads something and judges what was delivered.
+    /// Downloads something and checks the delivered file.
     func visit(_ base: String, number: Int, mayFail: Bool) async throws {
         let wish = wish(base, number: number)
         let outcome = try await children.run(wish.arguments)
         let events = Self.events(outcome.output)
         note(outcome, of: wish.arguments, reason: Self.reason(events))
         if !mayFail, outcome.ending != .exited(0), !Task.isCancelled {
-            // The origin may have cut it: the next one goes on.
+            // The origin may have cut it: the next one resumes.
             return try await visit(base, number: number, mayFail: false)
         }
-        // Also what was killed may have delivered; and whoever says that it did, did.
+        // A killed process may also have delivered. One that reports a delivery must have delivered.
         guard FileManager.default.fileExists(atPath: wish.destination) else {
             if outcome.ending == .exited(0) { findings.violation("\(wish.arguments) ended with 0 and left no file") }
             return
@@ -55,7 +55,8 @@ extension Crowd {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: wish.destination))
         let names = Set(events.compactMap { $0["event"] as? String })
         let wasAnswered = !names.isDisjoint(with: ["started", "resumed", "restarted"])
-        // Who asked the server got what it had meanwhile; who took what was complete before, what it had at some time.
+        // A process that asked the server got a version from that time; one that took a complete file got any earlier
+        // version.
         let matching = origin.versions(of: wish.path).filter { Self.isVersion($0, bytes, wish.range) }
         let isRight = matching.contains { !wasAnswered || $0.overlaps(outcome.span) }
         guard isRight else {
@@ -86,7 +87,7 @@ extension Crowd {
         return Data(version.content.bytes(in: wanted)) == bytes
     }
 
-    /// Notes how a download ended, and whether it may end so.
+    /// Records how a download ended, and whether that is permitted.
     private func note(_ outcome: Children.Outcome, of arguments: [String], reason: String) {
         if outcome.hung { findings.violation("\(arguments) did not end: \(outcome.output) \(outcome.errors)") }
         switch outcome.ending {

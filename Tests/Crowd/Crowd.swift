@@ -4,38 +4,40 @@ internal import OriginServer
 internal import Synchronization
 package import TestSupport
 
-/// Many processes on one store that download, are killed and stopped, and clean up under one another's hands.
+/// Many processes on one store that download, are killed and stopped, and clean up at the same time.
 ///
-/// Every file that is delivered must be one version that the server had, whole; the store must be in order at the end.
+/// Every delivered file must be one complete version that the server had. The store must be in order at the end.
 package struct Crowd: Sendable {
     /// Which locks work.
     ///
-    /// One that does not can be had by everybody at the same time.
+    /// A lock that does not work can be taken by all processes at the same time.
     package enum Locks: String, Sendable, CaseIterable {
         /// All of them.
         case working
         /// Those of SQLite, but none of the store's own.
         case sqlite
-        /// None at all: such a database is soon damaged, and then another one takes its place.
+        /// None: such a database is soon damaged, and is then replaced.
         case none
     }
 
-    /// What a crowd is told.
+    /// The parameters of a crowd.
     package struct Plan: Sendable {
-        /// How long it goes on at least.
+        /// The minimum duration.
         package var duration: Duration
-        /// How many downloads, kills and stops there are to be at least: on a busy machine it goes on until then.
+        /// The minimum number of downloads, kills and stops: a busy machine continues until then.
         package var leastEvents = 0
-        /// How long it goes on at most, also where there are fewer.
+        /// The maximum duration, even with fewer events.
         package var longestDuration: Duration = .seconds(300)
-        /// What the choices are made from.
+        /// The seed of the choices.
         package var seed: UInt64
-        /// How many downloads run at a time.
+        /// The number of parallel downloads.
         package var members = 12
-        /// Which locks work: without all of them errors are allowed, and a damaged database; wrong bytes never are.
+        /// Which locks work.
+        ///
+        /// Without all of them errors are allowed, and a damaged database; wrong bytes never are.
         package var locks = Locks.working
 
-        /// Makes a plan.
+        /// Creates a plan.
         package init(duration: Duration, seed: UInt64) {
             self.duration = duration
             self.seed = seed
@@ -49,7 +51,7 @@ package struct Crowd: Sendable {
     let children: Children
     let findings = Findings()
 
-    /// Destinations lie in several folders, as those of several users would.
+    /// Destinations are in several folders, as with several users.
     static let outputFolders = ["out0", "out1", "out2"]
 
     private init(_ plan: Plan, in folder: TemporaryFolder, environment: [String: String]) {
@@ -63,9 +65,9 @@ package struct Crowd: Sendable {
     /// Runs a crowd in a folder.
     ///
     /// - Returns: What it did and found.
-    /// - Throws: Where it cannot be started; `CancellationError`, when all its processes have ended.
+    /// - Throws: An error if it cannot be started, or `CancellationError` when all its processes have ended.
     package static func run(_ plan: Plan, in folder: TemporaryFolder) async throws -> CrowdReport {
-        // Whoever asks for a lock gets it, whoever else has it.
+        // Every request for a lock succeeds, whether or not it is held.
         let broken: [Locks: String] = [.sqlite: "flock,ofdlock", .none: "flock,ofdlock,posixlock"]
         let environment: [String: String] =
             if let broken = broken[plan.locks] {
@@ -81,7 +83,7 @@ package struct Crowd: Sendable {
         try await OriginServer.withServer(
             handler: { origin.answer($0) },
             { server in
-                // One download alone, so that there is a store for whoever comes.
+                // A single download first, so that a store exists.
                 try await crowd.visit(server.baseURL, number: 0, mayFail: false)
                 try await crowd.live(server.baseURL)
                 try Task.checkCancellation()
@@ -94,7 +96,7 @@ package struct Crowd: Sendable {
         return report
     }
 
-    /// All that goes on at the same time, until the time is over.
+    /// Runs everything in parallel until the time is over.
     private func live(_ base: String) async throws {
         let deadline = ContinuousClock.now + plan.duration
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -129,8 +131,8 @@ package struct Crowd: Sendable {
                 }
                 throw CancellationError()
             }
-            // None ends before the time is over, but with an error. Whoever is still there then is killed, as is
-            // everybody when the crowd is cancelled.
+            // None ends before the time is over, except with an error. Remaining processes are then killed, as are all
+            // when the crowd is cancelled.
             defer { group.cancelAll() }
             do {
                 try await group.next()
@@ -138,7 +140,7 @@ package struct Crowd: Sendable {
         }
     }
 
-    /// Whether there were as many downloads, kills and stops as the plan wants.
+    /// Whether there were as many downloads, kills and stops as the plan requires.
     private var hasEnough: Bool {
         let counts = [
             findings.value.downloads, children.kills.load(ordering: .relaxed), children.stops.load(ordering: .relaxed),

@@ -1,36 +1,36 @@
 internal import Synchronization
 
-/// What a crowd did, and what was not as it must be.
+/// What a crowd did, and its violations.
 package struct CrowdReport: Sendable {
-    /// Files that were delivered, and are one version each.
+    /// Delivered files that are one version each.
     package var downloads = 0
-    /// How many of them were copies, or complete before: nothing was asked for them.
+    /// How many of them were copies, or complete before: nothing was requested for them.
     package var copies = 0
-    /// How many went on from what another process had left.
+    /// How many resumed the partial data of another process.
     package var resumed = 0
     /// Processes killed.
     package var kills = 0
     /// Processes stopped for a while.
     package var stops = 0
-    /// How many stores there were: another one each time that one without locks was damaged.
+    /// The number of stores: a new one each time that one without locks was damaged.
     package var stores = 1
-    /// Files that are no version that the server had.
+    /// Files that match no version of the server.
     package var wrong = 0
-    /// Files in the store that no entry names, at the end.
+    /// Files in the store without an entry, at the end.
     package var orphans = 0
     /// Temporary names beside destinations, at the end.
     package var leftovers = 0
-    /// What each opinion on the database was; nil where it was not to be had.
+    /// The result of each integrity check; nil if it was not available.
     package var integrity: [String: String] = [:]
     /// How often each command ended in each way.
     package var endings: [String: Int] = [:]
-    /// What must not have been.
+    /// The violations.
     package var violations: [String] = []
 
-    /// Whether all was as it must be.
+    /// Whether there were no violations.
     package var isClean: Bool { violations.isEmpty }
 
-    /// One line with the figures.
+    /// The figures in one line.
     package var summary: String {
         let opinions = integrity.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         return """
@@ -40,7 +40,7 @@ package struct CrowdReport: Sendable {
             """
     }
 
-    /// How each command ended, one line a command and ending.
+    /// How each command ended, one line per command and ending.
     package var details: String {
         endings.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }.joined(separator: "\n")
     }

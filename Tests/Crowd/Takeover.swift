@@ -5,22 +5,22 @@ internal import ResumeStore
 internal import Synchronization
 package import TestSupport
 
-/// How soon a process that waits goes on when the one that it waits for is killed.
+/// How soon a waiting process continues when the owner is killed.
 package enum Takeover {
     /// One measurement, from the moment before SIGKILL was sent.
     package struct Sample: Sendable {
-        /// Until the lease of the dead process was last seen free, looking every 50 µs: then the waiter had it.
+        /// Until the lease of the dead process was last seen free, polling every 50 µs: then the waiter had it.
         package var lease: Duration
         /// Until the waiter's request was at the origin.
         package var request: Duration
-        /// The `Range` field of that request; nil where it asked for the whole file.
+        /// The `Range` field of that request; nil if it asked for the whole file.
         package var range: String?
     }
 
-    /// Lets a process download, another one wait, and kills the first.
+    /// Starts a download and a process that waits for it, and kills the first, repeatedly.
     ///
-    /// - Returns: A sample for each time.
-    /// - Throws: Where a process does not do what it should.
+    /// - Returns: A sample for each repetition.
+    /// - Throws: An error if a process does not do what it should.
     package static func measure(_ count: Int, in folder: TemporaryFolder) async throws -> [Sample] {
         let arrivals = Mutex<[Arrival]>([])
         let chance = Chance(seed: 1)
@@ -65,7 +65,7 @@ package enum Takeover {
         let waiter = try start("waiter")
         defer { waiter.send(SIGKILL) }
         try await until { said("waiting", folder["waiter.log"]) }
-        // So much that it is not fetched again.
+        // Enough for the waiter to resume.
         let store = try await DownloadStore.open(at: folder["store"], creating: false)
         try await until { try await (store.entry(key: url)?.receivedBytes ?? 0) > 100_000 }
         await store.close()

@@ -2,20 +2,20 @@ internal import Foundation
 internal import OriginServer
 internal import Synchronization
 
-/// What the crowd downloads: files that stay, and files that are replaced from time to time, with the history of each.
+/// The files that the crowd downloads: some stay, others are replaced from time to time, with a history for each.
 final class VersionedOrigin: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What a path had for a while.
+    /// A version of a path.
     struct Version: Sendable {
         let resource: Resource
         let from: Instant
-        /// When the next one took its place; nil for the present one.
+        /// When the next one replaced it; nil for the current one.
         var until: Instant?
 
         var content: Content { resource.content }
 
-        /// Whether the server had it at some time of a span.
+        /// Whether the server had it at some time in a span.
         func overlaps(_ span: ClosedRange<Instant>) -> Bool {
             from <= span.upperBound && (until.map { $0 >= span.lowerBound } ?? true)
         }
@@ -23,7 +23,7 @@ final class VersionedOrigin: Sendable {
 
     /// How a file behaves.
     private enum Kind: CaseIterable {
-        /// It stays as it is.
+        /// It never changes.
         case steady
         /// It is replaced, with another entity tag.
         case tagged
@@ -36,7 +36,7 @@ final class VersionedOrigin: Sendable {
         var versions: [Version]
     }
 
-    /// The shortest file, in bytes.
+    /// The length of the shortest file, in bytes.
     static let shortest = 200_000
     private static let longest = 3_000_000
     private static let steadyCount = 4
@@ -68,7 +68,9 @@ final class VersionedOrigin: Sendable {
         return Version(resource: resource, from: .now)
     }
 
-    /// An HTTP date; two days apart and long ago, so that each is a strong validator.
+    /// An HTTP date.
+    ///
+    /// Successive ones are two days apart and long past, so that each is a strong validator.
     private static func date(_ number: Int) -> String {
         var seconds = time_t(1_000_000_000 + number * 2 * 86_400)
         var parts = tm()
@@ -91,12 +93,12 @@ final class VersionedOrigin: Sendable {
         }
     }
 
-    /// All versions that a path has had so far.
+    /// All versions of a path so far.
     func versions(of path: String) -> [Version] {
         files.withLock { $0[path]?.versions ?? [] }
     }
 
-    /// Answers slowly enough for something to happen meanwhile, and not always to the end.
+    /// Answers slowly enough to be disturbed, and does not always finish.
     func answer(_ request: OriginRequest) -> Response {
         guard let version = versions(of: request.path).last else {
             return Response([.head(status: "404 Not Found", fields: [("Content-Length", "0")])])

@@ -2,42 +2,41 @@ internal import Foundation
 internal import ResumeSQLite
 internal import TestSupport
 
-/// Several processes that write and checkpoint one database, with the moment stretched at which SQLite's WAL-reset
-/// bug strikes.
+/// Several processes that write and checkpoint one database, with a longer window for SQLite's WAL-reset bug.
 package struct WALSoak: Sendable {
-    /// What came of one run.
+    /// The result of one run.
     package struct Outcome: Sendable {
-        /// How many rows were committed, by what the processes wrote down.
+        /// The number of committed rows, as recorded by the processes.
         package var committed = 0
-        /// How many checkpoints were made.
+        /// The number of checkpoints.
         package var checkpoints = 0
-        /// What was found: nil where the database is whole and holds every row.
+        /// The damage found; nil if the database is intact and holds every row.
         package var damage: String?
     }
 
-    /// How many processes work on the database.
+    /// The number of processes on the database.
     private static let workers = 4
 
     /// Whether writes and checkpoints take the store's lock.
     package var isGuarded: Bool
-    /// How long each run goes on.
+    /// The duration of each run.
     package var seconds: Int
-    /// What the choices are made from.
+    /// The seed of the choices.
     package var seed: UInt64
 
-    /// Makes a soak.
+    /// Creates a soak test.
     package init(isGuarded: Bool, seconds: Int, seed: UInt64) {
         self.isGuarded = isGuarded
         self.seconds = seconds
         self.seed = seed
     }
 
-    /// Whether the library that is linked has the bug at all.
+    /// Whether the linked library has the bug at all.
     package static var hasBug: Bool { SQLiteLibrary.hasWALResetBug }
 
     /// Runs the processes once on a fresh database.
     ///
-    /// - Throws: Where they cannot be started, or end as nothing explains.
+    /// - Throws: An error if they cannot be started, or end unexpectedly.
     package func run() async throws -> Outcome {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -56,7 +55,7 @@ package struct WALSoak: Sendable {
                 try Shell.start(
                     program, arguments + (isGuarded ? [] : ["--unguarded"]), output: folder["worker\(number)"]))
         }
-        // All of them, also where one fails or the task is cancelled, which kills them.
+        // All of them, even if one fails or the task is cancelled, which kills them.
         for process in processes { await process.wait() }
         try Task.checkCancellation()
         var outcome = Outcome()

@@ -11,7 +11,7 @@ package struct WALWorker {
     private let isGuarded: Bool
     private let chance: Chance
 
-    /// Makes a worker.
+    /// Creates a worker.
     package init(number: Int, path: String, isGuarded: Bool, seed: UInt64) {
         self.number = number
         self.path = path
@@ -26,7 +26,7 @@ package struct WALWorker {
         try connection.execute("CREATE INDEX t_by_i ON t (i, worker)")
     }
 
-    /// What is wrong with a database that holds so many rows; nil where nothing is.
+    /// The damage of a database that must hold the given number of rows; nil if it is intact.
     static func damage(at path: String, rows: Int) throws -> String? {
         do throws(SQLiteError) {
             let connection = try Connection.open(path: path)
@@ -43,10 +43,10 @@ package struct WALWorker {
     /// How long a worker tries, on a busy machine, to make its first commit and checkpoint.
     private static let longest: Duration = .seconds(120)
 
-    /// Writes and checkpoints for a while, and at least once, then prints how many rows and checkpoints that were, and
-    /// what it saw of damage.
+    /// Writes and checkpoints for a while, and at least once, then prints the number of rows and checkpoints, and any
+    /// damage.
     ///
-    /// - Throws: Whatever is no sign of damage.
+    /// - Throws: Errors that do not indicate damage.
     package func run(seconds: Int) throws {
         guard unfetch_hook_register() == 0 else { return }
         let connection = try Connection.open(path: path, vfs: "unfetch-hook")
@@ -59,7 +59,7 @@ package struct WALWorker {
             while ContinuousClock.now < deadline
                 || (rows == 0 || checkpoints == 0) && ContinuousClock.now < deadline + Self.longest
             {
-                // Not right after a write of its own: the bug needs a log that others have written and copied since.
+                // Not right after its own write: the bug needs a log that others have written and copied since.
                 if chance.happens(40) {
                     if try checkpoint(connection, lock) { checkpoints += 1 }
                 } else {
@@ -74,7 +74,7 @@ package struct WALWorker {
         print("\(rows) \(checkpoints)\(damage)")
     }
 
-    /// - Returns: Whether they were written: the sync of somebody else's checkpoint can outlast every wait.
+    /// - Returns: Whether they were written: the sync of another process's checkpoint can outlast every wait.
     private func write(
         _ count: Int, after first: Int, to connection: borrowing Connection, _ lock: StoreLock
     ) throws -> Bool {
@@ -101,10 +101,10 @@ package struct WALWorker {
         }
     }
 
-    /// - Returns: Whether one was made.
+    /// - Returns: Whether a checkpoint was made.
     private func checkpoint(_ connection: borrowing Connection, _ lock: StoreLock) throws -> Bool {
-        // Between reading the header of the log and copying its frames. Half of them without: those copy all that
-        // there is, so that the next writer begins the log anew.
+        // Between reading the header of the log and copying its frames. Half of them have no delay: those copy
+        // everything, so that the next writer restarts the log.
         let longest = chance.happens(50) ? 8000 : 0
         let pause = Unmanaged.passRetained(Pause(microseconds: UInt32(chance.number(0...longest))))
         unfetch_hook_arm({ context in context.map { Pause.of($0).take() } }, pause.toOpaque())

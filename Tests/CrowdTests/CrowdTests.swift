@@ -3,10 +3,10 @@ import FaultInjection
 import TestSupport
 import Testing
 
-/// A crowd for as long as a test may take; `make crowd` goes on for longer.
+/// A crowd for as long as a test may take; `make crowd` runs longer.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct CrowdTests {
-    @Test("Killed, stopped, collected and purged under one another's hands: every file is right, and the store whole")
+    @Test("Processes killed, stopped, collected and purged at the same time: every file is right, and the store intact")
     func crowd() async throws {
         var plan = Crowd.Plan(duration: .seconds(20), seed: 1)
         plan.leastEvents = 30
@@ -19,7 +19,7 @@ struct CrowdTests {
     }
 
     @Test(
-        "T19: with the store's own locks broken, and with all of them, no delivered file is wrong and nothing crashes",
+        "T19: with the store's own locks broken, or all locks, no delivered file is wrong and nothing crashes",
         .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"), arguments: [Crowd.Locks.sqlite, .none])
     func withoutLocks(locks: Crowd.Locks) async throws {
         var plan = Crowd.Plan(duration: .seconds(12), seed: locks == .sqlite ? 2 : 3)
@@ -33,7 +33,7 @@ struct CrowdTests {
             "seed \(plan.seed)\n\(report.details)")
     }
 
-    @Test("A process that waits asks the origin for the rest when its owner was killed, each time")
+    @Test("A waiting process asks the origin for the rest when the owner is killed, each time")
     func takeover() async throws {
         let samples = try await TemporaryFolder.with { folder in try await Takeover.measure(3, in: folder) }
         #expect(samples.count == 3 && samples.allSatisfy { $0.request > .zero && $0.lease >= .zero }, "\(samples)")

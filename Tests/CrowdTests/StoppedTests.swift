@@ -4,11 +4,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// Processes that are stopped, not dead: what they hold is theirs for as long as that lasts, and everybody else is
-/// told.
+/// Processes that are stopped, not dead: they keep their locks, and other processes report it.
 @Suite(.timeLimit(.minutes(10)))
 struct StoppedTests {
-    @Test("T20: a stopped owner is waited for and never robbed; when it goes on, both have the file")
+    @Test("T20: a stopped owner is waited for and keeps its lease; when it continues, both have the file")
     func owner() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)
@@ -19,7 +18,7 @@ struct StoppedTests {
             }
             var started: [ChildProcess] = []
             defer { for process in started { process.send(SIGKILL) } }
-            // The owner gets no further than this before it is stopped, however long that takes.
+            // The owner stops at this offset, however long that takes.
             try await OriginServer.withServer(
                 port: port, handler: handler,
                 { server in
@@ -27,7 +26,7 @@ struct StoppedTests {
                     let owner = try program.start("get", url, "--output", folder["out1"], "--stall-timeout", "600")
                     started.append(owner)
                     let names = { (try? Files.names(in: folder["store/blobs"])) ?? [] }
-                    // So much that it resumes.
+                    // Enough to be resumed.
                     let hasBytes = {
                         let path = folder["store/blobs/\(names().first ?? "")"]
                         return ((try? FileManager.default.attributesOfItem(atPath: path)[.size]) as? Int ?? 0) > 100_000
@@ -78,11 +77,11 @@ struct StoppedTests {
         }
     }
 
-    /// Where a process is to be stopped: at which call it is held, and which lock it has taken by then.
+    /// Where a process is stopped: the call at which it is held, and the lock it has by then.
     enum Place: CaseIterable {
-        /// Inside a checkpoint, with the store's lock alone.
+        /// Inside a checkpoint, with only the store's lock.
         case checkpoint
-        /// Inside a writing transaction, with SQLite's lock.
+        /// Inside a write transaction, with SQLite's lock.
         case transaction
 
         var call: String {
@@ -96,7 +95,7 @@ struct StoppedTests {
     }
 
     @Test(
-        "Who is stopped with a lock of the whole store holds up writers for a bounded time, and they say what to do",
+        "A process stopped with a store-wide lock blocks writers for a limited time, and they give advice",
         .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"), arguments: Place.allCases)
     func writer(place: Place) async throws {
         try await TemporaryFolder.with { folder in
@@ -138,7 +137,7 @@ struct StoppedTests {
         let process = try Shell.start(
             Resumectl.path, ["purge", "--all"], environment: program.environment.merging(environment) { $1 },
             output: program.folder["stopped.log"])
-        // The limit of the suite bounds it.
+        // The suite's time limit bounds the wait.
         while process.isRunning {
             if Files.exists(gate + ".reached") {
                 process.send(SIGSTOP)

@@ -21,7 +21,7 @@ internal import TestSupport
 /// It works on each program that comes to the C library dynamically, which `resumectl` and SQLite do. What a child of
 /// the program does counts anew.
 package enum FaultShim {
-    /// Where there is no compiler, or not Linux.
+    /// False without a compiler, or if the system is not Linux.
     package static var isAvailable: Bool {
         #if os(Linux)
         Shell.has("clang") || Shell.has("cc")
@@ -32,26 +32,26 @@ package enum FaultShim {
 
     private static let built = Task { try await build() }
 
-    /// The library, built beside the running program where it is not there or older than its source.
+    /// The library, built beside the running program if it is missing or older than its source.
     ///
-    /// - Throws: ``TestSupport/Shell/Failure`` where it cannot be built.
+    /// - Throws: ``TestSupport/Shell/Failure`` if it cannot be built.
     package static func path() async throws -> String { try await built.value }
 
     /// The variables for a disturbed program.
     ///
     /// - Parameters:
     ///   - roots: The folders whose files count.
-    ///   - rules: What happens, in the notation above; empty to disturb nothing.
-    ///   - trace: A file that gets a line a call; ``FileCall`` reads it.
+    ///   - rules: The faults, in the notation above; empty to disturb nothing.
+    ///   - trace: A file that gets one line per call; ``FileCall`` reads it.
     ///   - count: A file that gets the number of calls that change something, and below it the number for each rule
-    ///     with the action `count`. It is written at the end of the program, also when a rule kills it.
-    ///   - bootID: A file that is read in place of the kernel's number of this start of the machine.
+    ///     with the action `count`. It is written when the program exits, even if a rule kills it.
+    ///   - bootID: A file that is read in place of the kernel's boot ID.
     /// - Returns: The variables to add to the others.
-    /// - Throws: ``TestSupport/Shell/Failure`` where the library cannot be built.
+    /// - Throws: ``TestSupport/Shell/Failure`` if the library cannot be built.
     package static func environment(
         roots: [String], rules: String = "", trace: String? = nil, count: String? = nil, bootID: String? = nil
     ) async throws -> [String: String] {
-        // The kernel names a descriptor by its real path, the program names files by the one that it was given.
+        // The kernel reports the real path of a descriptor; programs use the path they were given.
         let real = roots.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
         var variables = ["LD_PRELOAD": try await path(), "FAULT_ROOT": (roots + real).joined(separator: ":")]
         variables["FAULT_RULES"] = rules
@@ -61,16 +61,16 @@ package enum FaultShim {
         return variables
     }
 
-    /// Writes a file that ``environment(roots:rules:trace:count:bootID:)`` takes for another start of the machine.
+    /// Writes a file that makes ``environment(roots:rules:trace:count:bootID:)`` simulate a reboot.
     ///
-    /// - Throws: Where it cannot be written.
+    /// - Throws: An error if it cannot be written.
     package static func writeBootID(to path: String) throws {
         try Files.write(Array((UUID().uuidString.lowercased() + "\n").utf8), to: path)
     }
 
     /// The numbers in a count file: the calls that change something, then one for each rule that counts.
     ///
-    /// - Throws: Where it cannot be read.
+    /// - Throws: An error if it cannot be read.
     package static func counts(in path: String) throws -> [Int] {
         String(decoding: try Files.bytes(path), as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
     }
@@ -81,7 +81,7 @@ package enum FaultShim {
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         let library = program.deletingLastPathComponent().appendingPathComponent("FaultShim.so").path
         if let made = modified(library), let changed = modified(source), made > changed { return library }
-        // Under another name first: a second program may be at it as well, or have the old one loaded.
+        // Under another name first: a second program may be building it too, or have the old one loaded.
         let fresh = library + UUID().uuidString
         try await Shell.run(
             Shell.has("clang") ? "clang" : "cc", "-shared", "-fPIC", "-O1", "-o", fresh, source, "-ldl", "-pthread")

@@ -4,7 +4,9 @@ internal import TestSupport
 package struct FileCall: Sendable, Equatable {
     /// When it began, in ticks of one clock for all threads.
     package var start: Int
-    /// When it ended: a call is known to be after another where its start is after the other's end.
+    /// When it ended.
+    ///
+    /// A call is known to be later than another if it started after the other's end.
     package var end: Int
     /// The thread.
     package var thread: Int
@@ -14,18 +16,18 @@ package struct FileCall: Sendable, Equatable {
     package var path: String
     /// The new path of `rename` and `link`.
     package var newPath: String?
-    /// Where in the file; for `open` its flags, for `flock` the operation.
+    /// The offset in the file; for `open` its flags, for `flock` the operation.
     package var offset: Int64?
-    /// How many bytes were meant.
+    /// The requested number of bytes.
     package var length: Int64?
-    /// What it returned, nil where it failed.
+    /// The return value; nil if it failed.
     package var result: Int64?
-    /// The error it failed with, such as `ENOSPC`; `killed` where the program was killed before it.
+    /// The error it failed with, such as `ENOSPC`; `killed` if the program was killed before it.
     package var error: String?
-    /// What the shim did to it, such as `short`.
+    /// The shim's fault, such as `short`.
     package var fault: String?
 
-    /// Reads a line; nil where it is not of the form, such as the last one of a program that was killed.
+    /// Reads a line; nil if it is malformed, such as the last one of a killed program.
     package init?(line: some StringProtocol) {
         let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
         guard parts.count == 10, let start = Int(parts[0]), let end = Int(parts[1]), let thread = Int(parts[2]) else {
@@ -43,7 +45,7 @@ package struct FileCall: Sendable, Equatable {
 
     /// Reads a whole trace, in the order in which the calls began.
     ///
-    /// - Throws: Where the file cannot be read.
+    /// - Throws: An error if the file cannot be read.
     package static func trace(_ path: String) throws -> [FileCall] {
         String(decoding: try Files.bytes(path), as: UTF8.self).split(separator: "\n")
             .compactMap { FileCall(line: $0) }.sorted { $0.start < $1.start }

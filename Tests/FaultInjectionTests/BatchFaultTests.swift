@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Small files that are brought to disk together, and syncs that fail meanwhile.
+/// Small files that are brought to disk together, with syncs that fail at the time.
 @Suite(
     .enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct BatchFaultTests {
@@ -14,18 +14,19 @@ struct BatchFaultTests {
         Resource(Content(length: 9_000, seed: 70 + UInt64(number)), etag: "\"v1\"")
     }
 
-    /// What came of it.
+    /// The result.
     private struct Outcome {
         var run: Shell.Outcome
         var calls: [FileCall]
-        /// The numbers of the files that are there, all of them right.
+        /// The numbers of the delivered files, all of them right.
         var delivered: Set<Int>
     }
 
-    /// Gets all files, most of which come while the sync of the first one is held; `rules` say what else the calls meet, and
-    /// `again` that it is done once more, undisturbed.
+    /// Gets all files, most of which arrive while the sync of the first one is held.
+    ///
+    /// `rules` adds faults, and `again` repeats the run undisturbed.
     private func get(rules: String, again: Bool = false) async throws -> Outcome {
-        // Not in memory: only on ext4 and XFS a file system is synced as a whole.
+        // Not in memory: only ext4 and XFS are synced as a whole file system.
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await Shell.run("mkdir", folder["out"])
@@ -43,7 +44,7 @@ struct BatchFaultTests {
             let options = ["--json", "--max-concurrent", "4", "--retries", "0", "--directory", folder["out"]]
             let command = ["get"] + options + urls
             async let run = Shell.outcome(Resumectl.path, command, environment: environment)
-            // Those that wait have given their slots to the last ones.
+            // The waiting ones have passed their slots to the last ones.
             try await wait(for: "the last request") { asked.withLock { $0 } == Self.count }
             try Files.write([], to: gate)
             var outcome = Outcome(run: try await run, calls: try FileCall.trace(folder["trace"]), delivered: [])
@@ -72,7 +73,7 @@ struct BatchFaultTests {
         }
     }
 
-    @Test("Files that come while one is on its way to disk go together: one sync, then their names, one commit")
+    @Test("Files that arrive during a sync are delivered together: one sync, then their names, one commit")
     func together() async throws {
         let outcome = try await get(rules: "")
         #expect(outcome.run.status == 0, "\(outcome.run.errors)")
@@ -88,7 +89,7 @@ struct BatchFaultTests {
         #expect(commits <= Self.count - 7)
     }
 
-    @Test("Where the sync of all fails, each is synced by itself, and only the one that cannot be is not delivered")
+    @Test("If the common sync fails, each file is synced alone, and only one that cannot be is not delivered")
     func oneUnsynced() async throws {
         let outcome = try await get(rules: "syncfs:error=EIO;fdatasync@/blobs/#:error=EIO:5")
         #expect(outcome.run.status == 74 && outcome.run.errors.contains("fdatasync failed"), "\(outcome.run.errors)")
@@ -96,7 +97,7 @@ struct BatchFaultTests {
         #expect(outcome.delivered.count == Self.count - 1)
     }
 
-    @Test("Where the names cannot be brought to disk, none of them counts as delivered; the next run delivers them")
+    @Test("If the names cannot be synced, no file counts as delivered; the next run delivers them")
     func unsyncedNames() async throws {
         let outcome = try await get(rules: "fsync@/out:error=EIO:2", again: true)
         #expect(outcome.run.status == 73 && outcome.run.errors.contains("fsync failed"), "\(outcome.run.errors)")

@@ -6,7 +6,7 @@ import Testing
 /// Programs that tests start.
 @Suite(.timeLimit(.minutes(5)))
 struct ChildProcessTests {
-    @Test("A program has open what it was given, and nothing of the test's")
+    @Test("A child program inherits its own descriptors, and none of the test's")
     func descriptors() async throws {
         let ours = fcntl(STDIN_FILENO, F_DUPFD, 100)
         defer { close(ours) }

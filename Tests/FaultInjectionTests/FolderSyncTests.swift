@@ -22,7 +22,8 @@ struct FolderSyncTests {
                 let urls = (0..<6).map { "\(server.baseURL)/\($0)" }
                 let get = ["get", "--retries", "0", "--max-concurrent", "6", "--directory", folder["out"]] + urls
                 async let run = Shell.outcome(Resumectl.path, get, environment: environment.merging(shim) { $1 })
-                // The first sync, or the one that the others share, fails when all of them have their names, so that the others wait for it.
+                // The first sync, or the shared one, fails when all of them have their names, so that the others wait
+                // for it.
                 let names = { (try? Files.names(in: folder["out"]).count { !$0.hasPrefix(".") }) ?? 0 }
                 while names() < 6 { try await Task.sleep(for: .milliseconds(5)) }
                 try Files.write([], to: folder["gate"])

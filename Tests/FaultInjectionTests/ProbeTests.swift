@@ -4,10 +4,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// Whether a destination can be written is found out in such a way that no death leaves a trace of it.
+/// The check whether a destination is writable, in a way that leaves no trace after a kill.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: FaultShim.isAvailable, "needs a C compiler and Linux"))
 struct ProbeTests {
-    @Test("No file with a name is made beside the destination before there is something to deliver")
+    @Test("No named file is created beside the destination before there is something to deliver")
     func unnamed() async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)

@@ -3,10 +3,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// File systems that know no rename that replaces nothing, as NFS does not.
+/// File systems without a rename that refuses to replace a file, such as NFS.
 @Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct RenameTests {
-    @Test("A second name takes no other file's place either, and leaves none of its own behind")
+    @Test("A link does not replace another file either, and leaves no extra link behind")
     func secondName() async throws {
         try await Self.withServer { folder, get in
             let outcome = try await get("rename:error=EINVAL")
@@ -16,7 +16,7 @@ struct RenameTests {
         }
     }
 
-    @Test("A file that somebody makes while the body comes is left", arguments: ["", "rename:error=EINVAL"])
+    @Test("A file that another program creates during the download is kept", arguments: ["", "rename:error=EINVAL"])
     func madeMeanwhile(rules: String) async throws {
         try await Self.withServer(cutting: true) { folder, get in
             let outcome = try await get(rules)
@@ -26,7 +26,7 @@ struct RenameTests {
         }
     }
 
-    @Test("Where there are no second names either it fails, and what came stays")
+    @Test("Without links it fails, and partial data is kept")
     func neither() async throws {
         try await Self.withServer { folder, get in
             let failed = try await get("rename:error=EINVAL;link:error=EPERM")
@@ -44,7 +44,7 @@ struct RenameTests {
         return file
     }()
 
-    /// Runs a test with an origin whose first answer may be cut, with a file made before the second one.
+    /// Runs a test with an origin whose first answer may be cut, with a file created before the second one.
     private static func withServer(
         cutting: Bool = false,
         _ body: (TemporaryFolder, _ get: (String) async throws -> Shell.Outcome) async throws -> Void

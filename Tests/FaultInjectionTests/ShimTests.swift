@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each action of the shim, on programs of the system and on the real one.
+/// Each action of the shim, on system programs and on the real one.
 @Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct ShimTests {
-    /// Runs a line of shell with the shim in each program that it starts.
+    /// Runs a shell command with the shim in each program that it starts.
     private static func sh(_ line: String, in folder: TemporaryFolder, rules: String) async throws -> Shell.Outcome {
         let variables = try await FaultShim.environment(
             roots: [folder["files"]], rules: rules, trace: folder["trace"], count: folder["count"],
@@ -15,7 +15,7 @@ struct ShimTests {
         return try await Shell.outcome("sh", ["-c", "cd '\(folder["files"])' && \(line)"], environment: variables)
     }
 
-    /// Asks a port where nobody listens for a file, with the real program.
+    /// Requests a file from a port without a listener, with the real program.
     private static func get(in folder: TemporaryFolder, rules: String) async throws -> Shell.Outcome {
         let variables = try await FaultShim.environment(roots: [folder.path], rules: rules, trace: folder["trace"])
         return try await Shell.outcome(
@@ -25,7 +25,7 @@ struct ShimTests {
 
     private static func text(_ path: String) throws -> String { String(decoding: try Files.bytes(path), as: UTF8.self) }
 
-    @Test("kill comes before the call, killafter behind it", arguments: ["kill", "killafter"])
+    @Test("kill acts before the call, killafter after it", arguments: ["kill", "killafter"])
     func killing(_ action: String) async throws {
         try await TemporaryFolder.with { folder in
             let outcome = try await Self.sh("echo one > a; exec mv a b", in: folder, rules: "rename:\(action)")
@@ -52,7 +52,7 @@ struct ShimTests {
         }
     }
 
-    @Test("From a number on")
+    @Test("A rule applies from a number on")
     func fromThen() async throws {
         try await TemporaryFolder.with { folder in
             _ = try await Self.sh("ln /dev/null . ; touch a b c; rm a b c", in: folder, rules: "unlink:error=EROFS:2+")
@@ -69,7 +69,7 @@ struct ShimTests {
         }
     }
 
-    @Test("succeed does nothing and says that it did")
+    @Test("succeed does nothing and reports success")
     func succeeding() async throws {
         try await TemporaryFolder.with { folder in
             let outcome = try await Self.sh("echo one > a; ln a b", in: folder, rules: "link:succeed")
@@ -78,7 +78,7 @@ struct ShimTests {
         }
     }
 
-    @Test("count counts what it names, beside all that changes something")
+    @Test("count counts the named calls, beside all that change something")
     func counting() async throws {
         try await TemporaryFolder.with { folder in
             let line = "exec dd if=/dev/zero of=a bs=100 count=3 conv=fsync status=none"
@@ -96,7 +96,7 @@ struct ShimTests {
         }
     }
 
-    @Test("A held call says so, and is done when the gate is there")
+    @Test("A held call reports that it waits, and is done when the gate exists")
     func holding() async throws {
         try await TemporaryFolder.with { folder in
             let gate = folder["gate"]
@@ -109,7 +109,7 @@ struct ShimTests {
         }
     }
 
-    @Test("Another start of the machine")
+    @Test("A reboot is simulated")
     func bootID() async throws {
         try await TemporaryFolder.with { folder in
             try FaultShim.writeBootID(to: folder["boot"])
@@ -118,7 +118,7 @@ struct ShimTests {
         }
     }
 
-    @Test("A rule that is not understood ends the program")
+    @Test("An invalid rule ends the program")
     func refusing() async throws {
         try await TemporaryFolder.with { folder in
             let outcome = try await Self.sh("touch a", in: folder, rules: "open:explode")

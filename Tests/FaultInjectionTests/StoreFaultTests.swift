@@ -4,20 +4,22 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// What each command says and leaves when a call of the store fails, and that the next run goes on.
+/// The output and the state of each command when a call of the store fails, and recovery in the next run.
 @Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(10)))
 struct StoreFaultTests {
     /// A command whose system calls fail.
     struct Fault: Sendable, CustomTestStringConvertible {
-        /// The command without its options; `get` gets the URL and an output, and `URL` stands for the URL.
+        /// The command without its options.
+        ///
+        /// `get` gets the URL and an output, and `URL` stands for the URL.
         var command: [String]
-        /// How many bytes are held before.
+        /// The number of bytes stored before.
         var held: Int64 = 0
-        /// How the database is damaged before.
+        /// Whether and how the database is damaged before.
         var isDamaged = false
         var rules: String
         var status: Int32
-        /// A part of what it prints.
+        /// A part of its output.
         var says = ""
 
         var testDescription: String { "\(command.joined(separator: " ")) \(rules)" }
@@ -25,7 +27,7 @@ struct StoreFaultTests {
 
     private static let file = Resource(Content(length: 1_500_000, seed: 1), etag: "\"v1\"")
     private static let small = Resource(Content(length: 400_000, seed: 2), etag: "\"v1\"")
-    /// A copy through memory in place of a second name.
+    /// A copy through memory in place of a link.
     private static let copies = "link:error=EXDEV;ficlone:error=ENOTSUP;copy_file_range:error=EXDEV"
 
     private static let openingFaults = [
@@ -44,7 +46,7 @@ struct StoreFaultTests {
             says: "cannot create its write-ahead log"),
         Fault(command: ["list"], held: 100, rules: "pwrite@store.sqlite-shm:error=ENOSPC:1;fstatvfs:full", status: 0),
         Fault(command: ["list"], held: 100, rules: "pwrite@store.sqlite-shm:error=ENOSPC", status: 74, says: "failed"),
-        // Whether an entry is in use is no reason not to show it.
+        // An entry is shown even if it is unknown whether it is in use.
         Fault(command: ["list"], held: 100, rules: "ofdlock@/leases:error=EIO", status: 0, says: "/file"),
         Fault(command: ["show", "URL"], held: 100, rules: "ofdlock@/leases:error=EIO", status: 0, says: "/file"),
     ]
@@ -58,7 +60,7 @@ struct StoreFaultTests {
         Fault(command: ["get"], held: 1_000_000, rules: "pread@/blobs/:error=EIO", status: 74, says: "read failed"),
         Fault(command: ["get"], held: 1_000_000, rules: "open@/blobs/:error=EIO:1", status: 74, says: "open failed"),
         Fault(command: ["get"], held: 1_000_000, rules: "open@/leases:error=EMFILE", status: 74, says: "open failed"),
-        // No memory of the machine's start: what was synced is trusted.
+        // No boot ID: synced data is trusted.
         Fault(command: ["get"], held: 1_000_000, rules: "boot", status: 0, says: "500000"),
         Fault(command: ["get"], held: 1_000_000, rules: "short boot", status: 0, says: "500000"),
     ]
@@ -74,7 +76,7 @@ struct StoreFaultTests {
             command: ["get"], rules: copies + ";pwrite@.resumectl:error=ENOSPC", status: 74,
             says: "No space left on device, in the folder /"),
         Fault(command: ["get"], rules: copies + ";pread@/blobs/:succeed", status: 73, says: "read failed"),
-        // Whether another process waits cannot be found out: a copy is delivered, and the entry stays.
+        // It is unknown whether another process waits: a copy is delivered, and the entry stays.
         Fault(command: ["get"], rules: "ofdlock@/waiters:error=EIO:2+", status: 0),
         Fault(command: ["get"], rules: "open@/proc/self/status:error=ENOENT", status: 0),
     ]
@@ -121,7 +123,7 @@ struct StoreFaultTests {
     @Test("A call fails when a file is delivered", arguments: deliveringFaults)
     func delivering(_ fault: Fault) async throws { try await Self.check(fault) }
 
-    @Test("A call fails in a command that looks after the store", arguments: maintainingFaults)
+    @Test("A call fails in a maintenance command", arguments: maintainingFaults)
     func maintaining(_ fault: Fault) async throws { try await Self.check(fault) }
 
     /// A folder, an origin, and the program between them.
@@ -188,7 +190,7 @@ struct StoreFaultTests {
             let text = outcome.output + outcome.errors
             #expect(fault.says.isEmpty || text.contains(fault.says), "\(text)")
             if fault.command[0] == "get" {
-                // Whole under its name, or not at all, and nothing beside it.
+                // Complete under its name, or absent, with nothing beside it.
                 #expect(try Files.names(in: bench.folder["out"]) == (fault.status == 0 ? ["file"] : []))
             }
             if fault.rules.contains("/reserve") { #expect(!Files.exists(bench.folder["store/reserve"])) }
@@ -205,11 +207,11 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A read error in the beginning of what was held ends the download; nothing is lost")
+    @Test("A read error at the start of the partial data ends the download; nothing is lost")
     func unreadableBeginning() async throws {
         let file = Resource(Content(length: 17_000_000, seed: 1), etag: "\"v1\"")
         try await Bench.with(file, cutAfter: 16_000_000) { bench in
-            // The first reads are those of the last bytes, on resuming.
+            // The first reads are those of the last bytes, on resume.
             try Files.write(file.content.bytes(in: file.content.all), to: bench.folder["whole"])
             let digest = try await Shell.run("sha256sum", bench.folder["whole"]).prefix(64)
             for (command, number) in [(["get"], 40), (["get", "--sha256", String(digest)], 60)] {
@@ -222,7 +224,7 @@ struct StoreFaultTests {
     }
 
     @Test(
-        "A failed sync in the background ends the download; what was not synced is fetched again")
+        "A failed sync in the background ends the download; unsynced bytes are fetched again")
     func failedSync() async throws {
         let file = Resource(Content(length: 60_000_000, seed: 1), etag: "\"v1\"")
         try await Bench.with(file, cutAfter: 0) { bench in
@@ -234,7 +236,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A failed sync of a small file, which has no row, leaves none that names its bytes")
+    @Test("A failed sync of a small file, which has no row, leaves no row that names its bytes")
     func unsyncedBrief() async throws {
         try await Bench.with(Self.small, cutAfter: 0) { bench in
             let failed = try await bench.run(["get"], rules: "fdatasync@/blobs/:error=EIO:1")
@@ -244,7 +246,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("Where a failed sync cannot be recorded either, the data file goes, or nobody believes its row")
+    @Test("If a failed sync cannot be recorded either, the data file is removed, or its row is not trusted")
     func failedSyncUnrecorded() async throws {
         try await Bench.with(Self.file, cutAfter: 0) { bench in
             let gate = bench.folder["gate"]
@@ -255,7 +257,7 @@ struct StoreFaultTests {
             try Files.write([], to: gate)
             let failed = try await run
             close(lock)
-            // On a slow machine it is a sync before the last byte, and a commit beside it may wait for the lock first.
+            // On a slow machine this is a sync before the last byte, and a parallel commit may wait for the lock first.
             let waited = failed.errors.contains("held the store's lock")
             #expect(waited || failed.status == 74 && failed.errors.contains("fdatasync failed"), "\(failed.errors)")
             if try !Files.names(in: bench.folder["store/blobs"]).isEmpty {
@@ -267,7 +269,7 @@ struct StoreFaultTests {
     }
 
     @Test(
-        "Where a file system can share blocks a copy does, and it is cut to what counts",
+        "If a file system can share blocks, a copy does, and is truncated to the recorded length",
         .enabled(if: Shell.isRoot && Shell.has("mkfs.xfs") && Shell.has("mount"), "needs root and XFS"))
     func sharedBlocks() async throws {
         try await TemporaryFolder.with { folder in
@@ -295,7 +297,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A relative name in a working folder that was removed is refused before anything is fetched")
+    @Test("A relative path in a working directory that was removed is refused before anything is fetched")
     func removedFolder() async throws {
         try await Bench.with(Self.file, cutAfter: 0) { bench in
             let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$@\""
@@ -310,7 +312,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A FIFO that gets the destination's name during the copy is not replaced, and the download stays")
+    @Test("A FIFO created with the destination's name during the copy is not replaced, and the download stays")
     func pipeDuringCopy() async throws {
         try await Bench.with(Self.file, cutAfter: 0) { bench in
             let gate = bench.folder["gate"]
@@ -330,7 +332,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A file that a copy of this store begins under the same name is neither delivered nor removed")
+    @Test("A file that another copy of this store begins under the same name is neither delivered nor removed")
     func stagedTwice() async throws {
         try await Bench.with(Self.file, cutAfter: 0) { bench in
             let gate = bench.folder["gate"]
@@ -350,7 +352,7 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A folder that is exchanged while the store is opened is refused, and nothing is made in the other one")
+    @Test("A folder replaced while the store is opened is refused, and nothing is created in the new one")
     func exchangedFolder() async throws {
         try await Bench.with(Self.file, cutAfter: 1_000_000) { bench in
             let folder = bench.folder
@@ -375,10 +377,10 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("Blocks that a file system gives back a moment after the removal are waited for")
+    @Test("Blocks that a file system releases a moment after the removal are waited for")
     func lateSpace() async throws {
         try await Bench.with(Self.file, cutAfter: 1_000_000) { bench in
-            // It fits when what is idle goes.
+            // It fits when idle entries are removed.
             let rules = (1...3).map { "fstatvfs@/blobs:full:\($0)" }.joined(separator: ";")
             let small = try await bench.run(["get"], rules: rules, name: "small")
             #expect(small.status == 0, "\(small.errors)")

@@ -7,31 +7,31 @@ package import Glibc
 #endif
 internal import Synchronization
 
-/// A program that a test started, ended at the latest when nothing refers to it any more.
+/// A program started by a test, which is ended at the latest when its last reference is released.
 ///
-/// (Foundation's `Process` leaves it the thread's blocked signals.)
+/// (With Foundation's `Process` it inherits the thread's blocked signals.)
 package final class ChildProcess: Sendable {
     /// How a program ended.
     package enum Ending: Sendable, Equatable {
-        /// By itself, with a status.
+        /// It exited with a status.
         case exited(Int32)
-        /// By a signal.
+        /// A signal killed it.
         case killed(Int32)
     }
 
-    /// Its number.
+    /// The process ID.
     package let processIdentifier: pid_t
     private let ending = Mutex<Ending?>(nil)
 
-    /// Starts a program, with nothing on its standard input.
+    /// Starts a program with an empty standard input.
     ///
     /// - Parameters:
     ///   - path: The program.
-    ///   - arguments: Without its name.
-    ///   - environment: All variables, but for the one that keeps a Swift program that crashes from starting a helper.
+    ///   - arguments: The arguments without its name.
+    ///   - environment: All variables except the one that keeps a crashing Swift program from starting a helper.
     ///   - output: The file for standard output.
     ///   - errors: The file for standard error.
-    /// - Throws: ``Shell/Failure`` where it cannot be started.
+    /// - Throws: ``Shell/Failure`` if it cannot be started.
     package init(
         _ path: String, _ arguments: [String], environment: [String: String], output: String, errors: String
     ) throws {
@@ -46,8 +46,8 @@ package final class ChildProcess: Sendable {
             posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         }
         #if canImport(Glibc)
-        // What the test and its servers have open is not the program's: with a listening socket of its origin it would
-        // wait for itself once that is gone.
+        // The program must not inherit the test's descriptors: with a listening socket of its origin it would wait for
+        // itself once the origin is gone.
         closeFrom(&actions, 3)
         #endif
         var arguments = ([path] + arguments).map { strdup($0) } + [nil]
@@ -55,14 +55,14 @@ package final class ChildProcess: Sendable {
         let environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + variables { free(text) } }
-        // Threads of the pool block signals, and a child inherits that: it could not be told to end.
+        // Pool threads block signals, and a child inherits that: it could not be terminated.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // A shell that starts the tests in the background has them ignore these, and a child inherits that as well.
+        // A shell that starts the tests in the background makes them ignore these, and a child inherits that as well.
         var defaults = sigset_t()
         sigemptyset(&defaults)
         for signal in [SIGINT, SIGQUIT, SIGTERM, SIGPIPE] { sigaddset(&defaults, signal) }
@@ -74,7 +74,7 @@ package final class ChildProcess: Sendable {
         processIdentifier = identifier
     }
 
-    /// How it ended, nil while it runs.
+    /// How it ended; nil while it runs.
     package var result: Ending? {
         ending.withLock { ending in
             if let ending { return ending }
@@ -89,7 +89,7 @@ package final class ChildProcess: Sendable {
     /// Whether it still runs.
     package var isRunning: Bool { result == nil }
 
-    /// Waits for its end without holding a thread of the pool.
+    /// Waits for the end without blocking a pool thread.
     @discardableResult
     package func wait() async -> Ending {
         while true {
@@ -101,17 +101,18 @@ package final class ChildProcess: Sendable {
 
     deinit { end() }
 
-    /// Ends it if it still runs: asks it first, so that it can end what it started, and kills it after five seconds.
+    /// Ends the program if it still runs: first with a signal, so that it can end its own children, then with SIGKILL
+    /// after five seconds.
     ///
     /// Blocks the calling thread until the program has ended, so it is for tests that failed or were cancelled.
     package func end() {
         send(SIGTERM)
-        // A program that was stopped does not see the other signal.
+        // A stopped program does not see the other signal.
         send(SIGCONT)
         let deadline = ContinuousClock.now + .seconds(5)
         while isRunning {
             if ContinuousClock.now > deadline {
-                // `timeout` leads a group of its own, which has its program in it.
+                // `timeout` leads a separate process group, which includes its program.
                 kill(-processIdentifier, SIGKILL)
                 kill(processIdentifier, SIGKILL)
             }
@@ -121,7 +122,7 @@ package final class ChildProcess: Sendable {
 
     /// Sends it a signal.
     package func send(_ signal: Int32) {
-        // Only while it is not waited for: its number may be another's afterwards.
+        // Only before it is reaped: the process ID may be reused afterwards.
         if isRunning { kill(processIdentifier, signal) }
     }
 }

@@ -2,20 +2,20 @@ package import HTTPTypes
 internal import ResumeHTTP
 package import ResumeStore
 
-/// What an honest server answers, as values: for tests of the store without a network.
+/// The answers of an honest server as values, for tests of the store without a network.
 package struct HonestServer: Sendable {
     /// The file.
     package var content: [UInt8]
     /// Its entity tag.
     package var etag: String
 
-    /// Makes a server of one file.
+    /// Creates a server of one file.
     package init(_ content: [UInt8], etag: String = "\"v1\"") {
         self.content = content
         self.etag = etag
     }
 
-    /// The head of an answer and which bytes its body has.
+    /// The head of an answer and the range of its body.
     package func answer(_ fields: HTTPFields) -> (head: HTTPResponse, body: Range<Int>) {
         var body = 0..<content.count
         var head = HTTPResponse(status: .ok)
@@ -30,10 +30,10 @@ package struct HonestServer: Sendable {
         return (head, body)
     }
 
-    /// Moves the file into a transfer as far as `end`, in pieces.
+    /// Appends the file to a transfer up to `end`, in pieces.
     ///
-    /// - Returns: Whether every byte is there.
-    /// - Throws: What the transfer throws.
+    /// - Returns: Whether every byte is stored.
+    /// - Throws: An error from the transfer.
     @discardableResult
     package func fill(_ transfer: some PartialTransfer, upTo end: Int? = nil, piece: Int = 100_000) async throws -> Bool
     {

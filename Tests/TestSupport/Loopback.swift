@@ -7,21 +7,22 @@ internal import Glibc
 #endif
 internal import Synchronization
 
-/// Ports of this machine, for servers that tests start.
+/// Ports on this machine, for servers that tests start.
 package enum Loopback {
-    /// Half of each number: the kernel takes no ports for connections from here, so that one which is free stays free
-    /// until its server has started.
+    /// Half of each port number.
+    ///
+    /// The kernel assigns no outgoing ports from this range, so a free one stays free until its server has started.
     private static let halves = 5_120..<16_384
-    /// Sockets that hold the port behind each one that was given out, for as long as this process lives.
+    /// Sockets that reserve the port after each one given out, for the lifetime of this process.
     private static let reservations = Mutex<[Int32]>([])
 
-    /// Finds a port that is free now, that no connection takes later, and that no other test process is given.
+    /// Finds a port that is free, that no connection takes later, and that no other test process gets.
     ///
     /// - Throws: ``Shell/Failure`` if there is none.
     package static func freePort() throws -> Int {
         for _ in 0..<1000 {
             let port = Int.random(in: halves) * 2
-            // Two processes may choose the same port: the one that holds the next port as well has it.
+            // Two processes may choose the same port: the one that also holds the next port has it.
             guard let reservation = bound(to: port + 1) else { continue }
             guard let probe = bound(to: port) else {
                 close(reservation)
@@ -53,7 +54,7 @@ package enum Loopback {
 
     /// Waits until a server listens.
     ///
-    /// - Returns: Whether it does; false if its process ended before, or did not get that far in ten minutes.
+    /// - Returns: Whether it does; false if its process ended first, or did not listen within ten minutes.
     /// - Throws: `CancellationError` if the task is cancelled.
     package static func waits(for process: ChildProcess, at port: Int) async throws -> Bool {
         do {

@@ -1,29 +1,29 @@
 internal import Foundation
 
-/// An nginx from the system's packages, on a free port of loopback, stopped by its process.
+/// An nginx from the system's packages, on a free loopback port, stopped by its process.
 package final class Nginx {
     /// The port it listens on.
     package let port: Int
     /// The folder that it serves.
     package let root: String
-    /// The port where it speaks TLS, HTTP/2 included.
+    /// The port for TLS, HTTP/2 included.
     package let securePort: Int
     private let process: ChildProcess
     private let folder: TemporaryFolder
-    /// Its certificate, with the key behind it, in PEM form.
+    /// Its certificate and key in PEM form.
     package let certificate: String
 
-    /// Whether there is one on this machine.
+    /// Whether it is installed on this machine.
     package static var isInstalled: Bool { Shell.has("nginx") }
 
     /// Starts a server that serves `root` at `/`, and slowly at `/slow/`.
     ///
     /// - Parameters:
     ///   - root: A folder.
-    ///   - rate: How fast `/slow/` is, in nginx's notation for bytes a second.
-    ///   - secure: Speaks TLS as well, with a ``certificate`` of its own.
-    ///   - certificate: Speaks TLS as well, with the chain of certificates and the key in this file.
-    /// - Throws: Where it does not start.
+    ///   - rate: The speed of `/slow/`, in nginx's notation for bytes per second.
+    ///   - secure: Whether it also serves TLS, with its own ``certificate``.
+    ///   - certificate: The file with the certificate chain and key for TLS; nil for none.
+    /// - Throws: An error if it does not start.
     package init(
         serving root: String, rate: String = "40m", secure: Bool = false, certificate: String? = nil
     ) async throws {
@@ -71,16 +71,16 @@ package final class Nginx {
         }
     }
 
-    /// The address of a file.
+    /// The URL of a file.
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
-    /// The address of a file by TLS.
+    /// The TLS URL of a file.
     package func secureURL(_ path: String) -> String { "https://127.0.0.1:\(securePort)/\(path)" }
 
-    /// Waits until each request is answered or broken off: then it is in the logs.
+    /// Waits until each request is answered or aborted: then it is in the logs.
     private func settle() async throws {
         try await wait(for: "nginx to have answered all requests") {
-            // The one that asks is being answered.
+            // The request that asks is being answered.
             try await Shell.run("curl", "--silent", "--noproxy", "*", url("-/status")).contains(
                 "Reading: 0 Writing: 1 ")
         }
@@ -88,7 +88,7 @@ package final class Nginx {
 
     /// The protocol of each request.
     ///
-    /// - Throws: Where the log cannot be read.
+    /// - Throws: An error if the log cannot be read.
     package func protocols() async throws -> [String] {
         try await settle()
         return String(decoding: try Files.bytes(folder["protocol.log"]), as: UTF8.self).split(separator: "\n").map(
@@ -97,7 +97,7 @@ package final class Nginx {
 
     /// A line for each request: status, bytes of body sent, range.
     ///
-    /// - Throws: Where the log cannot be read.
+    /// - Throws: An error if the log cannot be read.
     package func log() async throws -> [(status: Int, bytes: Int, range: String)] {
         try await settle()
         return String(decoding: try Files.bytes(folder["access.log"]), as: UTF8.self).split(separator: "\n").map {

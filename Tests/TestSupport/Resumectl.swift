@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// The built program, run as a process of its own on a store of the test's own.
+/// The built program, run as a separate process on the test's own store.
 package struct Resumectl: Sendable {
-    /// The test's folder; the store lies in it.
+    /// The test's folder, which contains the store.
     package let folder: TemporaryFolder
 
-    /// The program lies beside the test bundle.
+    /// The program is in the folder of the test bundle.
     package static let path: String = {
         let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         return bundle.deletingLastPathComponent().appendingPathComponent("resumectl").path
@@ -16,26 +16,26 @@ package struct Resumectl: Sendable {
         self.folder = folder
     }
 
-    /// What the program needs to know beside its arguments: its store, and to go to loopback by itself.
+    /// The environment of the program: its store, and no proxy for loopback.
     package var environment: [String: String] { ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"] }
 
     /// Runs it to its end.
     ///
-    /// - Throws: ``Shell/Failure`` where it cannot be started.
+    /// - Throws: ``Shell/Failure`` if it cannot be started.
     package func run(_ arguments: String...) async throws -> Shell.Outcome {
         try await Shell.outcome(Self.path, arguments, environment: environment)
     }
 
     /// Starts it.
     ///
-    /// - Throws: ``Shell/Failure`` where it cannot be started.
+    /// - Throws: ``Shell/Failure`` if it cannot be started.
     package func start(_ arguments: String...) throws -> ChildProcess {
         try start(arguments, output: folder["output-\(UUID().uuidString)"])
     }
 
-    /// Starts it, its output and errors going to a file.
+    /// Starts it with its output and errors sent to a file.
     ///
-    /// - Throws: ``Shell/Failure`` where it cannot be started.
+    /// - Throws: ``Shell/Failure`` if it cannot be started.
     package func start(_ arguments: [String], output: String) throws -> ChildProcess {
         try Shell.start(Self.path, arguments, environment: environment, output: output)
     }
@@ -48,7 +48,7 @@ package struct Resumectl: Sendable {
         Self.objects(try await run("list", "--json").output).first
     }
 
-    /// How many bytes the store's entry holds, 0 if there is none.
+    /// The number of stored bytes of the store's entry, 0 if there is none.
     ///
     /// - Throws: ``Shell/Failure`` if the program cannot be started.
     package func received() async throws -> Int {
@@ -57,13 +57,13 @@ package struct Resumectl: Sendable {
 
     /// The events that a `get --json` has printed to a file so far.
     ///
-    /// - Throws: Where the file cannot be read.
+    /// - Throws: An error if the file cannot be read.
     package static func events(in path: String) throws -> [[String: Any]] {
         guard Files.exists(path) else { return [] }
         return objects(String(decoding: try Files.bytes(path), as: UTF8.self))
     }
 
-    /// The lines that are objects of JSON: the last one may be half written.
+    /// The lines that are JSON objects: the last one may be incomplete.
     private static func objects(_ text: String) -> [[String: Any]] {
         text.split(separator: "\n").compactMap {
             try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]

@@ -2,29 +2,29 @@ internal import Foundation
 
 /// Programs run by tests, by their names in `PATH`.
 package enum Shell {
-    /// What a program did.
+    /// The result of a program.
     package struct Outcome: Sendable {
-        /// The exit status; 128 and the number of the signal where one ended it.
+        /// The exit status; 128 plus the signal number if a signal ended it.
         package var status: Int32
-        /// What it wrote to standard output.
+        /// The standard output.
         package var output: String
-        /// What it wrote to standard error.
+        /// The standard error.
         package var errors: String
     }
 
-    /// A program that failed although it should not have.
+    /// A program that failed unexpectedly.
     package struct Failure: Error, CustomStringConvertible {
-        /// What it was called with, and what it said.
+        /// Its command line and output.
         package var description: String
 
-        /// Makes a failure of what a test found.
+        /// Creates a failure from a finding of a test.
         package init(description: String) { self.description = description }
     }
 
-    /// Whether there is such a program.
+    /// Whether a program is installed.
     package static func has(_ program: String) -> Bool { find(program) != nil }
 
-    /// Whether the tests run as root, as some of them need to.
+    /// Whether the tests run as root, as some of them require.
     package static var isRoot: Bool { getuid() == 0 }
 
     private static func find(_ program: String) -> String? {
@@ -34,9 +34,9 @@ package enum Shell {
         return paths.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Starts a program, its output and errors going to one file or nowhere.
+    /// Starts a program with its output and errors sent to one file or nowhere.
     ///
-    /// - Throws: ``Failure`` where it cannot be started.
+    /// - Throws: ``Failure`` if it cannot be started.
     package static func start(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], output: String = "/dev/null"
     ) throws -> ChildProcess {
@@ -53,7 +53,7 @@ package enum Shell {
 
     /// Runs a program to its end.
     ///
-    /// - Throws: ``Failure`` where it cannot be started.
+    /// - Throws: ``Failure`` if it cannot be started.
     package static func outcome(
         _ program: String, _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> Outcome {
@@ -71,9 +71,9 @@ package enum Shell {
             errors: String(decoding: try Files.bytes(folder["err"]), as: UTF8.self))
     }
 
-    /// Runs a program and fails where it does.
+    /// Runs a program, and throws if it fails.
     ///
-    /// - Returns: What it wrote to standard output.
+    /// - Returns: Its standard output.
     /// - Throws: ``Failure``
     @discardableResult
     package static func run(_ program: String, _ arguments: String...) async throws -> String {

@@ -1,9 +1,10 @@
-/// Numbers that look random and are the same in each run, by the generator of Steele, Lea and Flood: every seed is a
-/// good one.
+/// Pseudo-random numbers that are the same in each run, from the generator of Steele, Lea and Flood.
+///
+/// Every seed is good.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Makes a generator.
+    /// Creates a generator.
     package init(seed: UInt64) { state = seed }
 
     package mutating func next() -> UInt64 {
@@ -14,10 +15,10 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return word ^ (word >> 31)
     }
 
-    /// Whether something happens that does so many times of a hundred.
+    /// Returns true with the given probability in percent.
     package mutating func happens(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
-    /// One of several, of which there must be one.
+    /// One of several values, which must not be empty.
     package mutating func pick<Value>(_ values: [Value]) -> Value {
         values[Int.random(in: 0..<values.count, using: &self)]
     }

@@ -9,23 +9,23 @@ internal import Foundation
 
 /// A folder for one test, removed at its end.
 package struct TemporaryFolder: Sendable {
-    /// Its absolute path.
+    /// The absolute path.
     package let path: String
 
-    /// Makes a folder, runs the body, and removes the folder whatever happened.
+    /// Creates a folder, runs the body, and removes the folder in any case.
     ///
-    /// - Returns: What `body` returned.
-    /// - Throws: What `body` threw.
+    /// - Returns: The result of `body`.
+    /// - Throws: Any error from `body`.
     package static func with<Result>(_ body: (TemporaryFolder) async throws -> Result) async throws -> Result {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         return try await body(folder)
     }
 
-    /// Makes a folder that is removed with ``remove()``.
+    /// Creates a folder that is removed with ``remove()``.
     ///
-    /// - Parameter parent: Where; nil for the system's folder for such things.
-    /// - Throws: Where it cannot be made.
+    /// - Parameter parent: The parent folder; nil for the system's temporary folder.
+    /// - Throws: An error if it cannot be created.
     package init(in parent: String? = nil) throws {
         path = (parent ?? FileManager.default.temporaryDirectory.path) + "/resume-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -44,31 +44,31 @@ package struct TemporaryFolder: Sendable {
 package enum Files {
     /// The bytes of a file.
     ///
-    /// - Throws: Where it cannot be read.
+    /// - Throws: An error if it cannot be read.
     package static func bytes(_ path: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
     /// Writes a file.
     ///
-    /// - Throws: Where it cannot be written.
+    /// - Throws: An error if it cannot be written.
     package static func write(_ bytes: [UInt8], to path: String) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    /// Whether there is something of that name.
+    /// Whether a file exists.
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     /// The names in a folder, sorted.
     ///
-    /// - Throws: Where it cannot be read.
+    /// - Throws: An error if it cannot be read.
     package static func names(in path: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
     /// The permission bits of a file.
     ///
-    /// - Throws: Where it is not there.
+    /// - Throws: An error if it does not exist.
     package static func mode(_ path: String) throws -> Int {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw CocoaError(.fileNoSuchFile) }
@@ -76,7 +76,7 @@ package enum Files {
     }
 }
 
-/// Bytes that look random and are the same in each process.
+/// Pseudo-random bytes that are the same in each process.
 package func sampleBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed
     var bytes: [UInt8] = []

@@ -1,14 +1,14 @@
-/// A certificate for a test server, made by the `openssl` program.
+/// A certificate for a test server, created by the `openssl` program.
 package struct TestCertificate: Sendable {
-    /// Who signs it.
+    /// The issuer.
     package enum Issuer: Sendable {
         /// The authority that the test trusts.
         case trusted
-        /// An authority of the trusted one, which may sign for names below `allowed.example` only.
+        /// An authority under the trusted one, limited to names below `allowed.example`.
         case constrained
         /// Another authority.
         case unknown
-        /// Nobody else.
+        /// Self-signed.
         case itself
     }
 
@@ -24,10 +24,10 @@ package struct TestCertificate: Sendable {
     /// - Parameters:
     ///   - names: The value of subjectAltName in OpenSSL's notation (`DNS:a.example,IP:127.0.0.1`); nil for none.
     ///   - commonName: The common name of the subject.
-    ///   - issuer: Who signs it.
+    ///   - issuer: The issuer.
     ///   - usage: The extended key usage.
-    ///   - start: When it begins to be valid, as `YYYYMMDDHHMMSSZ`.
-    ///   - end: When it ceases to be valid.
+    ///   - start: The start of its validity, as `YYYYMMDDHHMMSSZ`.
+    ///   - end: The end of its validity.
     package init(
         _ names: String?, commonName: String = "server", issuer: Issuer = .trusted, usage: String = "serverAuth",
         from start: String = "20200101000000Z", to end: String = "20491231000000Z"
@@ -36,10 +36,10 @@ package struct TestCertificate: Sendable {
         (self.usage, self.start, self.end) = (usage, start, end)
     }
 
-    /// Makes the certificate.
+    /// Creates the certificate.
     ///
-    /// - Parameter folder: Where the files are written.
-    /// - Returns: The paths of the chain with the key of the server, and of the authority to trust.
+    /// - Parameter folder: The folder for the files.
+    /// - Returns: The paths of the server's chain with its key, and of the authority to trust.
     /// - Throws: ``Shell/Failure`` if `openssl` fails.
     package func make(in folder: TemporaryFolder) async throws -> (server: String, trusted: String) {
         let authority = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign"
@@ -69,7 +69,7 @@ package struct TestCertificate: Sendable {
         return (folder["chain.pem"], folder["root.pem"])
     }
 
-    /// Makes a key and a request for a certificate.
+    /// Creates a key and a certificate request.
     private static func makeKey(
         _ name: String, _ commonName: String, _ extensions: String, in folder: TemporaryFolder
     ) async throws {

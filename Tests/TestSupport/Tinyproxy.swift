@@ -6,15 +6,15 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// A forward proxy from the system's packages, on a free port of loopback, stopped by its process.
+/// A forward proxy from the system's packages, on a free loopback port, stopped by its process.
 package final class Tinyproxy: Sendable {
     private let port: Int
     private let process: ChildProcess
     private let folder: TemporaryFolder
 
-    /// Starts a proxy, which asks for credentials where they are given.
+    /// Starts a proxy, which asks for credentials if they are given.
     ///
-    /// - Throws: Where it does not start.
+    /// - Throws: An error if it does not start.
     package init(user: String? = nil, password: String = "") async throws {
         folder = try TemporaryFolder()
         port = try Loopback.freePort()
@@ -36,15 +36,15 @@ package final class Tinyproxy: Sendable {
         }
     }
 
-    /// As a variable has it.
+    /// The URL for an environment variable.
     package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// What it was asked for.
+    /// The log of its requests.
     ///
-    /// - Throws: Where the log cannot be read.
+    /// - Throws: An error if the log cannot be read.
     package func log() throws -> String { String(decoding: try Files.bytes(folder["log"]), as: UTF8.self) }
 
-    /// Stops it; a second time does nothing.
+    /// Stops it; stopping it again has no effect.
     package func stop() async {
         process.send(SIGTERM)
         await process.wait()

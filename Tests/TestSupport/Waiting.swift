@@ -1,20 +1,20 @@
-/// Waits for something that has to happen.
+/// Waits for something that must happen.
 ///
-/// The limit is there for what never happens: it is long enough for a machine that is busy with other things.
+/// The limit ends a wait for something that never happens. It is long enough for a busy machine.
 ///
 /// - Parameters:
 ///   - what: What is waited for, for the error.
-///   - process: The program that does it; nil where it is not one program.
-///   - limit: How long to wait at most.
+///   - process: The program that does it; nil if it is not one program.
+///   - limit: The maximum wait.
 ///   - condition: Whether it has happened.
-/// - Throws: ``Shell/Failure`` if it does not happen in time, or the program ends before; what `condition` throws.
+/// - Throws: ``Shell/Failure`` if it does not happen in time, or the program ends before; any error from `condition`.
 package func wait(
     for what: String, while process: ChildProcess? = nil, within limit: Duration = .seconds(600),
     until condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while true {
-        // Asked for before the condition, which what a program did last may have fulfilled.
+        // Read before the condition, which the program's last action may have fulfilled.
         let ending = process?.result
         if try await condition() { return }
         if let ending { throw Shell.Failure(description: "The program ended before this happened: \(what): \(ending)") }
