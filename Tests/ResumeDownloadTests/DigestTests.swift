@@ -311,7 +311,8 @@ struct DigestTests {
         }
     }
 
-    @Test("A digest follows a long transfer through a kill to its end", arguments: [HTTPDigest.Algorithm.sha256, .sha512])
+    @Test(
+        "A digest follows a long transfer through a kill to its end", arguments: [HTTPDigest.Algorithm.sha256, .sha512])
     func running(algorithm: HTTPDigest.Algorithm) async throws {
         let large = Resource(Content(length: 40 << 20, seed: 7), etag: "\"large\"")
         let bytes = algorithm == .sha256 ? Sample.sha256(large) : Sample.sha512(large)

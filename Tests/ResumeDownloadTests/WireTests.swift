@@ -167,7 +167,8 @@ struct WireTests {
         }
     }
 
-    @Test("G07: codings that were not requested are refused with advice", arguments: ["br", "zstd", "x-own", "gzip, br"])
+    @Test(
+        "G07: codings that were not requested are refused with advice", arguments: ["br", "zstd", "x-own", "gzip, br"])
     func codings(coding: String) async throws {
         let handler: Origin.Handler = { Response.file(.old, for: $0).settingField("Content-Encoding", to: coding) }
         try await Origin.with(handler) { origin in
