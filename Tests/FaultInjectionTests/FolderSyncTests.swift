@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled(if: FaultShim.isAvailable, "There is no C compiler, or this is not Linux."), .timeLimit(.minutes(5)))
 struct FolderSyncTests {
     @Test(
-        "A failure is told to all whose names it may be about, and their bytes stay in the store", arguments: [1, 2])
+        "A failed sync is reported to all files it may affect, and their bytes stay", arguments: [1, 2])
     func failure(number: Int) async throws {
         // Too long to be delivered together with others.
         let file = Resource(Content(length: 1_000_000, seed: 1), etag: "\"v1\"")

@@ -4,7 +4,7 @@ import ResumeMigrations
 import TestSupport
 import Testing
 
-/// Databases that were cut, zeroed, overwritten, exchanged or altered.
+/// Databases that were truncated, zeroed, overwritten, exchanged or altered.
 @Suite(.timeLimit(.minutes(20)))
 struct DamagedDatabaseTests {
     /// Overwrites bytes of a file.
@@ -12,7 +12,7 @@ struct DamagedDatabaseTests {
         var all = try Files.bytes(path)
         let end = min(offset + bytes.count, all.count)
         if offset < end { all.replaceSubrange(offset..<end, with: bytes[..<(end - offset)]) }
-        // In place, as a failing disk does it.
+        // In place, like a failing disk.
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try handle.write(contentsOf: Data(all))
         try handle.close()
@@ -20,7 +20,7 @@ struct DamagedDatabaseTests {
 
     private static func size(_ path: String) throws -> Int { try Files.bytes(path).count }
 
-    /// Damages a closed store and expects each command to refuse it, and the database to stay as it is.
+    /// Damages a closed store, and expects each command to refuse it and leave the database unchanged.
     private static func refused(_ names: [String], _ damage: (Victim, String) async throws -> Void) async throws {
         try await Victim.each(names, .refused, damage: damage)
         for name in names {
@@ -37,7 +37,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("Cut short: to nothing, within the header, at and between pages")
+    @Test("Truncated: to nothing, within the header, at and between pages")
     func cut() async throws {
         try await Self.refused(["0", "1", "100", "4095", "4096", "4097", "10001", "-4096"]) { victim, name in
             let wanted = try #require(Int(name))
@@ -63,7 +63,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("Garbage in a folder without blobs is a damaged store, not none")
+    @Test("Garbage in a folder without blobs is a damaged store, not a missing one")
     func garbageAlone() async throws {
         try await Victim.with { victim in
             try FileManager.default.removeItem(atPath: victim.store)
@@ -77,7 +77,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("Another program's, one from the future, and versions that do not fit the tables")
+    @Test("Another program's database, a newer one, and versions that do not fit the tables")
     func exchanged() async throws {
         let versions = ["99", "-1", "0", "1", "2147483647"].map { "PRAGMA user_version = \($0)" }
         try await Self.refused(versions + ["PRAGMA application_id = 7"]) { victim, statement in
@@ -116,7 +116,7 @@ struct DamagedDatabaseTests {
         try await Self.refused(statements) { victim, statement in try await victim.sql(statement) }
     }
 
-    @Test("White space in the schema and what ANALYZE leaves are nobody's harm")
+    @Test("White space in the schema and the tables of ANALYZE do no harm")
     func unharmedSchema() async throws {
         let text = "replace(replace(sql, ' (', char(10) || '  ('), ', ', ',')"
         let statements = [
@@ -132,7 +132,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("A rollback journal, a hot one too, and garbage in log, index and journal cost nothing")
+    @Test("A rollback journal, even a hot one, and garbage in log, index and journal cost nothing")
     func journals() async throws {
         let names = ["rollback", "hot", "-wal", "-shm", "-journal"]
         try await Victim.each(names, .unharmed) { victim, name in
@@ -144,7 +144,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    /// Leaves a database as the death of a process leaves it that had written half a transaction.
+    /// Leaves a database as a process leaves it that dies after writing half a transaction.
     private static func leaveHotJournal(_ victim: Victim) async throws {
         try await victim.sql("PRAGMA journal_mode = DELETE")
         let copy = victim.folder["copy"]
@@ -158,7 +158,7 @@ struct DamagedDatabaseTests {
         #expect(journal.count > 4096)
     }
 
-    @Test("A damaged page that the schema does not need is found by verify and doctor")
+    @Test("verify and doctor find a damaged page that the schema does not need")
     func innerPage() async throws {
         try await Victim.with { victim in
             // The map of pages.
@@ -170,7 +170,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("D3: verify --repair and doctor --rebuild put back a row of totals that is gone")
+    @Test("D3: verify --repair and doctor --rebuild restore a missing row of totals")
     func totalsRepaired() async throws {
         for repair in [["verify", "--repair"], ["doctor", "--rebuild"]] {
             try await Victim.with { victim in
@@ -182,7 +182,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("D3: a wrong application number in the header of a store makes it no other program's: a rebuild works")
+    @Test("D3: a store with a wrong application number in its header is still a store: a rebuild works")
     func applicationNumber() async throws {
         try await Victim.with { victim in
             try Self.overwrite(victim.database, at: 68, with: [0x7F])
@@ -193,7 +193,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("D3: sums at their ends do not keep damaged entries from being repaired")
+    @Test("D3: extreme sums do not prevent the repair of damaged entries")
     func sumsAndEntries() async throws {
         try await Victim.with { victim in
             try await victim.sql("UPDATE store SET received = -9223372036854775808")
@@ -203,7 +203,7 @@ struct DamagedDatabaseTests {
         }
     }
 
-    @Test("A store without its row of totals goes on")
+    @Test("A store without its row of totals continues to work")
     func totals() async throws {
         try await Victim.each(["DELETE FROM store", "UPDATE store SET entries = 7, received = -1"], .found) {
             try await $0.sql($1)

@@ -4,10 +4,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// No program that a process starts beside a download gets a descriptor of it.
+/// Programs that a process starts during a download inherit none of its descriptors.
 @Suite(.timeLimit(.minutes(20)))
 struct DescriptorTests {
-    @Test("Midway through a download each descriptor that leads to a file, and each event's, is close-on-exec")
+    @Test("During a download every file and event descriptor is close-on-exec")
     func closedOnExec() async throws {
         try await TemporaryFolder.with { folder in
             try await RunningGet.with(folder, url: { $0.baseURL + "/a" }) { process in
@@ -21,11 +21,12 @@ struct DescriptorTests {
                     let line = info.split(separator: "\n").first { $0.hasPrefix("flags:") }
                     let flags = line?.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0, radix: 8) }
                     targets.append(target)
-                    // SwiftNIO makes these without the flag (2.100) and gives no access to them. They lead to no file.
+                    // SwiftNIO creates these without the flag (2.100) and gives no access to them. They refer to no
+                    // file.
                     if target.hasPrefix("socket:") || target.contains("eventpoll") { continue }
                     #expect((flags ?? 0) & 0o2000000 != 0, "\(name) \(target)")
                 }
-                // The look must have found what there is.
+                // The check must have found all of them.
                 for part in [
                     "store.sqlite", "store.sqlite-wal", "lock", "leases", "waiters", "blobs/", "eventfd", "timerfd",
                 ] {
@@ -36,7 +37,7 @@ struct DescriptorTests {
     }
 
     @Test(
-        "With fewer files than a download needs, each command says so; a soft limit is raised",
+        "With fewer descriptors than a download needs, each command reports it; a soft limit is raised",
         arguments: [("-n 10", 74), ("-n 18", 74), ("-n 63", 74), ("-S -n 10", 0), ("-n 64", 0)])
     func limit(ulimit: String, status: Int32) async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
@@ -52,7 +53,7 @@ struct DescriptorTests {
         }
     }
 
-    /// A list of URLs that differ.
+    /// A list of different URLs.
     private static func list(_ count: Int, from server: OriginServer, in folder: TemporaryFolder) throws -> String {
         let lines = (0..<count).map { "\(server.baseURL)/file\($0)\n" }
         try Files.write(Array(lines.joined().utf8), to: folder["list"])
@@ -60,7 +61,7 @@ struct DescriptorTests {
     }
 
     @Test(
-        "Threads are made for as many files as may be opened; where there are too few for the downloads, get says so",
+        "The number of threads fits the descriptor limit; if it is too low for the downloads, get says so",
         arguments: [("-n 100", 64, 74), ("-n 400", 64, 74), ("-n 600", 64, 0), ("-n 128", 8, 0)])
     func threads(ulimit: String, downloads: Int, status: Int32) async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
@@ -78,7 +79,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test("Files that the parent process has left open count", arguments: [(30, 0), (60, 74)])
+    @Test("Descriptors that the parent process left open count", arguments: [(30, 0), (60, 74)])
     func inherited(count: Int, status: Int32) async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
             try await Victim.with { victim in

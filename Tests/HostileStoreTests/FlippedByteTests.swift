@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Databases with random bytes changed: every command ends with a status of its own, and no blob outside is touched.
+/// Databases with random bytes changed: every command exits with a defined status, and no outside file is touched.
 @Suite(.timeLimit(.minutes(20)))
 struct FlippedByteTests {
-    @Test("Three hundred databases with up to 32 bytes changed trap nothing", arguments: 0..<10)
+    @Test("Three hundred databases with up to 32 changed bytes cause no trap", arguments: 0..<10)
     func flipped(group: Int) async throws {
         try await Victim.with { victim in
             let pristine = try Files.bytes(victim.database)
@@ -21,7 +21,7 @@ struct FlippedByteTests {
                 let noise = sampleBytes(400, seed: UInt64(group * 1000 + seed + 1))
                 for index in 0..<(1 + Int(noise[0]) % 32) {
                     let at = noise[(index * 6 + 1)..<(index * 6 + 5)].reduce(0) { $0 << 8 | Int($1) } % bytes.count
-                    // Half of them among the pages' heads, where SQLite is led by them.
+                    // Half of them in page headers, which control what SQLite reads.
                     let place = index % 2 == 0 ? at : at / 4096 * 4096 + at % 128
                     bytes[place] = noise[index * 6 + 6]
                 }
@@ -41,7 +41,7 @@ struct FlippedByteTests {
                 }
             }
             #expect(try victim.outside() == outside)
-            // Neither was everything refused, nor nothing seen.
+            // Some databases were refused, but not all.
             #expect(statuses[.damaged, default: 0] > 0)
             #expect(statuses[.success, default: 0] > 0)
         }

@@ -25,7 +25,7 @@ struct ForeignStoreTests {
     }
 
     @Test(
-        "Nobody works in another user's store, root neither", .enabled(if: Shell.isRoot, "needs root"),
+        "No user works in another user's store, not even root", .enabled(if: Shell.isRoot, "needs root"),
         arguments: ["", "/blobs", "/store.sqlite", "/store.sqlite-journal", "/lock", "/waiters"])
     func foreign(name: String) async throws {
         try await Victim.with { victim in
@@ -51,7 +51,7 @@ struct ForeignStoreTests {
     }
 
     @Test(
-        "A store that others may write to is refused, with what to do",
+        "A store that others may write to is refused, with advice",
         arguments: ["", "/blobs", "/store.sqlite", "/lock"], ["g+w", "o+w"])
     func writable(name: String, mode: String) async throws {
         try await Victim.with { victim in
@@ -62,7 +62,7 @@ struct ForeignStoreTests {
         }
     }
 
-    @Test("A place where other users could put another folder under the store's name is refused")
+    @Test("A location where other users could replace the store's folder is refused")
     func parents() async throws {
         try await TemporaryFolder.with { folder in
             let get = ["get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]
@@ -81,7 +81,7 @@ struct ForeignStoreTests {
         }
     }
 
-    @Test("No store is made in a folder that others may write to")
+    @Test("No store is created in a folder that others may write to")
     func made() async throws {
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", "-m", "777", folder["store"])

@@ -8,12 +8,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A store is of no use in a forked child, and the child does the parent no harm.
+/// A store cannot be used in a forked child, and the child does not harm the parent.
 ///
-/// Each test runs in a process of its own, so that no other test holds a lock at the moment of the fork.
+/// Each test runs in a separate process, so that no other test holds a lock at the moment of the fork.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct ForkTests {
-    /// How an asynchronous call ended that a forked child began.
+    /// How an asynchronous call in a forked child ended.
     enum Ending: Int32 {
         case done = 10, forkedChild, otherError, waitsForEver
     }
@@ -23,7 +23,7 @@ struct ForkTests {
         init(_ work: @escaping @Sendable () -> Int32) { self.work = work }
     }
 
-    /// Runs a closure in a forked child, which ends with what it returns or is killed after two minutes.
+    /// Runs a closure in a forked child, which exits with its result or is killed after two minutes.
     static func inChild(_ work: @escaping @Sendable () -> Int32) -> Int32 {
         let box = Box(work)
         return withExtendedLifetime(box) {
@@ -36,12 +36,12 @@ struct ForkTests {
         }
     }
 
-    /// Runs an asynchronous call in a forked child, as far as it goes without another thread.
+    /// Runs an asynchronous call in a forked child, as far as it can run without another thread.
     static func ending(of call: @escaping @Sendable () async throws -> Void) -> Ending? {
         Ending(rawValue: status(of: call))
     }
 
-    /// What the child of such a call ends with.
+    /// The exit status of the child of such a call.
     static func status(of call: @escaping @Sendable () async throws -> Void) -> Int32 {
         inChild {
             guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return 0 }
@@ -61,7 +61,7 @@ struct ForkTests {
         }
     }
 
-    /// A store with a transfer in its middle.
+    /// A store with a transfer in progress.
     static func open(in path: String) async throws -> (DownloadStore, Transfer) {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let transfer = try await store.begin(try DownloadURL("http://127.0.0.1:9/a"), headerFields: [:], key: "a")
@@ -77,7 +77,7 @@ struct ForkTests {
         _ = try transfer.main.append(bytes.span.bytes)
     }
 
-    /// The only reference to a store and its transfer, so that a child can let go of them.
+    /// The only reference to a store and its transfer, so that a child can release them.
     private final class Holder: Sendable {
         private let held: Mutex<(DownloadStore, Transfer)?>
         init(_ pair: (DownloadStore, Transfer)) { held = Mutex(pair) }
@@ -89,7 +89,7 @@ struct ForkTests {
         }
     }
 
-    /// Goes on with a transfer after forks, to its end.
+    /// Continues a transfer after forks, to its end.
     static func finish(_ store: DownloadStore, _ transfer: Transfer, in path: String) async throws {
         try await transfer.write(Array(Victim.bytes[100_000...]))
         #expect(try await transfer.endBody(.whole))
@@ -101,7 +101,7 @@ struct ForkTests {
         await store.close()
     }
 
-    @Test("Every door says so at once in a child, and the parent goes on")
+    @Test("Every API call fails immediately in a child, and the parent continues")
     func doors() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -119,7 +119,7 @@ struct ForkTests {
         }
     }
 
-    @Test("A child that closes every descriptor, or lets go of all it was left, drops no lock of its parent")
+    @Test("A child that closes every descriptor, or releases all its references, drops no lock of its parent")
     func locks() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -162,7 +162,7 @@ struct ForkTests {
             ("checkpoint", { try await transfer.checkpoint() }), ("close", { try await transfer.close() }),
         ]
         for (name, call) in calls {
-            // Killed by its own message's signal, not by the alarm.
+            // Killed by the signal of its own message, not by the alarm.
             let status = ForkTests.status(of: call)
             #expect([128 + SIGILL, 128 + SIGTRAP, 128 + SIGABRT].contains(status), "\(name): \(status)")
         }

@@ -5,14 +5,14 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Paths and destinations of rows that lead where they should not.
+/// Paths and destinations in rows that lead outside.
 @Suite(.timeLimit(.minutes(20)))
 struct PlantedPathTests {
-    @Test("One blob under two entries: whoever comes second gets the bytes of its own file")
+    @Test("One blob under two entries: the second download gets the bytes of its own file")
     func sharedBlob() async throws {
         let other = Content(length: 300_000, seed: 8)
         let otherBytes = other.bytes(in: other.all)
-        // The same entity tag, so that nothing but the bytes tells them apart.
+        // The same entity tag, so that only the bytes distinguish them.
         let handler: @Sendable (OriginRequest) -> Response = { request in
             .file(request.path == "/b" ? Resource(other, etag: "\"v1\"") : Victim.resource, for: request)
         }
@@ -31,7 +31,7 @@ struct PlantedPathTests {
                     let (a, b) = (try Files.bytes(victim.folder["a"]), try Files.bytes(victim.folder["b"]))
                     #expect(a == Victim.bytes)
                     #expect(b == otherBytes)
-                    // The blob that no row named any more.
+                    // The blob that no row names any more.
                     #expect(try await victim.run(["gc"]).status == 0)
                     #expect(try await victim.run(["verify"]).status == 0)
                 }
@@ -39,7 +39,7 @@ struct PlantedPathTests {
         }
     }
 
-    @Test("A journal that names another file, which SQLite would remove, is refused; the file stays")
+    @Test("A journal that makes SQLite remove another file is refused; the file stays")
     func superJournal() async throws {
         try await Victim.each(["named"], .refused) { victim, _ in try Self.plantSuperJournal(in: victim) }
     }
@@ -59,7 +59,7 @@ struct PlantedPathTests {
     }
 
     @Test(
-        "With a planted sign of an interrupted rebuild, a rebuild looks at each file before SQLite opens any",
+        "With planted marks of an interrupted rebuild, each file is checked before SQLite opens any",
         arguments: ["rebuilt.sqlite", "aside"], ["journal", "-shm", "-wal", "lock", "waiters", "database"])
     func rebuild(sign: String, planted: String) async throws {
         try await Victim.with { victim in
@@ -92,7 +92,7 @@ struct PlantedPathTests {
         }
     }
 
-    @Test("A destination in a row is nowhere written to, nor is anything of that name removed")
+    @Test("A destination in a row is never written to, and nothing of that name is removed")
     func destination() async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
             for state in ["partial", "complete"] {

@@ -5,8 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Rows of a readable database with anything in any column: every command ends by itself, prints what a terminal and
-/// a parser of JSON can bear, and the download comes right all the same.
+/// Rows of a readable database with arbitrary values in any column.
+///
+/// Every command exits, its output is safe for terminals and valid JSON, and the download is still right.
 @Suite(.timeLimit(.minutes(20)))
 struct PlantedRowTests {
     private static let numberColumns = [
@@ -15,18 +16,18 @@ struct PlantedRowTests {
         "chunk.received", "chunk.durable", "store.entries", "store.received", "store.created_at", "event.at",
         "event.bytes", "event.id",
     ]
-    /// Columns that are shown, or kept for later, share a store.
+    /// Columns that are displayed, or kept for later, share a store.
     private static let shownColumns = [
         "download.url", "download.final_url", "download.last_modified", "download.response_date",
         "download.content_type", "download.repr_digest", "download.destination", "event.key", "event.reason",
     ]
-    /// Columns that decide something.
+    /// Columns that affect decisions.
     private static let decidingColumns = [
         "download.etag", "download.content_coding", "download.state", "download.boot_id", "download.selection",
         "event.kind",
     ]
 
-    /// What a command wrote.
+    /// The output of a command.
     private final class Printed: Sendable {
         private let text = Mutex("")
         func add(_ more: String) { text.withLock { $0 += more } }
@@ -50,7 +51,7 @@ struct PlantedRowTests {
         return (status, output.take(), errors.take())
     }
 
-    /// Sets a column of the rows of `a`, whatever the table's checks and types say.
+    /// Sets a column of the rows of `a`, ignoring the table's checks and types.
     private static func plant(_ value: String, in columns: [String], of victim: Victim) async throws {
         let edit = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql ="
         let tables = "WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -67,7 +68,7 @@ struct PlantedRowTests {
             switch parts[0] {
             case "download": "WHERE key = 'a'"
             case "chunk": "WHERE download = (SELECT id FROM download WHERE key = 'a')"
-            // One of them only: the number of an event is unique.
+            // Only one of them: the number of an event is unique.
             case "event": "WHERE id = (SELECT min(id) FROM event)"
             default: ""
             }
@@ -84,10 +85,10 @@ struct PlantedRowTests {
         }.map { "U+" + String($0.value, radix: 16) }
     }
 
-    /// Plants a value and runs everything that shows or uses it.
+    /// Plants a value and runs everything that displays or uses it.
     ///
-    /// Where the value is of a kind that the column may hold (`isTyped`), nothing keeps the download from coming right;
-    /// else it may also be refused, with what to do.
+    /// If the value's type is valid for the column (`isTyped`), the download must be right; otherwise it may also be
+    /// refused, with advice.
     private static func check(
         _ value: String, in columns: [String], isTyped: Bool, from server: OriginServer
     ) async throws {
@@ -129,7 +130,7 @@ struct PlantedRowTests {
         }
     }
 
-    @Test("An event whose number is the lowest there is, and numbers of entries at their end: all goes on")
+    @Test("An event with the lowest possible number, and extreme entry numbers: everything works")
     func numbers() async throws {
         let last = "9223372036854775807"
         let plants = [
@@ -146,7 +147,7 @@ struct PlantedRowTests {
                             ["get", "\(server.baseURL)/\(key)", "--key", key, "-o", victim.folder[key], "--quiet"])
                         #expect(outcome.status == 0, "\(statements): \(key): \(outcome.errors)")
                     }
-                    // The totals do not count what was planted.
+                    // The totals do not include planted values.
                     _ = try await victim.run(["verify", "--repair"])
                     #expect(try await victim.run(["verify"]).status == 0, "\(statements)")
                 }
@@ -155,11 +156,12 @@ struct PlantedRowTests {
     }
 
     @Test(
-        "T18: a number of any size, and what is no number, in each column of numbers",
+        "T18: a number of any size, or a value that is not a number, in each numeric column",
         arguments: numberColumns)
     func oddNumbers(column: String) async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
-            // Sums are kept beside the rows: what cannot be added to is refused, and mended by `verify --repair`.
+            // Sums are stored beside the rows: one that cannot be added to is refused, and repaired by `verify
+            // --repair`.
             let isSum = column.hasPrefix("store.") || column == "chunk.received"
             for value in ["-9223372036854775808", "9223372036854775807"] {
                 try await Self.check(value, in: [column], isTyped: !isSum, from: server)
@@ -182,7 +184,7 @@ struct PlantedRowTests {
     ]
 
     @Test(
-        "Paths elsewhere, control characters, what is not UTF-8, and what is no text, in what is shown",
+        "Outside paths, control characters, invalid UTF-8 and values that are not text, in displayed columns",
         arguments: values)
     func shown(value: String) async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
@@ -191,7 +193,7 @@ struct PlantedRowTests {
         }
     }
 
-    @Test("The same in each column that decides something", arguments: decidingColumns)
+    @Test("The same in each column that affects decisions", arguments: decidingColumns)
     func deciding(column: String) async throws {
         try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
             for value in ["''", Self.notUTF8, Self.controls] {

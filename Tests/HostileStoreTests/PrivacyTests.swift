@@ -3,10 +3,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// What a store keeps is its owner's, and holds no secret.
+/// A store is private to its owner, and contains no secret.
 @Suite(.timeLimit(.minutes(20)))
 struct PrivacyTests {
-    /// Everything in a store with its permissions.
+    /// The permissions of everything in a store.
     private static func modes(_ store: String) throws -> [String: Int] {
         var modes = ["": try Files.mode(store)]
         for name in try FileManager.default.subpathsOfDirectory(atPath: store) {
@@ -16,7 +16,7 @@ struct PrivacyTests {
     }
 
     @Test(
-        "Folders are 0700 and files 0600 whatever the mask, and what is delivered has what the mask leaves",
+        "Folders are 0700 and files 0600 whatever the umask; delivered files follow the umask",
         arguments: ["000", "022", "027", "077", "277", "777"],
         Shell.isRoot && Shell.has("setpriv") ? [false, true] : [false])
     func masks(mask: String, asNobody: Bool) async throws {
@@ -48,7 +48,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("A store that others may look into is told by doctor, with what to do, and left as it is")
+    @Test("doctor reports a store that others can read, with advice, and leaves it unchanged")
     func wideFolder() async throws {
         try await Victim.with { victim in
             try await Shell.run("chmod", "755", victim.store)
@@ -70,7 +70,7 @@ struct PrivacyTests {
         try await Shell.run("sh", "-c", "find '\(store)' -type f -exec cat {} + | tr -c '[:print:]' '\\n'")
     }
 
-    @Test("While a download runs, no file of the store holds credentials of the URL, its fields or the proxy")
+    @Test("During a download no file of the store contains credentials of the URL, its fields or the proxy")
     func secretsMidway() async throws {
         try await TemporaryFolder.with { folder in
             let headers = ["--header", "Authorization: Bearer t0pSecret", "--header", "Cookie: id=c00kie"]
@@ -88,7 +88,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("After a purge nothing of the entry is left but the line that says so")
+    @Test("After a purge nothing is left of the entry except its log line")
     func purged() async throws {
         try await Victim.with { victim in
             try await victim.sql(

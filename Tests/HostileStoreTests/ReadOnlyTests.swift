@@ -3,7 +3,7 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// A store that this user may not write: each command says what to do, and nothing is changed.
+/// A store that this user cannot write: each command gives advice, and nothing is changed.
 @Suite(.timeLimit(.minutes(20)), .enabled(if: Shell.isRoot, "needs root"))
 struct ReadOnlyTests {
     private static let commands = [
@@ -20,7 +20,7 @@ struct ReadOnlyTests {
         for command in commands {
             let output = command[0] == "get" ? ["--output", victim.folder["out/file"]] : []
             let outcome = try await run(command + output)
-            // Nobody works in another user's store, whatever its permissions.
+            // Another user's store is refused, whatever its permissions.
             #expect(outcome.status == (isForeign ? 65 : 74), "\(command) \(outcome.errors)")
             let advice = ["another store", "Choose a folder", "a folder that belongs to this user"]
             let isHelpful = advice.contains { outcome.errors.contains($0) }

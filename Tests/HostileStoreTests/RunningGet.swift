@@ -3,7 +3,7 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// The program in the middle of a download that an origin has stopped sending.
+/// The program during a download whose origin has stalled.
 enum RunningGet {
     /// Starts it, waits until bytes are recorded, runs a body, and ends it.
     static func with(

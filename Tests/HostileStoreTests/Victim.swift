@@ -6,23 +6,23 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// A store with two partial downloads, `a` and `b`, made to be damaged, and what must not be touched beside it.
+/// A store with two partial downloads, `a` and `b`, to be damaged, with files beside it that must not be touched.
 struct Victim {
     let folder: TemporaryFolder
 
-    /// What the origin has under any name.
+    /// The origin's content under any name.
     static let content = Content(length: 300_000, seed: 7)
     static let resource = Resource(content, etag: "\"v1\"")
     static let bytes = content.bytes(in: content.all)
 
     var store: String { folder["store"] }
     var database: String { folder["store/store.sqlite"] }
-    /// A file that links planted in the store lead to.
+    /// A file that planted links in the store point to.
     var outsideFile: String { folder["outside"] }
-    /// A folder that links planted in the store lead to.
+    /// A folder that planted links in the store point to.
     var outsideFolder: String { folder["elsewhere"] }
 
-    /// Makes the store, 200 000 bytes of each download held, and closes it.
+    /// Creates the store with 200,000 bytes of each download, and closes it.
     static func with(_ body: (Victim) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let victim = Victim(folder: folder)
@@ -53,14 +53,14 @@ struct Victim {
         try await Shell.run("sqlite3", "-cmd", ".bail on", database, statements)
     }
 
-    /// Runs the program; one that waits for what does not come is killed after five minutes.
+    /// Runs the program; one that hangs is killed after five minutes.
     func run(_ arguments: [String]) async throws -> Shell.Outcome {
         try await Shell.outcome(
             "timeout", ["-s", "KILL", "300", Resumectl.path] + arguments,
             environment: ["RESUMECTL_STORE": store, "no_proxy": "127.0.0.1"])
     }
 
-    /// What lies outside of the store, with permissions and times: nothing of it may change.
+    /// Everything outside the store, with permissions and times: nothing of it may change.
     func outside() throws -> [String] {
         try [outsideFile, outsideFolder, "\(outsideFolder)/file"].map { path in
             var status = stat()
@@ -72,35 +72,35 @@ struct Victim {
         }
     }
 
-    /// The kind of a path's file, links not followed; nil where there is none.
+    /// The type of the file at a path, without following links; nil if there is none.
     static func kind(_ path: String) -> mode_t? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 }
 
-/// What is to become of the commands on a damaged store.
+/// The expected results of the commands on a damaged store.
 struct Expected: Sendable {
     /// Whether each command refuses the store with status 65.
     var isRefused = false
-    /// What `verify` ends with.
+    /// The exit status of `verify`.
     var verify: Int32 = 0
-    /// What `doctor` ends with.
+    /// The exit status of `doctor`.
     var doctor: Int32 = 65
-    /// Whether `show`, `pin` and `purge` know both entries, so that they end with 0.
+    /// Whether `show`, `pin` and `purge` know both entries, so that they exit with 0.
     var hasEntries = true
 
     static let refused = Expected(isRefused: true, verify: 65)
-    /// All goes on; `doctor` alone tells of it.
+    /// Everything works; only `doctor` reports it.
     static let told = Expected()
-    /// All goes on, and `verify` tells of it as well.
+    /// Everything works, and `verify` reports it as well.
     static let found = Expected(verify: 65)
-    /// All goes on as if nothing were.
+    /// Everything works as if undamaged.
     static let unharmed = Expected(doctor: 0)
 }
 
 extension Victim {
-    /// Runs every command that opens a store, and holds each against what is expected.
+    /// Runs every command that opens a store, and compares each with what is expected.
     func expect(_ expected: Expected, _ name: String, from server: OriginServer) async throws {
         let before = try outside()
         let entry: Int32 = expected.hasEntries ? 0 : 66

@@ -10,7 +10,7 @@ struct WrongKindTests {
         "fifo", "link to a file", "link to a folder", "dangling link", "device", "folder", "socket", "second name",
     ]
 
-    /// Puts something of a kind in place of a path.
+    /// Replaces a path by something of a given kind.
     private static func replace(_ path: String, by kind: String, in victim: Victim) async throws {
         try? FileManager.default.removeItem(atPath: path)
         switch kind {
@@ -18,7 +18,7 @@ struct WrongKindTests {
         case "link to a file": try await Shell.run("ln", "-s", victim.outsideFile, path)
         case "link to a folder": try await Shell.run("ln", "-s", victim.outsideFolder, path)
         case "dangling link": try await Shell.run("ln", "-s", victim.folder["nothing"], path)
-        // Only root makes devices; where there is none the store's folder is to be refused all the same.
+        // Only root creates devices. Without one the store's folder must still be refused.
         case "device": try await Shell.run("mknod", path, "c", "1", "5")
         case "folder": try await Shell.run("mkdir", path)
         case "second name": try await Shell.run("ln", victim.outsideFile, path)
@@ -52,18 +52,18 @@ struct WrongKindTests {
     }
 
     @Test(
-        "Nothing is followed, waited for or written to, and each command says so",
+        "Nothing is followed, waited for or written to, and each command reports it",
         arguments: [
             "", "blobs", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-journal", "lock",
             "leases", "waiters", "queues", "paused",
         ])
     func refused(name: String) async throws {
-        // A folder where one belongs is right.
+        // A folder is right if one belongs there.
         let isFolder = name.isEmpty || name == "blobs"
         try await Self.run(name, .refused, kinds: Self.kinds.filter { !isFolder || $0 != "folder" })
     }
 
-    @Test("An empty folder is no store, and an empty blobs folder costs what is held")
+    @Test("An empty folder is no store, and an empty blobs folder loses the stored bytes")
     func emptyFolders() async throws {
         try await Victim.with { victim in
             try await Self.replace(victim.store, by: "folder", in: victim)
@@ -85,7 +85,7 @@ struct WrongKindTests {
         }
     }
 
-    @Test("A reserve that is no file of the store's own is neither written to nor removed")
+    @Test("A reserve that is not the store's own file is neither written to nor removed")
     func reserve() async throws {
         try await Self.run("reserve", .told, kinds: Self.kinds)
         try await Victim.each(["second name"], .told) { victim, _ in
@@ -103,7 +103,7 @@ struct WrongKindTests {
         }
     }
 
-    @Test("What stands in place of a blob is not read, written or followed; its download begins anew")
+    @Test("An object in place of a blob is not read, written or followed; its download restarts")
     func blob() async throws {
         try await Self.run("blob", .found, kinds: Self.kinds)
     }

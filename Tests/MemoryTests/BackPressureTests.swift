@@ -10,13 +10,15 @@ import Testing
 
 /// A transport reads no faster than its reader.
 ///
-/// In a module of its own: on Linux a reader that is busy holds up every URLSession of the process.
+/// In a separate module: on Linux a busy reader blocks every URLSession of the process.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct BackPressureTests {
     enum Kind: CaseIterable { case asyncHTTP, urlSession }
 
     private static let length: Int64 = 400 << 20
-    /// Buffers of sockets on both sides, of the transport and of the client; the body is many times as long.
+    /// The socket buffers on both sides, and those of the transport and of the client.
+    ///
+    /// The body is many times as long.
     private static let most: Int64 = 40 << 20
 
     private static func withBody(
@@ -51,9 +53,9 @@ struct BackPressureTests {
             headerFields: [.acceptEncoding: "identity"])
     }
 
-    /// What was sent, once that has not changed while the origin answered twenty other requests.
+    /// The number of sent bytes once it has not changed while the origin answered twenty other requests.
     ///
-    /// Each is a connection of its own, so that both threads of the origin have answered some.
+    /// Each uses a separate connection, so that both threads of the origin have answered some.
     private static func sentAtRest(_ server: OriginServer) async throws -> Int64 {
         let transport = AsyncHTTPTransport(.init(threads: 1))
         var (sent, looks) = (Int64(-1), 0)
@@ -80,7 +82,7 @@ struct BackPressureTests {
                     return true
                 }
             }
-            // The reader waits also where this test fails, and holds its thread.
+            // The reader waits even if this test fails, and blocks its thread.
             defer { gate.signal() }
             let sent = try await Self.sentAtRest(server)
             gate.signal()
@@ -91,7 +93,7 @@ struct BackPressureTests {
         }
     }
 
-    @Test("While nobody reads, the origin is not read; what came is handed over first", arguments: Kind.allCases)
+    @Test("Without a reader the origin is not read; received bytes are delivered first", arguments: Kind.allCases)
     func paused(kind: Kind) async throws {
         try await Self.withBody(over: kind) { server, response in
             let sent = try await Self.sentAtRest(server)
@@ -112,7 +114,7 @@ struct BackPressureTests {
         }
     }
 
-    @Test("What is dropped does not come any more, and the reader is told why", arguments: Kind.allCases)
+    @Test("Dropped data is not delivered, and the reader gets the reason", arguments: Kind.allCases)
     func cancelled(kind: Kind) async throws {
         try await Self.withBody(over: kind) { server, response in
             _ = try await Self.sentAtRest(server)
@@ -123,7 +125,7 @@ struct BackPressureTests {
         }
     }
 
-    @Test("A body that came to its end, and whose rest is dropped, has no end", arguments: Kind.allCases)
+    @Test("A complete body whose rest is dropped has no end", arguments: Kind.allCases)
     func cancelledAtEnd(kind: Kind) async throws {
         let length: Int64 = 300_000
         let read = Gate()
@@ -144,12 +146,12 @@ struct BackPressureTests {
     }
 
     @Test(
-        "400 MiB over a slow reader take no more memory than buffers",
+        "400 MiB over a slow reader use no more memory than buffers",
         .enabled(if: FileManager.default.isWritableFile(atPath: "/proc/self/clear_refs")), arguments: Kind.allCases)
     func memory(kind: Kind) async throws {
         try await Self.withBody(over: kind) { _, response in
             let before = Self.resident("VmRSS")
-            // Begins the count of the peak anew.
+            // Resets the peak.
             try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
             let received = Atomic<Int64>(0)
             let hasMore = try await response.body.read { bytes in

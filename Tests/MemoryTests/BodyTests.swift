@@ -3,10 +3,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// Bodies that never end, that nobody asked for, or that come faster than the disk takes them.
+/// Bodies that never end, were not requested, or arrive faster than the disk can write.
 @Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc and Python"))
 struct BodyTests {
-    @Test("J06: a body in chunks that never ends stops at --max-size")
+    @Test("J06: a chunked body that never ends stops at --max-size")
     func endlessUpToLimit() async throws {
         let idle = try await MeasuredGet.idlePeak()
         try await OriginServer.withServer(
@@ -23,13 +23,13 @@ struct BodyTests {
     }
 
     @Test(
-        "J06: without a limit it stops where the disk is full, and says so",
+        "J06: without a limit it stops when the disk is full, and says so",
         .enabled(if: Shell.isRoot && Shell.has("unshare"), "needs root and unshare"))
     func endlessUpToFullDisk() async throws {
         let idle = try await MeasuredGet.idlePeak()
         try await TemporaryFolder.with { folder in
             try await Shell.run("mkdir", folder["disk"])
-            // Only the program sees this disk, which is gone with it.
+            // Only the program sees this disk, which disappears with it.
             let mount = "mount -t tmpfs -o size=48m tmpfs \"$0\" && exec \"$@\""
             try await OriginServer.withServer(
                 handler: { _ in EndlessAnswer.chunks() },
@@ -47,7 +47,7 @@ struct BodyTests {
     }
 
     @Test(
-        "J06: what comes after a body and never ends is refused", arguments: ["trailers", "chunk extension", "zeros"])
+        "J06: endless bytes after a body are refused", arguments: ["trailers", "chunk extension", "zeros"])
     func endlessAfterBody(kind: String) async throws {
         let idle = try await MeasuredGet.idlePeak()
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"v1\"\r\n\r\n4\r\nbody\r\n"
@@ -69,12 +69,12 @@ struct BodyTests {
     }
 
     @Test(
-        "F26: 400 MiB for a disk that takes a fiftieth of a second for each write",
+        "F26: 400 MiB for a disk that takes 20 ms for each write",
         .enabled(if: Shell.has("strace"), "needs strace"))
     func slowDisk() async throws {
         let idle = try await MeasuredGet.idlePeak()
         let content = Content(length: 400 << 20, seed: 1)
-        // The tracer steps aside (-D), so that the process that is measured is the program.
+        // The tracer detaches (-D), so that the measured process is the program.
         let wrapper = [
             "strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64,pwritev", "-e",
             "inject=pwrite64,pwritev:delay_enter=20000",
@@ -86,13 +86,13 @@ struct BodyTests {
                 let extra = get.peak - idle
                 print("memory: a slow disk: \(extra >> 10) KiB over idle, \(get.stored >> 20) MiB stored")
                 #expect(extra < Bound.extra, "\(extra >> 10) KiB more than idle")
-                // It was killed before it could end, and the server was held back as well.
+                // It was killed before it could end, and the server was slowed down as well.
                 #expect(get.status == 128 + SIGKILL && get.stored < 400 << 20)
                 #expect(server.bodyBytesSent < Int64(get.stored) + 32 << 20)
             })
     }
 
-    @Test("F26: 400 MiB as fast as they can be sent, of which little is taken")
+    @Test("F26: 400 MiB as fast as they can be sent, of which little is accepted")
     func limitedRate() async throws {
         let idle = try await MeasuredGet.idlePeak()
         let content = Content(length: 400 << 20, seed: 1)
@@ -101,7 +101,7 @@ struct BodyTests {
             { server in
                 let get = try await MeasuredGet.run(
                     "\(server.baseURL)/file", ["--limit-rate", "1000000"], until: 4_000_000)
-                // Less than 3 MB of that are the database and its reserve; the rest takes its time at any load.
+                // Less than 3 MB of that are the database and its reserve; the rest takes a while at any load.
                 #expect(get.seconds >= 1)
                 let extra = get.peak - idle
                 print("memory: a limited rate: \(extra >> 10) KiB over idle, \(get.stored >> 20) MiB stored")
@@ -111,7 +111,7 @@ struct BodyTests {
             })
     }
 
-    @Test("G08: a bomb is not inflated: refused where it is a coding, stored as it is where it is the file")
+    @Test("G08: a compression bomb is not inflated: refused as a coding, stored as it is if it is the file")
     func bomb() async throws {
         let idle = try await MeasuredGet.idlePeak()
         try await TemporaryFolder.with { folder in
@@ -156,7 +156,7 @@ struct BodyTests {
             })
     }
 
-    @Test("F21: a body that comes at 1 byte a second is given up in time")
+    @Test("F21: a body at 1 byte per second times out")
     func trickle() async throws {
         let idle = try await MeasuredGet.idlePeak()
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v1\"\r\n\r\n"

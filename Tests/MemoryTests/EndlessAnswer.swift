@@ -1,11 +1,11 @@
 import OriginServer
 
-/// Answers that do not end, or not soon: far more than any memory takes, sent as fast as the client reads.
+/// Answers that do not end, or not soon: far larger than any memory, sent as fast as the client reads.
 enum EndlessAnswer {
-    /// As many repetitions as make about 8 GiB of a block.
+    /// Enough repetitions of a block for about 8 GiB.
     private static let repetitions = 8192
 
-    /// Text again and again, after a beginning.
+    /// Repeated text, after a beginning.
     static func text(_ piece: String, after beginning: String) -> Response {
         let count = max(1 << 20 / piece.utf8.count, 1)
         let block = Content(String(repeating: piece, count: count))
@@ -13,7 +13,7 @@ enum EndlessAnswer {
         return Response([.raw(Array(beginning.utf8))] + steps)
     }
 
-    /// A body in chunks.
+    /// A chunked body.
     static func chunks(fields: [(String, String)] = []) -> Response {
         let content = Content(length: 8 << 30, seed: 1)
         let head = Step.head(status: "200 OK", fields: fields + [("Transfer-Encoding", "chunked"), ("ETag", "\"v1\"")])
@@ -27,7 +27,7 @@ enum EndlessAnswer {
         return Response([.head(status: "302 Found", fields: fields), .body(content, content.all)])
     }
 
-    /// A text byte by byte, with a wait after each.
+    /// A text byte by byte, with a delay after each.
     static func trickle(_ text: String, milliseconds: Int, after beginning: String = "") -> Response {
         let content = Content(text)
         return Response([

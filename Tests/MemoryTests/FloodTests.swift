@@ -3,10 +3,10 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// HTTP/2 servers that send more frames than were asked for, and read nothing.
+/// HTTP/2 servers that send more frames than were requested, and read nothing.
 @Suite(.serialized, .timeLimit(.minutes(30)), .enabled(if: Bound.isMeasured, "needs /proc and Python"))
 struct FloodTests {
-    /// The most memory that a `get` may take under a flood, idle memory included.
+    /// The most memory that a `get` may use under a flood, idle memory included.
     private static let most = 64 << 20
 
     /// A server that floods.
@@ -14,10 +14,10 @@ struct FloodTests {
         let folder: TemporaryFolder
         let process: ChildProcess
         let url: String
-        /// What makes a `get` trust it.
+        /// The options that make a `get` trust it.
         let options: [String]
 
-        /// What the server has written.
+        /// The server's output.
         func output() throws -> String { String(decoding: try Files.bytes(folder["python"]), as: UTF8.self) }
     }
 
@@ -57,7 +57,7 @@ struct FloodTests {
     }
 
     @Test(
-        "A flood ends the connection with the reason, and takes no memory",
+        "A flood ends the connection with the reason, and uses no memory",
         arguments: [
             "preface", "continuation", "continuation-empty", "ping", "settings", "settings-long", "priority",
             "unknown", "window", "goaway", "reset", "push", "padding", "padded", "interim", "trailers",
@@ -75,12 +75,12 @@ struct FloodTests {
     }
 
     @Test(
-        "What is not read yet takes no more memory in small or padded frames", arguments: ["slow-tiny", "slow-padded"])
+        "Unread data uses no more memory in small or padded frames", arguments: ["slow-tiny", "slow-padded"])
     func slow(flood: String) async throws {
         let idle = try await MeasuredGet.idlePeak()
         try await Self.with(flood) { server in
             let program = Resumectl(folder: server.folder)
-            // One byte a second: nothing is taken while the server sends.
+            // One byte per second: nothing is read while the server sends.
             let get = try program.start(
                 ["get", server.url, "-o", server.folder["out"], "--limit-rate", "1"] + server.options,
                 output: server.folder["get"])
@@ -98,7 +98,7 @@ struct FloodTests {
         }
     }
 
-    @Test("A look at a certificate that is not trusted takes no memory, whatever the server sends after it")
+    @Test("The check of an untrusted certificate uses no memory, whatever the server sends after it")
     func untrusted() async throws {
         let idle = try await MeasuredGet.idlePeak()
         let get = try await Self.with("preface") { try await MeasuredGet.run($0.url, ["--http2"]) }
@@ -106,9 +106,9 @@ struct FloodTests {
         #expect(get.status == 1 && get.text.contains("certificate"), "\(get.text)")
     }
 
-    @Test("A header block that is malformed fails the request at once", arguments: ["index", "name", "status"])
+    @Test("A malformed header block fails the request immediately", arguments: ["index", "name", "status"])
     func malformed(kind: String) async throws {
-        // The watcher kills a get long before the response is given up.
+        // The watcher kills a get long before the response times out.
         let get = try await Self.flooded(by: "malformed-\(kind)", 6000)
         #expect(get.status == 75, "\(get.text)")
         #expect(get.text.contains("HTTP"), "\(get.text)")

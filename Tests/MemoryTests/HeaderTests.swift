@@ -2,7 +2,7 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// Heads that are too long, never end, or never come.
+/// Heads that are too long, never end, or never arrive.
 @Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: Bound.isMeasured, "needs /proc and Python"))
 struct HeaderTests {
     /// A head, as text.
@@ -22,7 +22,7 @@ struct HeaderTests {
         Head(testDescription: "10 000 fields", text: (1...10_000).map { "X-\($0): a\r\n" }.joined()),
     ]
 
-    @Test("F14: a long head is taken, or refused with the reason", arguments: longHeads)
+    @Test("F14: a long head is accepted, or refused with the reason", arguments: longHeads)
     func long(head: Head) async throws {
         let idle = try await MeasuredGet.idlePeak()
         try await OriginServer.withServer(
@@ -81,7 +81,7 @@ struct HeaderTests {
             })
     }
 
-    @Test("F21, F22: a head that comes byte by byte, or not at all, is given up in time", arguments: [true, false])
+    @Test("F21, F22: a head that arrives byte by byte, or never, times out", arguments: [true, false])
     func slow(isTrickle: Bool) async throws {
         let idle = try await MeasuredGet.idlePeak()
         try await OriginServer.withServer(
@@ -97,7 +97,7 @@ struct HeaderTests {
             })
     }
 
-    @Test("F13: interim answers without an end are given up in time", arguments: [true, false])
+    @Test("F13: endless interim answers time out", arguments: [true, false])
     func endlessHints(isFast: Bool) async throws {
         let idle = try await MeasuredGet.idlePeak()
         let hint = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
@@ -117,7 +117,7 @@ struct HeaderTests {
             })
     }
 
-    @Test("F13: some interim answers before the answer are passed over")
+    @Test("F13: some interim answers before the answer are ignored")
     func someHints() async throws {
         let idle = try await MeasuredGet.idlePeak()
         let hint = Step.head(status: "103 Early Hints", fields: [("Link", "</style.css>; rel=preload")])

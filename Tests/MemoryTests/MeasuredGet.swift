@@ -3,28 +3,28 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// One `resumectl get` as a process of its own: how it ended, what it said, and the most memory it had.
+/// One `resumectl get` as a separate process: its exit status, its output, and its peak memory.
 struct MeasuredGet {
-    /// The exit status; 128 and the signal's number where one ended it.
+    /// The exit status; 128 plus the signal number if a signal ended it.
     let status: Int32
-    /// What it wrote, to either stream.
+    /// Its output on both streams.
     let text: String
-    /// The most memory that was resident at a time, in bytes.
+    /// The peak resident memory, in bytes.
     let peak: Int
     /// From its start to its end, in seconds.
     let seconds: Double
-    /// What it left in its store's folder, in bytes.
+    /// The size of its store's folder, in bytes.
     let stored: Int
-    /// What was delivered; nil where nothing was.
+    /// The delivered file's size; nil if there was none.
     let delivered: Int?
 
-    /// The program lies beside the test bundle.
+    /// The program is in the folder of the test bundle.
     private static let program: String = {
         let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         return bundle.deletingLastPathComponent().appendingPathComponent("resumectl").path
     }()
 
-    /// What a `get` of a small file takes: code, libraries and the database, which these tests are not about.
+    /// The memory of a `get` of a small file: code, libraries and the database, which these tests do not measure.
     static func idlePeak() async throws -> Int {
         try await OriginServer.withServer(
             handler: { .file(Resource(Content(length: 1000, seed: 1)), for: $0) },
@@ -39,13 +39,13 @@ struct MeasuredGet {
     /// Runs `get`.
     ///
     /// - Parameters:
-    ///   - url: What to get.
+    ///   - url: The URL.
     ///   - options: More options.
     ///   - wrapper: A program that runs the command it is given, in its own process, and its arguments.
-    ///   - store: The folder of the store; nil for one of its own.
-    ///   - enough: It is killed once so much is stored; nil to let it end by itself.
-    /// - Returns: How it went.
-    /// - Throws: Where it cannot be started.
+    ///   - store: The folder of the store; nil for a new one.
+    ///   - enough: The stored bytes after which it is killed; nil to let it exit.
+    /// - Returns: The result.
+    /// - Throws: An error if it cannot be started.
     static func run(
         _ url: String, _ options: [String] = [], wrapper: [String] = [], store: String? = nil, until enough: Int? = nil
     ) async throws -> MeasuredGet {
@@ -72,9 +72,9 @@ struct MeasuredGet {
 
     /// Runs a program and writes its status and its peak in KiB to a file.
     ///
-    /// The system tells the peak exactly when the program has ended, but begins with that of the process that started
-    /// it: the tests take more than the program, Python takes less. It kills a program that takes a GiB, before that takes
-    /// the machine down with it, and one that has not ended after five minutes.
+    /// The system reports the exact peak when the program has ended, but starts with that of the parent process: the
+    /// tests use more than the program, Python uses less. It kills a program that uses a GiB, before that brings down
+    /// the machine, and one that has not ended after five minutes.
     private static let watcher = """
         import os, resource, signal, subprocess, sys, time
         report, store, enough, *command = sys.argv[1:]
@@ -114,18 +114,18 @@ struct MeasuredGet {
     }
 }
 
-/// What is the same in all tests of memory.
+/// Constants of all memory tests.
 enum Bound {
-    /// How much more than an idle `get` one may take, in bytes.
+    /// How much more than an idle `get` one may use, in bytes.
     ///
-    /// Measured: up to 3 MiB more, which are buffers of the socket and of the database; without a bound, hundreds.
+    /// Measured: up to 3 MiB more, for buffers of the socket and of the database; hundreds without a limit.
     static let extra = 16 << 20
 
     /// Whether memory can be measured here.
     static let isMeasured = FileManager.default.fileExists(atPath: "/proc/self/status") && Shell.has("python3")
 }
 
-/// Checks that a `get` stayed within the bound and ended by itself.
+/// Checks that a `get` stayed within the limit and exited.
 func expectBounded(
     _ get: MeasuredGet, over idle: Int, sourceLocation: SourceLocation = #_sourceLocation
 ) {

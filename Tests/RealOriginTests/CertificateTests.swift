@@ -5,10 +5,10 @@ import ResumeDownload
 import TestSupport
 import Testing
 
-/// Whose certificate a server shows, and that no request is sent to any other (RFC 9525).
+/// A server's certificate must match the host; no request is sent to any other server (RFC 9525).
 @Suite(.timeLimit(.minutes(20)))
 struct CertificateTests {
-    /// A certificate, the host of a URL, and what is said of them.
+    /// A certificate, the host of a URL, and the expected result.
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
         let certificate: TestCertificate
@@ -145,7 +145,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("A field Host that is not the host of the URL is refused over TLS")
+    @Test("A Host field that differs from the URL's host is refused over TLS")
     func otherHost() async throws {
         try await Self.with(TestCertificate("IP:127.0.0.1,DNS:a.example")) { nginx, trusted in
             let transport = AsyncHTTPTransport(.init(trustedCertificates: trusted))
@@ -214,7 +214,7 @@ struct CertificateTests {
         #expect(try await nginx.log().count == (example.problem == nil ? 1 : 0))
     }
 
-    /// Runs a body with a proxy that leads every tunnel to a port of this machine, whatever the host is.
+    /// Runs a body with a proxy that leads every tunnel to a port of this machine, for any host.
     private static func withProxy(_ body: (String) async throws -> Void) async throws {
         let port = try Loopback.freePort()
         let proxy = try Shell.start("python3", ["-c", connect, "\(port)"])

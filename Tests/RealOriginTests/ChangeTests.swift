@@ -1,17 +1,17 @@
 import TestSupport
 import Testing
 
-/// A file that is another one when the download goes on.
+/// A file that has changed when the download resumes.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct ChangeTests {
     @Test(
-        "A changed file comes new and whole; get, show and log say why in words", arguments: OriginKind.allCases)
+        "A changed file is fetched again whole; get, show and log give the reason", arguments: OriginKind.allCases)
     func changed(with kind: OriginKind) async throws {
         let new = Array(Visit.otherBytes.dropLast(12_345))
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes)) { visit in
             try await visit.cut()
             try await visit.origin.publish(PublishedFile(bytes: new, modified: "2024-01-01 00:00:02"))
-            // Killed again, since an entry that is delivered has nothing to show any more.
+            // Killed again, because a delivered entry can no longer be shown.
             let told = try await visit.cut()
             #expect(told.restarts == ["entity-tag-changed"], "\(told)")
             for command in ["show", "log"] {
@@ -22,11 +22,11 @@ struct ChangeTests {
             #expect(events.first("resumed")?.offset ?? 0 > 0, "the new one is resumed as well")
             #expect(events.restarts.isEmpty)
         }
-        // moto sends a part of the changed object, whatever If-Range says; only the part's own tag tells.
+        // moto sends a part of the changed object, whatever If-Range says. Only the part's own tag reveals it.
         #expect(statuses == (kind == .s3 ? [200, 206, 200, 206] : [200, 200, 206]))
     }
 
-    /// How little a replacement shows.
+    /// How little a replacement reveals.
     enum Replacement: String, CaseIterable, CustomTestStringConvertible {
         case withinTheSecond = "2024-01-01 00:00:00.987654321"
         case atTheSameNanosecond = "2024-01-01 00:00:00.123456789"
@@ -35,7 +35,7 @@ struct ChangeTests {
     }
 
     @Test(
-        "Other bytes of the same size, written within the second or with the very same time: never mixed",
+        "Other bytes of the same size, written within a second or with the same time: never mixed",
         arguments: OriginKind.allCases, Replacement.allCases)
     func replaced(with kind: OriginKind, _ replacement: Replacement) async throws {
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes)) { visit in
@@ -52,7 +52,7 @@ struct ChangeTests {
 
     /// Whether a server gives other bytes the same strong tag.
     ///
-    /// S3's is made of the bytes.
+    /// S3 derives it from the bytes.
     private static func keepsTag(_ kind: OriginKind, _ replacement: Replacement) -> Bool {
         switch (kind, replacement) {
         case (.nginx, _), (.caddy, _): true
@@ -61,7 +61,7 @@ struct ChangeTests {
         }
     }
 
-    @Test("A file that shrank to less than what is held comes new and whole", arguments: OriginKind.allCases)
+    @Test("A file that shrank to less than the stored bytes is fetched again whole", arguments: OriginKind.allCases)
     func shrank(with kind: OriginKind) async throws {
         let new = Array(Visit.otherBytes.prefix(16 << 10))
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes)) { visit in
@@ -75,7 +75,7 @@ struct ChangeTests {
     }
 
     @Test(
-        "A file that shrank and kept its time, from a server without entity tags: 416, then new and whole",
+        "A file that shrank and kept its time, from a server without entity tags: 416, then fetched whole",
         arguments: OriginKind.fileServers)
     func shrankUnnoticed(with kind: OriginKind) async throws {
         var settings = OriginSettings()

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// A server that begins to compress while a download is under way.
+/// A server that starts to compress during a download.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct CompressionTests {
-    /// Compresses well, so that coded bytes would be many times fewer.
+    /// Compresses well, so that there are many times fewer coded bytes.
     private static let bytes = Array(sampleBytes(64).map { [UInt8](repeating: $0, count: 256 << 10) }.joined())
 
     @Test("Compression for those who accept it: this program does not, and goes on", arguments: OriginKind.fileServers)
@@ -24,7 +24,7 @@ struct CompressionTests {
     }
 
     @Test(
-        "Compression whatever is asked for: a clear failure, nothing delivered, and what is held goes on afterwards",
+        "Forced compression: a clear failure, nothing delivered, and the download resumes afterwards",
         arguments: OriginKind.allCases)
     func always(with kind: OriginKind) async throws {
         try await Visit.with(kind, serving: PublishedFile(bytes: Self.bytes)) { visit in
@@ -37,7 +37,7 @@ struct CompressionTests {
             #expect(!Files.exists(visit.output))
             try await visit.origin.configure(OriginSettings())
             let events = try await visit.delivers(Self.bytes)
-            // Here the object was put anew: it has the same tag, but mostly another date.
+            // Here the object was uploaded again: it has the same tag, but mostly another date.
             let isPutAnew = kind == .s3 && events.restarts == ["validators-disagree"]
             #expect(isPutAnew || events.first("resumed")?.offset ?? 0 > 0, "\(events)")
         }

@@ -2,10 +2,10 @@ import ResumeHTTP
 import TestSupport
 import Testing
 
-/// Each way to make a server compare, with servers that know some of them only.
+/// Each kind of condition, with servers that support only some of them.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct ConditionTests {
-    @Test("An unchanged file goes on", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
+    @Test("An unchanged file is resumed", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
     func unchanged(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {
         let options = ["--condition", condition.rawValue]
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes), options: options) {
@@ -17,7 +17,7 @@ struct ConditionTests {
         #expect(statuses == [200, 206])
     }
 
-    @Test("A changed file comes new and whole", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
+    @Test("A changed file is fetched again whole", arguments: OriginKind.allCases, ResumePolicy.Condition.allCases)
     func changed(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {
         let options = ["--condition", condition.rawValue]
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes), options: options) {
@@ -29,21 +29,21 @@ struct ConditionTests {
         #expect(statuses == Self.answersToChanged(kind, condition))
     }
 
-    /// What a server says when the file is another one.
+    /// A server's answers when the file has changed.
     ///
-    /// lighttpd does not know If-Match, and moto not If-Range: both send a part of the other file, and only the tag on
-    /// it tells.
+    /// lighttpd does not support If-Match, and moto not If-Range: both send a part of the other file, and only its tag
+    /// reveals that.
     private static func answersToChanged(_ kind: OriginKind, _ condition: ResumePolicy.Condition) -> [Int] {
         switch (condition, kind) {
         case (.ifRange, .s3), (.ifMatch, .lighttpd): [200, 206, 200]
         case (.ifMatch, _): [200, 412, 200]
-        // After a HEAD no part is asked for.
+        // After a HEAD no part is requested.
         case (.ifRange, _), (.head, _): [200, 200]
         }
     }
 
     @Test(
-        "Other bytes under the same tag, which no condition finds out: never mixed",
+        "Other bytes with the same tag, which no condition detects: never mixed",
         arguments: OriginKind.fileServers, [ResumePolicy.Condition.ifMatch, .head])
     func replaced(with kind: OriginKind, _ condition: ResumePolicy.Condition) async throws {
         let options = ["--condition", condition.rawValue]

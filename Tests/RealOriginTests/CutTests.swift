@@ -1,15 +1,15 @@
 import TestSupport
 import Testing
 
-/// A download that is killed midway and goes on, with the servers that people use.
+/// A download that is killed midway and resumes, with common servers.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct CutTests {
-    @Test("Killed midway, it goes on where it was: right bytes, and a 206", arguments: OriginKind.allCases)
+    @Test("Killed midway, it resumes at the same offset: right bytes, and a 206", arguments: OriginKind.allCases)
     func goesOn(with kind: OriginKind) async throws {
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Visit.bytes)) { visit in
             try await visit.cut()
             let events = try await visit.delivers(Visit.bytes)
-            // SIGKILL loses 1 MiB at most.
+            // SIGKILL loses at most 1 MiB.
             #expect(events.first("resumed")?.offset ?? 0 >= Visit.part / 2, "\(events)")
             #expect(events.restarts.isEmpty)
             #expect(events.last?.reusedBytes == events.first("resumed")?.offset)
@@ -29,7 +29,7 @@ struct CutTests {
         #expect(statuses == [200, 206, 206, 206])
     }
 
-    @Test("A presigned URL that is made anew names the same download, and no signature is kept or shown")
+    @Test("A presigned URL with a new signature names the same download, and no signature is kept or shown")
     func signedAnew() async throws {
         let statuses = try await Visit.with(.s3, serving: PublishedFile(bytes: Visit.bytes)) { visit in
             let (first, second) = (try visit.origin.url(), try visit.origin.url())

@@ -2,38 +2,38 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A program that serves a folder's files, and how it is told to.
+/// A program that serves the files of a folder, and its configuration.
 struct FileServer: Sendable {
-    /// Where a server works, and what it is to do.
+    /// The location and the task of a server.
     struct Task {
         /// For the configuration and the logs.
         var folder: TemporaryFolder
-        /// What it serves.
+        /// The folder that it serves.
         var root: String { folder["www"] }
         var port: Int
         var settings: OriginSettings
     }
 
     var program: String
-    /// The arguments that have it read a configuration and stay in the foreground.
+    /// The arguments that make it read a configuration and stay in the foreground.
     var arguments: @Sendable (_ folder: String, _ configuration: String) -> [String]
     var configuration: @Sendable (Task) -> String
-    /// What stands before the status in a line of its log.
+    /// The text before the status in a line of its log.
     var statusMark = "status="
-    /// The signal that ends it once it has ended, and logged, the answers that it is giving.
+    /// The signal that ends it after it has finished and logged its current answers.
     var gracefulEnd = SIGTERM
-    /// A path that says what the server is doing, and what it says when that is nothing; nil where ``gracefulEnd`` waits.
+    /// A path that reports the server's activity, and its text when idle; nil if ``gracefulEnd`` waits.
     var rest: (path: String, mark: String)?
 }
 
-/// A file server on a free port of loopback that serves one file.
+/// A file server on a free loopback port that serves one file.
 final class FileOrigin: RealOrigin {
     private let server: FileServer
     private let folder: TemporaryFolder
     private let port: Int
     private let process: Mutex<ChildProcess>
 
-    /// The file's path, for what is more than its bytes.
+    /// The file's path, for more than its bytes.
     var path: String { folder["www/data.json"] }
 
     init(_ server: FileServer, _ settings: OriginSettings) async throws {
@@ -57,7 +57,7 @@ final class FileOrigin: RealOrigin {
         guard Shell.has(server.program) else {
             throw Shell.Failure(description: "There is no \(server.program); 'make setup-test' installs it.")
         }
-        // Caddy keeps things in the user's folders.
+        // Caddy stores data in the user's folders.
         let home = ["HOME": folder.path, "XDG_CONFIG_HOME": folder.path, "XDG_DATA_HOME": folder.path]
         let process = try Shell.start(
             server.program, server.arguments(folder.path, folder["configuration"]), environment: home,
@@ -96,7 +96,7 @@ final class FileOrigin: RealOrigin {
         }
     }
 
-    /// The log is whole only after the end: lighttpd writes it from time to time.
+    /// The log is complete only after the end: lighttpd writes it from time to time.
     private func end() async throws {
         let process = process.withLock { $0 }
         if let rest = server.rest {

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 
-// The least configuration of each server that serves a folder in the foreground. What they do with conditions and
-// ranges is left as it comes.
+// The minimal configuration of each server that serves a folder in the foreground.
+//
+// Conditions and ranges keep their defaults.
 extension FileServer {
     static let nginx = FileServer(
         program: "nginx", arguments: { folder, configuration in ["-p", folder, "-c", configuration] },
@@ -17,7 +18,7 @@ extension FileServer {
                     \(settings.slowAfter.map { "limit_rate_after \($0); limit_rate 4m;" } ?? "")
                 """
             let rest = "location = /-/rest { stub_status; access_log off; }"
-            // nginx itself compresses for nobody who did not ask: a proxy before it asks in everybody's name.
+            // nginx does not compress unless asked to: a proxy in front of it asks on behalf of all clients.
             let front = """
                 server {
                     listen 127.0.0.1:\(task.port);
@@ -47,7 +48,7 @@ extension FileServer {
                     \(settings.compression == .always ? front : plain)
                 }
                 """
-            // The request that asks is being answered. Without a master process there is no end that waits.
+            // The request that asks is being answered. Without a master process, no shutdown waits.
         }, rest: ("-/rest", "Reading: 0 Writing: 1 "))
 
     static let apache = FileServer(
@@ -86,7 +87,8 @@ extension FileServer {
         program: "lighttpd", arguments: { _, configuration in ["-D", "-f", configuration] },
         configuration: { task in
             let settings = task.settings
-            // It remembers tags for a second: then a changed file may come under its old tag, which only the overlap tells.
+            // It caches tags for a second, so a changed file may be sent with its old tag, which only the overlap
+            // reveals.
             return """
                 server.stat-cache-engine = "disable"
                 server.modules = ("mod_accesslog", "mod_setenv", "mod_deflate")

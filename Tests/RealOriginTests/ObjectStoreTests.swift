@@ -5,10 +5,10 @@ import ResumeStore
 import TestSupport
 import Testing
 
-/// Pausing and resuming an object of S3 (moto), as an embedder does it, with a presigned URL for each time.
+/// Pausing and resuming an S3 object (moto), as an embedding program does, with a presigned URL for each request.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct ObjectStoreTests {
-    @Test("A checkpoint goes on by another presigned URL, with If-Match: 206, or 412 and the new object whole")
+    @Test("A checkpoint resumes with another presigned URL and If-Match: 206, or 412 and the new object whole")
     func checkpoint() async throws {
         for isReplaced in [false, true] {
             let statuses = try await Visit.with(.s3, serving: PublishedFile(bytes: Visit.bytes)) { visit in

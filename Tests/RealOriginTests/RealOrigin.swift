@@ -1,15 +1,15 @@
 import TestSupport
 import Testing
 
-/// A server of other people's making, as a process of the test's own.
+/// A third-party server, as a separate process of the test.
 protocol RealOrigin: AnyObject, Sendable {
-    /// Puts the file there in place of what was there.
+    /// Replaces the file.
     func publish(_ file: PublishedFile) async throws
-    /// Changes the server's settings; it is the same one at the same address afterwards.
+    /// Changes the server's settings. It remains the same server at the same address.
     func configure(_ settings: OriginSettings) async throws
-    /// An address of the file. With a signed one, each is another one.
+    /// A URL of the file. Signed URLs differ each time.
     func url() throws -> String
-    /// Ends the server and removes what it had.
+    /// Ends the server and removes its files.
     ///
     /// - Returns: The status of each answer to a GET, in order.
     func stop() async throws -> [Int]
@@ -20,31 +20,31 @@ struct PublishedFile {
     var bytes: [UInt8]
     /// The time of its last change, as `touch` understands it.
     ///
-    /// Long past unless said otherwise: Apache's tag of a file that was just written is weak for some seconds.
+    /// Long past by default: Apache's tag of a file that was just written is weak for some seconds.
     var modified = "2024-01-01 00:00:00.123456789"
 }
 
-/// What a test changes about a server.
+/// The settings of a server that a test changes.
 struct OriginSettings {
     enum Compression {
         case off
         /// For clients that accept it; this one asks for identity.
         case ifAccepted
-        /// Whatever the client asks for, as a careless proxy does.
+        /// Whatever the client asks for, like a careless proxy.
         case always
     }
 
     var compression = Compression.off
     var sendsEntityTags = true
-    /// From how many bytes on an answer is sent slowly; only nginx can be told that.
+    /// The offset from which an answer is sent slowly; only nginx supports it.
     var slowAfter: Int64?
 }
 
-/// The servers that each case is tried with.
+/// The servers that each case runs with.
 enum OriginKind: String, CaseIterable, CustomTestStringConvertible {
     case nginx, apache, lighttpd, caddy, s3
 
-    /// Those that serve a folder's files.
+    /// Servers of a folder's files.
     static let fileServers: [OriginKind] = [.nginx, .apache, .lighttpd, .caddy]
 
     var testDescription: String {

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// An object in moto's S3, reached by presigned URLs that boto3 makes.
+/// An object in moto's S3, with presigned URLs from boto3.
 final class S3Origin: RealOrigin {
     private struct State {
         var file: PublishedFile?
-        /// Made in advance, since each start of Python costs a second.
+        /// Created in advance, because each start of Python costs a second.
         var urls: [String] = []
     }
 
@@ -26,7 +26,7 @@ final class S3Origin: RealOrigin {
         }
     }
 
-    /// The one that `make setup-test` made for moto, where the system's own has none.
+    /// The one that `make setup-test` created for moto, if the system's own has none.
     private static let python: String = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let own = root.appendingPathComponent(".build/moto/bin/python3").standardizedFileURL.path
@@ -39,7 +39,7 @@ final class S3Origin: RealOrigin {
         state.withLock { $0 = State(file: file, urls: urls) }
     }
 
-    /// S3 compresses nothing by itself: who uploads does, and says so in the object's own field.
+    /// S3 does not compress: the uploader does, and sets the object's own field.
     func configure(_ settings: OriginSettings) async throws {
         guard let file = state.withLock(\.file) else { return }
         try await publish(file)
@@ -72,14 +72,14 @@ final class S3Origin: RealOrigin {
     }
 
     private func put(_ path: String, coding: String) async throws -> [String] {
-        // What is used of the network must not depend on the machine's proxies.
+        // Network access must not depend on the machine's proxies.
         let outcome = try await Shell.outcome(
             Self.python, ["-c", Self.script, "\(port)", path, coding], environment: ["no_proxy": "127.0.0.1"])
         guard outcome.status == 0 else { throw Shell.Failure(description: "boto3: \(outcome.errors)") }
         return outcome.output.split(separator: "\n").map(String.init)
     }
 
-    /// Puts a file as an object and prints URLs for it; their times differ, and so their signatures.
+    /// Uploads a file as an object and prints URLs for it; their times differ, and so their signatures.
     private static let script = """
         import sys, boto3
         from botocore.config import Config

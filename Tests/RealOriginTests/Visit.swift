@@ -2,31 +2,31 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One download from one origin, by as many runs of the program as it takes.
+/// One download from one origin, in as many runs of the program as it takes.
 struct Visit {
     let origin: any RealOrigin
     let folder: TemporaryFolder
     let program: Resumectl
-    /// Options of each run beside those that all have.
+    /// Options of each run in addition to the common ones.
     var options: [String] = []
 
-    /// Where the file is to appear.
+    /// The destination of the file.
     var output: String { folder["out"] }
 
-    /// How fast a run that is to be killed downloads, a second.
+    /// The download rate per second of a run that is to be killed.
     ///
-    /// The file takes a minute: a test that is held up for as long as that fails in ``killed(_:when:)``.
+    /// The file takes a minute: a test that is delayed that long fails in ``killed(_:when:)``.
     static let slowly = "256KiB"
-    /// How much must have come before a run is killed.
+    /// How much must be received before a run is killed.
     static let part = 3 << 16
-    /// The file, once for all tests: to make it takes time.
+    /// The file, once for all tests: creating it takes time.
     static let bytes = sampleBytes(16 << 20)
     /// Another file of the same size, different at each byte.
     static let otherBytes = bytes.map { ~$0 }
 
-    /// Starts an origin, runs the body, and ends the origin whatever happened.
+    /// Starts an origin, runs the body, and ends the origin in any case.
     ///
-    /// - Returns: The status of each answer that the origin gave to a GET.
+    /// - Returns: The status of each answer of the origin to a GET.
     @discardableResult
     static func with(
         _ kind: OriginKind, serving file: PublishedFile?, _ settings: OriginSettings = OriginSettings(),
@@ -45,23 +45,23 @@ struct Visit {
         return try await origin.stop()
     }
 
-    /// Downloads slowly and kills the program when part of the file is there.
+    /// Downloads slowly and kills the program when part of the file is stored.
     ///
-    /// - Returns: What it told until then.
+    /// - Returns: The events until then.
     @discardableResult
     func cut(after part: Int = part) async throws -> [Event] {
         try await killed(["--limit-rate", Self.slowly]) { events in
-            // A machine that is busy may record it later than it tells of it.
+            // A busy machine may record it later than it reports it.
             guard events.receivedSinceStart >= part else { return false }
             return try await program.received() >= part / 2
         }
     }
 
-    /// Starts the program and kills it when what it told is enough.
+    /// Starts the program and kills it when its events are enough.
     func killed(_ options: [String], when isEnough: ([Event]) async throws -> Bool) async throws -> [Event] {
         let told = folder["told-\(UUID().uuidString)"]
         let process = try program.start(try arguments(options), output: told)
-        // Four GiB take minutes on a machine that is busy.
+        // Four GiB take minutes on a busy machine.
         try await wait(for: "enough to have come: \(told)", while: process, within: .seconds(1100)) {
             try await isEnough(try Event.all(in: told))
         }
@@ -79,9 +79,9 @@ struct Visit {
         return (outcome.status, Event.all(inText: outcome.output), outcome.errors)
     }
 
-    /// Runs the program to its end, which must be a whole and right file.
+    /// Runs the program to its end, which must deliver a complete and right file.
     ///
-    /// - Returns: What it told.
+    /// - Returns: The events.
     func delivers(_ expected: [UInt8], _ options: [String] = []) async throws -> [Event] {
         let end = try await finish(options)
         #expect(end.status == 0, "\(end.errors)")
@@ -92,7 +92,7 @@ struct Visit {
         return end.events
     }
 
-    /// What `show` or `log` say of the download, in words.
+    /// The text of `show` or `log` about the download.
     func says(_ command: String) async throws -> String {
         try await program.run(command, try origin.url()).output
     }
@@ -102,7 +102,7 @@ struct Visit {
     }
 }
 
-/// A line of what `get --json` prints.
+/// A line of the output of `get --json`.
 struct Event: Decodable {
     var event: String
     var offset: Int64?
@@ -115,14 +115,14 @@ struct Event: Decodable {
         all(inText: String(decoding: try Files.bytes(path), as: UTF8.self))
     }
 
-    /// The last line may be half written, and is left out then.
+    /// The last line may be incomplete, and is then left out.
     static func all(inText text: String) -> [Event] {
         text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
     }
 }
 
 extension [Event] {
-    /// How much of the file had come at the last time, none right after a start or a new start.
+    /// The received bytes at the last report; none right after a start or a restart.
     var receivedSinceStart: Int64 {
         reduce(0) { received, event in
             switch event.event {
@@ -136,6 +136,6 @@ extension [Event] {
     /// The first event of a kind.
     func first(_ name: String) -> Event? { first { $0.event == name } }
 
-    /// Why it started over, each time.
+    /// The reason for each restart.
     var restarts: [String] { compactMap { $0.event == "restarted" ? $0.reason : nil } }
 }
