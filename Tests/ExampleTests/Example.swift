@@ -2,7 +2,7 @@ import Foundation
 import OriginServer
 import TestSupport
 
-/// A program of `Examples`, built by `Scripts/build-examples.sh` and run as its readers run it.
+/// A program of `Examples`, built by `Scripts/build-examples.sh` and run as readers run it.
 enum Example: String {
     case imageLoader = "ImageLoader"
     case mediaManager = "MediaManager"
@@ -16,7 +16,7 @@ enum Example: String {
     /// Whether the script has built them.
     static var areBuilt: Bool { Files.exists("\(root)/.build/examples") }
 
-    /// Where the script leaves it.
+    /// The path of the built program.
     private var path: String { "\(Self.root)/.build/examples/\(rawValue)" }
 
     /// Runs it to its end.
@@ -24,11 +24,11 @@ enum Example: String {
         try await Shell.outcome(try builtPath, arguments, environment: Self.direct(environment))
     }
 
-    /// Starts it, its output and errors going to a file, its input coming from another one.
+    /// Starts it with its output and errors sent to a file, and its input read from another one.
     func start(
         _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null", output: String
     ) throws -> ChildProcess {
-        // The shell becomes the program, so that a signal goes to that.
+        // The shell becomes the program, so that it receives the signal.
         try Shell.start(
             "sh", ["-c", "input=$1; shift; exec \"$@\" <\"$input\"", "sh", input, try builtPath] + arguments,
             environment: Self.direct(environment), output: output)
@@ -43,17 +43,18 @@ enum Example: String {
         }
     }
 
-    /// Loopback by itself, whatever proxies the machine has.
+    /// No proxy for loopback, whatever the machine's settings.
     private static func direct(_ environment: [String: String]) -> [String: String] {
         environment.merging(["no_proxy": "127.0.0.1"]) { given, _ in given }
     }
 }
 
 extension Response {
-    /// A file that goes on slowly after so many bytes, so that a program reports them and is not done for minutes.
+    /// A file that continues slowly after a number of bytes, so that a program reports them and is not done for
+    /// minutes.
     static func slow(_ resource: Resource, for request: OriginRequest, after count: Int64) -> Response {
         var response = Response.file(resource, for: request, cutAfter: count, stall: true)
-        // In place of the stall.
+        // Replaces the stall.
         response.steps.removeLast()
         let rest = count..<resource.content.length
         response.steps.append(.trickle(resource.content, rest, bytesPerStep: 500, milliseconds: 50))
@@ -61,7 +62,7 @@ extension Response {
     }
 }
 
-/// What a program has said so far.
+/// The output of a program so far.
 func text(_ path: String) throws -> String {
     Files.exists(path) ? String(decoding: try Files.bytes(path), as: UTF8.self) : ""
 }

@@ -2,14 +2,14 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// The image loader with a client of its own, against an origin that does not end what it sends first.
+/// The image loader with its own client, against an origin whose first answers never end.
 @Suite(
     .timeLimit(.minutes(20)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct ImageLoaderTests {
     private static let content = Content(length: 2_000_000, seed: 1)
     private static let large = Content(length: 6_000_000, seed: 2)
 
-    /// What is asked for without a range, first, stops in the middle.
+    /// The first answer to a request without a range stops in the middle.
     private static func stalling(_ request: OriginRequest) -> Response {
         let content = request.path == "/large" ? large : content
         let isFirst = request.byteRange == nil && request.path == "/image"
@@ -17,7 +17,7 @@ struct ImageLoaderTests {
             Resource(content, etag: "\"v1\""), for: request, cutAfter: isFirst ? 1_000_000 : nil, stall: isFirst)
     }
 
-    @Test("Left too early and looked at again by two views: one request for the rest, from memory")
+    @Test("Left too early, then shown by two views: one request for the rest, from memory")
     func memory() async throws {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: Self.stalling) { server in
@@ -33,7 +33,7 @@ struct ImageLoaderTests {
         }
     }
 
-    @Test("Moved to disk in the background: the next run goes on with it")
+    @Test("Moved to disk in the background: the next run resumes it")
     func promotion() async throws {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: Self.stalling) { server in
@@ -51,7 +51,7 @@ struct ImageLoaderTests {
         }
     }
 
-    @Test("Dropped for want of memory: the image is asked for anew, and is right")
+    @Test("Dropped on a memory warning: the image is requested again, and is right")
     func warning() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             let isFirst = request.number == 1
@@ -71,7 +71,7 @@ struct ImageLoaderTests {
         }
     }
 
-    @Test("Too large for memory: it comes by way of the disk, and nothing is left there")
+    @Test("Too large for memory: it is downloaded through the disk, and nothing is left there")
     func large() async throws {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: Self.stalling) { server in

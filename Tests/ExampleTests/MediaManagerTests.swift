@@ -3,18 +3,19 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// The media manager's session: a user at its standard input, an origin that is slow with what is asked for first.
+/// A session of the media manager: a user at its standard input, an origin whose first answers are slow.
 @Suite(
     .timeLimit(.minutes(20)), .serialized, .enabled(if: Example.areBuilt, "make examples builds the programs"))
 struct MediaManagerTests {
-    /// Twice what a killed process may lose comes before a file is slow.
+    /// A file becomes slow after twice the bytes that a killed process may lose.
     private static let length: Int64 = 4_000_000
 
     private static func content(_ name: String) -> Content {
         Content(length: length, seed: UInt64(name.utf8.first ?? 0))
     }
 
-    /// Each file named in capitals is slow after its half, unless its rest is asked for; one named "film" waits.
+    /// Each file with a name in capitals is slow after its first half, unless its rest is requested; one named "film"
+    /// waits.
     private static func handler(_ film: Gate) -> @Sendable (OriginRequest) -> Response {
         { request in
             let name = String(request.path.dropFirst())
@@ -25,14 +26,14 @@ struct MediaManagerTests {
         }
     }
 
-    @Test("The newest first; what is tapped pauses the rest, is fetched once, and the rest goes on from where it was")
+    @Test("Newest first; a tapped file pauses the others, is fetched once, and the others then resume")
     func forced() async throws {
         let film = Gate()
         try await Session.with(Self.handler(film)) { session in
             try session.say("show a B C")
             try await session.reports { $0.share(of: "C") >= 50 && $0.share(of: "B") >= 50 }
             try session.say("open film film")
-            // The program has begun with both before it reports for the third time.
+            // The program has begun both before its third report.
             for _ in 1...3 { try await session.reports { _ in film.arrivals == 1 } }
             film.open()
             try await session.sees("opened: \(session.path("film"))\nopened: \(session.path("film"))\n")
@@ -49,7 +50,7 @@ struct MediaManagerTests {
         }
     }
 
-    @Test("Left and seen again: it goes on from where it was")
+    @Test("Left and seen again: it resumes at the same offset")
     func revival() async throws {
         try await Session.with(Self.handler(Gate())) { session in
             try session.say("show A")
@@ -64,7 +65,7 @@ struct MediaManagerTests {
         }
     }
 
-    @Test("Killed and started again: what was to be done is done, without being asked for")
+    @Test("Killed and started again: pending downloads finish without a new request")
     func killed() async throws {
         try await Session.with(Self.handler(Gate())) { session in
             try session.say("show a B C")
@@ -115,10 +116,10 @@ private final class Session {
         self.server = server
     }
 
-    /// Starts the program; what it said before is kept.
+    /// Starts the program; its earlier output is kept.
     func start() throws {
         let pipe = try #require(FileHandle(forUpdatingAtPath: folder["input"]))
-        // Else the program had the other end as well, and never saw an end of its input.
+        // Otherwise the program would have the other end as well, and never see the end of its input.
         _ = fcntl(pipe.fileDescriptor, F_SETFD, FD_CLOEXEC)
         self.pipe = pipe
         process = try Example.mediaManager.start(
@@ -129,18 +130,18 @@ private final class Session {
         try #require(pipe).write(contentsOf: Data("\(line)\n".utf8))
     }
 
-    /// Waits until the program has said something.
+    /// Waits for a text in the program's output.
     func sees(_ text: String) async throws {
         try await wait(for: "the report", while: process) { try self.output.contains(text) }
     }
 
-    /// Asks for reports until one of them is as it should be.
+    /// Requests reports until one of them meets the condition.
     func reports(_ isRight: (Report) -> Bool) async throws {
         let mark = "-       Download Report       -"
         try await wait(for: "the report", while: process) {
             let before = try output.components(separatedBy: mark).count
             try say("report")
-            // A whole report, and not one that was asked for before.
+            // A complete report, and not an earlier one.
             var parts: [String] = []
             try await wait(for: "the report", while: process) {
                 parts = try output.components(separatedBy: mark)
@@ -150,9 +151,9 @@ private final class Session {
         }
     }
 
-    /// Ends the input, and waits for the program to do the rest.
+    /// Ends the input, and waits for the program to finish.
     func finish() async throws {
-        // Not before the program has opened its end, which it has when it speaks.
+        // Not before the program has opened its end, which it has when it prints something.
         try await reports { $0.text.contains("Items:") }
         try pipe?.close()
         let ending = await process?.wait()
@@ -171,13 +172,13 @@ private final class Session {
 
     func requests(for name: String) -> [OriginRequest] { server.requests.filter { $0.path == "/\(name)" } }
 
-    /// The names that were asked for, in order.
+    /// The requested names, in order.
     var asked: [String] { server.requests.map { String($0.path.dropFirst()) } }
 
     private var output: String { get throws { try text(folder["output"]) } }
 }
 
-/// What the program said last of what it does.
+/// The last report of the program.
 private struct Report {
     var text: String
 
@@ -186,7 +187,7 @@ private struct Report {
         text.split(separator: "\n").first { $0.contains("/\(name) (") } ?? ""
     }
 
-    /// How much of a file is there, in percent.
+    /// The received part of a file, in percent.
     func share(of name: String) -> Double {
         let share = line(of: name).split(separator: "(").dropFirst().first?.prefix { $0 != "%" }
         return share.flatMap { Double($0) } ?? 0

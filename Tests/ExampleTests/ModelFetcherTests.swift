@@ -14,7 +14,7 @@ struct ModelFetcherTests {
         models[name].map { Content(length: Int64($0), seed: UInt64($0)) }
     }
 
-    /// A manifest of all models; `wrong` gets the digest of bytes that no model has.
+    /// A manifest of all models; `wrong` gets a digest that matches no model.
     private static func manifest(_ server: OriginServer, wrong: String? = nil) throws -> String {
         try models.keys.sorted().map { name in
             let model = try #require(name == wrong ? Content("no model") : content(name))
@@ -24,7 +24,7 @@ struct ModelFetcherTests {
     }
 
     @Test(
-        "Killed in the middle: what is there is not asked for again, what is half there goes on, all digests are right")
+        "Killed midway: finished files are not requested again, partial ones resume, all digests are right")
     func killed() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             guard let content = Self.content(String(request.path.dropFirst())) else { return .status("404 Not Found") }
@@ -67,12 +67,12 @@ struct ModelFetcherTests {
         }
     }
 
-    /// Whether both are there that the origin sends whole.
+    /// Whether both files that the origin sends completely exist.
     private static func hasSmallOnes(_ folder: TemporaryFolder) -> Bool {
         ["small", "medium"].allSatisfy { Files.exists(folder["cache/\($0)"]) }
     }
 
-    @Test("A file with another digest than the manifest's is not kept, and leaves the others alone")
+    @Test("A file whose digest differs from the manifest's is not kept, and the others are unaffected")
     func wrongDigest() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             guard let content = Self.content(String(request.path.dropFirst())) else { return .status("404 Not Found") }
@@ -96,7 +96,7 @@ struct ModelFetcherTests {
         }
     }
 
-    @Test("A manifest that leads out of the cache folder, or has no digest, is refused before anything is asked for")
+    @Test("A manifest that leads out of the cache folder, or has no digest, is refused before any request")
     func manifests() async throws {
         let digest = String(repeating: "0", count: 64)
         let lines = [

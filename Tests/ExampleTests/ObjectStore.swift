@@ -1,24 +1,24 @@
 import Foundation
 import TestSupport
 
-/// `object_store.py` as a process of a test's own, with one object and the backend that signs URLs for it.
+/// `object_store.py` as a separate process of the test, with one object and the backend that signs URLs for it.
 struct ObjectStore {
     private static let key = "folder/a b+c.bin"
 
     private let folder: TemporaryFolder
     private let port: Int
 
-    /// Where the program puts the object.
+    /// The destination of the object.
     var output: String { folder["out"] }
 
-    /// Starts one, runs the body, and ends it whatever happened.
+    /// Starts one, runs the body, and ends it in any case.
     ///
     /// - Returns: Method and status of each answer to a GET or HEAD, in order.
     static func with(_ body: (ObjectStore) async throws -> Void) async throws -> [String] {
         try await TemporaryFolder.with { folder in
             let port = try Loopback.freePort()
             let script = "\(Example.root)/Tests/ExampleTests/object_store.py"
-            // What is told and what goes wrong, apart: the server talks on standard error.
+            // Output and errors are separate: the server logs to standard error.
             let process = try Shell.start(
                 "sh", ["-c", "exec \"$1\" \"$2\" \"$3\" 2>\"$4\"", "sh", python, script, "\(port)", folder["errors"]],
                 output: folder["told"])
@@ -40,13 +40,13 @@ struct ObjectStore {
         }
     }
 
-    /// The one that `make setup-test` made for moto, where the system's own has none.
+    /// The one that `make setup-test` created for moto, if the system's own has none.
     private static var python: String {
         let own = "\(Example.root)/.build/moto/bin/python3"
         return Files.exists(own) ? own : "python3"
     }
 
-    /// Puts the object there, in place of what was there.
+    /// Replaces the object.
     func put(_ bytes: [UInt8]) async throws {
         try Files.write(bytes, to: folder["body"])
         let script = """
@@ -65,10 +65,10 @@ struct ObjectStore {
         guard outcome.status == 0 else { throw Shell.Failure(description: "boto3: \(outcome.errors)") }
     }
 
-    /// Something that the store can be told to do, as `object_store.py` describes it.
+    /// A setting of the store, as `object_store.py` describes it.
     enum Order: String { case slow, expire, secret }
 
-    /// Tells the store to do something.
+    /// Changes a setting of the store.
     func order(_ order: Order, _ value: String) async throws {
         try await Shell.run(
             "curl", "--fail", "--silent", "--noproxy", "*", "--request", "PUT", "--data-binary", value,
@@ -80,7 +80,7 @@ struct ObjectStore {
         try await Example.presignedObjects.run(options + [backend, key, output])
     }
 
-    /// Starts the program, and kills it when most of the object is there and the rest comes slowly.
+    /// Starts the program, and kills it when most of the object is stored and the rest is slow.
     func killed() async throws {
         try await order(.slow, "\(4 << 20)")
         let printed = folder["killed"]
@@ -92,6 +92,6 @@ struct ObjectStore {
         await process.wait()
     }
 
-    /// Where the program asks for URLs.
+    /// The endpoint for URLs.
     private var backend: String { "http://127.0.0.1:\(port)/-/sign" }
 }

@@ -9,7 +9,7 @@ struct PresignedObjectTests {
     private static let bytes = sampleBytes(6 << 20)
     private static let cut = 4 << 20
 
-    @Test("After the URL has expired in the middle, the download resumes with another one and If-Match")
+    @Test("After the URL has expired midway, the download resumes with another one and If-Match")
     func expired() async throws {
         let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
@@ -43,7 +43,7 @@ struct PresignedObjectTests {
         #expect(answers == ["GET 200"] + (asksHead ? ["HEAD 200", "GET 200"] : ["GET 412", "GET 200"]))
     }
 
-    @Test("A download that was killed resumes in the next run, with other URLs", arguments: [false, true])
+    @Test("A killed download resumes in the next run, with other URLs", arguments: [false, true])
     func killed(asksHead: Bool) async throws {
         let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
@@ -56,7 +56,7 @@ struct PresignedObjectTests {
         #expect(answers == ["GET 200"] + (asksHead ? ["HEAD 200", "GET 206"] : ["GET 206"]))
     }
 
-    @Test("URLs with a wrong signature are refused, and other URLs are asked for three times")
+    @Test("URLs with a wrong signature are refused, and other URLs are requested three times")
     func wrongSecret() async throws {
         let answers = try await ObjectStore.with { store in
             try await store.put(Self.bytes)
@@ -68,7 +68,7 @@ struct PresignedObjectTests {
         #expect(answers == Array(repeating: "GET 403", count: 4))
     }
 
-    @Test("An object that the backend does not sign URLs for is not asked for")
+    @Test("An object for which the backend signs no URLs is not requested")
     func notSigned() async throws {
         let answers = try await ObjectStore.with { store in
             let outcome = try await store.download(key: "private/object")

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Light to embed: what a package brings along that takes `ResumeStore` alone.
+/// Light to embed: the dependencies of a package that uses only `ResumeStore`.
 @Suite(.timeLimit(.minutes(30)))
 struct LinkageTests {
-    @Test("ResumeStore alone resolves neither swift-nio nor what the engine needs, links no ICU, and runs")
+    @Test("ResumeStore alone resolves neither swift-nio nor the engine's dependencies, links no ICU, and runs")
     func embedder() async throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let outcome = try await Shell.outcome(

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Serves one connection: takes its requests one after the other and runs the script of each.
+/// Serves one connection: handles its requests one after the other and runs the script of each.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -36,12 +36,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A client that breaks the connection is nothing to tell about here: tests do so on purpose.
+        // A client that breaks the connection is not an error here: tests do so on purpose.
         end()
         context.close(promise: nil)
     }
 
-    /// Begins with the next request, if there is one and none is being answered.
+    /// Begins the next request, if there is one and none is being answered.
     ///
     /// - Parameter channel: The channel of the connection.
     private func serveNext(on channel: any Channel) {
@@ -68,7 +68,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     ///   - endsConnection: Whether the connection ends after the script.
     private func run(_ response: Response, on channel: any Channel, endsConnection: Bool) {
         let script = ScriptRunner(response, on: channel, state: state) { [unowned self] in
-            // The runner is owned by this handler and dropped with it, so `self` is alive here.
+            // The runner is owned by this handler and released with it, so `self` is alive here.
             self.script = nil
             if endsConnection {
                 end()
@@ -81,7 +81,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         script.run()
     }
 
-    /// Stops the script and takes no more requests.
+    /// Stops the script and accepts no more requests.
     private func end() {
         isEnding = true
         script?.stop()

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The bytes of a representation, made from a seed when they are asked for, or literal.
+/// The bytes of a representation, generated from a seed on demand, or literal.
 ///
-/// Seeded content is a function of the seed and the position alone: any range can be had at any time, twice the same,
-/// and a file of many gigabytes needs no memory. Two contents with the same seed and different lengths agree in the
-/// bytes that both have.
+/// Seeded content depends only on the seed and the offset: any range can be generated at any time, always the same, and
+/// a file of many gigabytes needs no memory. Two contents with the same seed and different lengths agree in the bytes
+/// that both have.
 public struct Content: Sendable, Equatable {
-    /// Where the bytes come from.
+    /// The source of the bytes.
     private enum Source: Sendable, Equatable {
         case seeded(UInt64)
         case literal([UInt8])
@@ -22,8 +22,8 @@ public struct Content: Sendable, Equatable {
     /// Creates seeded content.
     ///
     /// - Parameters:
-    ///   - length: The number of bytes. A negative number is taken as 0.
-    ///   - seed: What the bytes are made from. Different seeds make unrelated bytes.
+    ///   - length: The number of bytes. A negative number is treated as 0.
+    ///   - seed: The seed of the bytes. Different seeds give unrelated bytes.
     public init(length: Int64, seed: UInt64) {
         self.length = max(0, length)
         self.source = .seeded(seed)
@@ -31,7 +31,7 @@ public struct Content: Sendable, Equatable {
 
     /// Creates content of the given bytes.
     ///
-    /// - Parameter bytes: The bytes, all of them.
+    /// - Parameter bytes: All bytes.
     public init(_ bytes: [UInt8]) {
         self.length = Int64(bytes.count)
         self.source = .literal(bytes)
@@ -47,30 +47,30 @@ public struct Content: Sendable, Equatable {
     /// The range of the whole content.
     public var all: Range<Int64> { 0..<length }
 
-    /// Makes the bytes of a range.
+    /// Returns the bytes of a range.
     ///
-    /// - Parameter range: Positions in the content. What lies outside of the content is left out.
-    /// - Returns: The bytes, `range.count` of them where the range lies within the content.
+    /// - Parameter range: Offsets in the content. Offsets outside the content are left out.
+    /// - Returns: The bytes, `range.count` of them if the range is within the content.
     public func bytes(in range: Range<Int64>) -> [UInt8] {
         Array(buffer: buffer(in: range))
     }
 
-    /// Tells whether given bytes are those of the content at a position.
+    /// Returns whether given bytes are those of the content at an offset.
     ///
     /// - Parameters:
     ///   - bytes: The bytes to compare.
-    ///   - offset: Where in the content they should be. A part that reaches beyond the content does not match.
+    ///   - offset: Their expected offset in the content. Bytes past the end of the content do not match.
     /// - Returns: Whether all of them are the same.
     public func matches(_ bytes: some Collection<UInt8>, at offset: Int64 = 0) -> Bool {
         let (end, overflow) = offset.addingReportingOverflow(Int64(bytes.count))
         guard !overflow, offset >= 0, end <= length else { return false }
-        // Arrays are compared by code that is optimised also where this one is not.
+        // Arrays are compared by code that is optimised even if this code is not.
         return self.bytes(in: offset..<end) == Array(bytes)
     }
 
-    /// Makes the bytes of a range in the form in which they are written to a channel.
+    /// Returns the bytes of a range in the form in which they are written to a channel.
     ///
-    /// - Parameter range: Positions in the content. What lies outside of the content is left out.
+    /// - Parameter range: Offsets in the content. Offsets outside the content are left out.
     /// - Returns: A buffer whose readable bytes are the bytes of the range.
     func buffer(in range: Range<Int64>) -> ByteBuffer {
         let range = range.clamped(to: all)
@@ -82,10 +82,10 @@ public struct Content: Sendable, Equatable {
         }
     }
 
-    /// Makes the whole words that cover a range and trims the buffer to the range.
+    /// Generates the whole words that cover a range and trims the buffer to the range.
     ///
     /// - Parameters:
-    ///   - range: Positions in the content.
+    ///   - range: Offsets in the content.
     ///   - base: The state of the generator before the first word.
     /// - Returns: A buffer whose readable bytes are the bytes of the range.
     private static func words(covering range: Range<Int64>, base: UInt64) -> ByteBuffer {
@@ -94,9 +94,9 @@ public struct Content: Sendable, Equatable {
         let count = Int((range.upperBound - 1) / wordSize - first + 1)
         let size = count * Int(wordSize)
         var buffer = ByteBufferAllocator().buffer(capacity: size)
-        // The memory of a fresh buffer comes from malloc, so it is aligned for words. One raw loop makes gigabytes a
-        // second also without optimisation, which is how tests run. It stays within `memory`: it writes `count` words
-        // to the at least `size` bytes that were asked for.
+        // The memory of a fresh buffer comes from malloc, so it is aligned for words. One raw loop generates gigabytes
+        // per second even without optimisation, which is how tests run. It stays within `memory`: it writes `count`
+        // words to the at least `size` bytes that were requested.
         unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { memory in
             guard let start = memory.baseAddress else { return 0 }
             let words = unsafe start.bindMemory(to: UInt64.self, capacity: count)
@@ -121,7 +121,7 @@ public struct Content: Sendable, Equatable {
     /// The step of the splitmix64 generator from one word to the next.
     private static let gamma: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    /// The output function of splitmix64, here to keep the words of neighbouring seeds from being shifted copies.
+    /// The output function of splitmix64, which keeps the words of neighbouring seeds from being shifted copies.
     ///
     /// - Parameter value: A state of the generator.
     /// - Returns: The word of that state.

@@ -1,17 +1,18 @@
 extension Response {
-    /// Makes the answer of an honest server of static files, with faults in the way of the body where they are wanted.
+    /// Returns the answer of an honest server of static files, with optional faults in the body.
     ///
     /// `GET` gets 200, or 206 with `Content-Range` for one range, or 416 with `bytes */N`; `HEAD` gets the head of the
     /// 200. `If-Match` that fails gets 412, `If-None-Match` that matches gets 304, other methods get 405. `If-Range`
-    /// compares tags strongly, and dates by their text. What is not one valid range of bytes is ignored.
+    /// compares tags strongly, and dates by their text. Anything but one valid range of bytes is ignored.
     ///
     /// - Parameters:
-    ///   - resource: What the server has.
-    ///   - request: What is asked for.
-    ///   - cutAfter: The number of body bytes of this answer after which the connection is cut. Where the body has no
-    ///     more than that, it is sent whole and the connection stays; `nil` never cuts.
-    ///   - reset: Whether the cut is a RST and not a FIN. Either comes 200 ms after the client has read the last byte.
-    ///   - stall: Whether, in place of the cut, the connection stays open and silent.
+    ///   - resource: The server's resource.
+    ///   - request: The request.
+    ///   - cutAfter: The number of body bytes of this answer after which the connection is cut. If the body has no more
+    ///     than that, it is sent completely and the connection stays open; `nil` never cuts.
+    ///   - reset: Whether the cut is a RST and not a FIN. Either is sent 200 ms after the client has read the last
+    ///     byte.
+    ///   - stall: Whether the connection stays open and silent instead of being cut.
     ///   - bytesPerSecond: The rate of the body, `nil` for no limit. Chunked framing has none.
     ///   - place: The number of body bytes of this answer before the pause; 0 is between head and body.
     ///   - pause: The step that waits, `nil` for no pause.
@@ -60,7 +61,7 @@ extension Response {
         switch (cut, stall, reset) {
         case (nil, _, _): steps += resource.endOfBody
         case (_, true, _): steps.append(.hold)
-        // A client may lose what its system has and what it has read a moment before the connection is cut.
+        // A client may lose data in its system's buffers, or read a moment before the connection is cut.
         case (_, _, true): steps += [.drain, .pause(milliseconds: 200), .reset]
         default: steps += [.drain, .pause(milliseconds: 200), .close]
         }
@@ -69,18 +70,18 @@ extension Response {
 }
 
 extension Resource {
-    /// The `Date` field, where there is one.
+    /// The `Date` field, if there is one.
     fileprivate var dateField: [(String, String)] { Self.field("Date", date) }
 
-    /// The fields that tell the version of the content.
+    /// The fields that identify the version of the content.
     fileprivate var validators: [(String, String)] {
         Self.field("ETag", etag) + Self.field("Last-Modified", lastModified)
     }
 
-    /// The field that tells whether ranges are served.
+    /// The field that states whether ranges are served.
     fileprivate var rangeFields: [(String, String)] { Self.field("Accept-Ranges", acceptRanges) }
 
-    /// What comes after the last byte of a body that is not cut.
+    /// The bytes after the last byte of a body that is not cut.
     fileprivate var endOfBody: [Step] {
         switch framing {
         case .contentLength: []
@@ -89,7 +90,7 @@ extension Resource {
         }
     }
 
-    /// Makes the head of an answer that has a body.
+    /// Returns the head of an answer that has a body.
     ///
     /// - Parameters:
     ///   - status: The status code and the reason.
@@ -107,10 +108,10 @@ extension Resource {
         return .head(status: status, fields: fields + Self.field("Content-Range", place) + extraFields)
     }
 
-    /// Makes the steps that send a range of the content.
+    /// Returns the steps that send a range of the content.
     ///
     /// - Parameters:
-    ///   - range: What is sent.
+    ///   - range: The range.
     ///   - bytesPerSecond: The rate, `nil` for no limit.
     /// - Returns: The steps, none for an empty range.
     fileprivate func body(_ range: Range<Int64>, bytesPerSecond: Int?) -> [Step] {
@@ -120,7 +121,7 @@ extension Resource {
         return [.body(content, range)]
     }
 
-    /// Makes a field line, none where there is no value.
+    /// Returns a field line, or none if there is no value.
     private static func field(_ name: String, _ value: String?) -> [(String, String)] {
         value.map { [(name, $0)] } ?? []
     }

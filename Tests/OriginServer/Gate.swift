@@ -10,13 +10,13 @@ public final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates a gate that is closed.
+    /// Creates a closed gate.
     public init() {}
 
-    /// The number of answers that have come to the gate, whether it was open or not.
+    /// The number of answers that have reached the gate, whether it was open or not.
     public var arrivals: Int { state.withLock { $0.arrivals } }
 
-    /// Opens the gate, for those that wait and those that come later.
+    /// Opens the gate, for waiting and later answers.
     public func open() {
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
@@ -28,7 +28,7 @@ public final class Gate: Sendable {
 
     /// Calls back once the gate is open.
     ///
-    /// - Parameter action: What is called, on the thread that opens the gate; at once if the gate is open.
+    /// - Parameter action: The callback, which runs on the thread that opens the gate; immediately if the gate is open.
     func pass(_ action: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             state.arrivals += 1

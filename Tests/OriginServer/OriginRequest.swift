@@ -1,15 +1,15 @@
-/// One request as it came.
+/// One request as received.
 public struct OriginRequest: Sendable {
-    /// The number of the request among all of the server, from 1 on.
+    /// The number of the request among all of the server, starting at 1.
     public var number: Int
 
-    /// The number of the connection that brought it, from 1 on.
+    /// The number of its connection, starting at 1.
     public var connection: Int
 
     /// The method, such as `GET`.
     public var method: String
 
-    /// The request target, as it stands in the request line.
+    /// The request target, as given in the request line.
     public var target: String
 
     /// The protocol version of the request line, such as `HTTP/1.1`.
@@ -18,7 +18,7 @@ public struct OriginRequest: Sendable {
     /// The field lines in the order of the request, values without the whitespace around them.
     public var fields: [(name: String, value: String)]
 
-    /// Creates a request, for handlers that are tested on their own.
+    /// Creates a request, for handlers that are tested alone.
     ///
     /// - Parameters:
     ///   - number: The number of the request among all of the server.
@@ -43,7 +43,7 @@ public struct OriginRequest: Sendable {
         self.fields = fields
     }
 
-    /// The path of the target: no query, and no scheme and authority where the target has them.
+    /// The path of the target, without query, scheme and authority.
     ///
     /// Percent-encoded bytes stay encoded.
     public var path: String {
@@ -59,7 +59,7 @@ public struct OriginRequest: Sendable {
     /// Finds the first field of a name.
     ///
     /// - Parameter name: The name of the field, in any case.
-    /// - Returns: Its value, `nil` where the request has no such field.
+    /// - Returns: Its value, or `nil` if the request has no such field.
     public func field(_ name: String) -> String? {
         fields(name).first
     }
@@ -73,28 +73,29 @@ public struct OriginRequest: Sendable {
         return fields.filter { $0.name.lowercased() == name }.map(\.value)
     }
 
-    /// The first and last position of the one range of `Range: bytes=a-b` or `bytes=a-`, both inclusive.
+    /// The first and last offset of the one range of `Range: bytes=a-b` or `bytes=a-`, both inclusive.
     ///
-    /// It is `nil` where there is no range and where it has another form: a suffix range, several ranges, another unit,
-    /// a last position before the first, or a second `Range` field.
+    /// It is `nil` without a range, or if it has another form: a suffix range, several ranges, another unit, a last
+    /// offset before the first, or a second `Range` field.
     public var byteRange: (first: Int64, last: Int64?)? {
         guard case .from(let first, let last) = RangeRequest(fields: fields("Range")) else { return nil }
         return (first, last)
     }
 
-    /// Whether the client asks that the connection ends after the response.
+    /// Whether the client requests that the connection ends after the response.
     var endsConnection: Bool {
         let options = elements("Connection").map { $0.lowercased() }
         if options.contains("close") { return true }
-        // A request body in chunks is not understood, so the next request could not be found.
+        // A chunked request body is not supported, so the next request could not be found.
         if field("Transfer-Encoding") != nil { return true }
         return version == "HTTP/1.0" && !options.contains("keep-alive")
     }
 
-    /// Splits the fields of a name into the elements of the list that they make.
+    /// Splits the fields of a name into the elements of their list.
     ///
     /// - Parameter name: The name of the fields, in any case.
-    /// - Returns: The elements without whitespace around them, no empty ones; a comma within quotes is no separator.
+    /// - Returns: The elements without surrounding whitespace, and without empty ones; a comma within quotes is no
+    ///   separator.
     func elements(_ name: String) -> [String] {
         fields(name).flatMap { value in
             var isQuoted = false
@@ -108,9 +109,9 @@ public struct OriginRequest: Sendable {
 }
 
 extension Substring {
-    /// Takes the spaces and tabs off both ends.
+    /// Trims spaces and tabs from both ends.
     ///
-    /// - Returns: The text without them.
+    /// - Returns: The trimmed text.
     func trimmingBlanks() -> Substring {
         var text = drop { $0 == " " || $0 == "\t" }
         while let last = text.last, last == " " || last == "\t" { text.removeLast() }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 whose answers are scripts of bytes, pauses and ends of connection.
 ///
-/// It runs until ``stop()``, also when nothing refers to it any more; ``withServer(port:sendBufferSize:handler:_:)``
-/// stops it by itself.
+/// It runs until ``stop()``, even without references to it; ``withServer(port:sendBufferSize:handler:_:)`` stops it
+/// automatically.
 public final class OriginServer: Sendable {
     /// The number of event loops, each with its thread.
     private static let loopCount = 2
@@ -28,13 +28,13 @@ public final class OriginServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - port: The port to listen on; 0 takes a free one.
-    ///   - sendBufferSize: The size of the send buffer of each connection in bytes (`SO_SNDBUF`), `nil` for what the
-    ///     system does. A small one keeps ``bodyBytesSent`` near to what the client has read.
-    ///   - handler: Makes the answer to each request. It is called on an event loop, for requests of several
+    ///   - port: The port to listen on; 0 selects a free one.
+    ///   - sendBufferSize: The size of the send buffer of each connection in bytes (`SO_SNDBUF`), `nil` for the
+    ///     system's default. A small one keeps ``bodyBytesSent`` close to what the client has read.
+    ///   - handler: Creates the answer to each request. It is called on an event loop, for requests of several
     ///     connections at a time, and must not block.
-    /// - Returns: The server, which takes connections from now on.
-    /// - Throws: What binding the port throws.
+    /// - Returns: The server, which accepts connections from now on.
+    /// - Throws: An error if the port cannot be bound.
     public static func start(
         port: Int = 0,
         sendBufferSize: Int? = nil,
@@ -63,15 +63,15 @@ public final class OriginServer: Sendable {
         }
     }
 
-    /// Runs something with a server and stops the server at the end, also after an error.
+    /// Runs a body with a server and stops the server at the end, even after an error.
     ///
     /// - Parameters:
-    ///   - port: The port to listen on; 0 takes a free one.
+    ///   - port: The port to listen on; 0 selects a free one.
     ///   - sendBufferSize: The size of the send buffer of each connection, as for the start.
-    ///   - handler: Makes the answer to each request, as for the start.
-    ///   - body: What is run.
-    /// - Returns: What `body` returns.
-    /// - Throws: What the start or `body` throws.
+    ///   - handler: Creates the answer to each request, as for the start.
+    ///   - body: The code that uses the server.
+    /// - Returns: The result of `body`.
+    /// - Throws: Any error from the start or `body`.
     public static func withServer<Value>(
         port: Int = 0,
         sendBufferSize: Int? = nil,
@@ -95,30 +95,30 @@ public final class OriginServer: Sendable {
     /// The log of all requests, in the order of their numbers.
     public var requests: [OriginRequest] { state.requests }
 
-    /// The number of payload bytes of body steps that sockets have taken, without heads and chunk framing.
+    /// The number of payload bytes of body steps that sockets have accepted, without heads and chunk framing.
     ///
-    /// It is what the system has taken, in pieces of up to 64 KiB. A client that leaves in the middle may have read
-    /// megabytes less, which lay in the socket buffers of the two sides.
+    /// The system accepts pieces of up to 64 KiB. A client that leaves in the middle may have read megabytes less,
+    /// which stayed in the socket buffers of the two sides.
     public var bodyBytesSent: Int64 { state.bodyBytes }
 
-    /// The number of connections that were ever accepted.
+    /// The number of connections accepted so far.
     public var acceptedConnections: Int { state.accepted }
 
-    /// The number of connections that are open.
+    /// The number of open connections.
     public var openConnections: Int { state.open }
 
-    /// Swaps what answers requests.
+    /// Replaces the handler of requests.
     ///
-    /// - Parameter handler: Makes the answers to requests from now on; answers under way go on as they are.
+    /// - Parameter handler: Creates the answers to requests from now on; current answers continue unchanged.
     public func setHandler(_ handler: @escaping @Sendable (OriginRequest) -> Response) {
         state.setHandler(handler)
     }
 
-    /// Stops listening, closes all connections and ends the threads; a second stop does nothing.
+    /// Stops listening, closes all connections and ends the threads; a second stop has no effect.
     ///
-    /// - Throws: What the shutdown of the event loops throws.
+    /// - Throws: Any error from the shutdown of the event loops.
     public func stop() async throws {
-        // A closed event loop answers nothing, so the listener is closed once; the group can be shut down again.
+        // A closed event loop does not answer, so the listener is closed once; the group can be shut down again.
         let wasStopped = hasStopped.exchange(true, ordering: .relaxed)
         if !wasStopped { try? await listener.close().get() }
         try await group.shutdownGracefully()

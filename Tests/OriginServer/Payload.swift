@@ -1,38 +1,38 @@
 import NIOCore
 
-/// A payload step under way: cuts a range of content into pieces and says how long to wait after each.
+/// A payload step in progress: cuts a range of content into pieces and returns the wait after each.
 struct Payload {
     /// How fast the pieces follow each other.
     enum Pace {
-        /// As fast as they are taken.
+        /// As fast as they are accepted.
         case unlimited
 
         /// With a wait between them.
         case interval(TimeAmount)
 
-        /// So many bytes a second, at least 1.
+        /// A number of bytes per second, at least 1.
         case rate(Int)
     }
 
     /// The bytes of one write.
     struct Piece {
-        /// What is written, in this order.
+        /// The buffers to write, in this order.
         var buffers: [ByteBuffer]
 
         /// How many of the bytes are payload, not framing.
         var payloadCount: Int
     }
 
-    /// The size of the pieces where no smaller one is asked for.
+    /// The size of the pieces unless a smaller one is requested.
     static let pieceSize = 64 * 1024
 
-    /// How many pieces are written at a time, to make fewer and greater writes to the socket.
+    /// How many pieces are written at a time, for fewer and larger writes to the socket.
     private static let burst = 4
 
-    /// How many pieces a second a limited rate is made of, for the rate to be even.
+    /// The number of pieces per second at a limited rate, so that the rate is even.
     private static let piecesPerSecond = 50
 
-    /// What a limited rate may catch up after it was held up, so that a stalled client gets no burst.
+    /// How much a limited rate may catch up after a delay, so that a stalled client gets no burst.
     private static let tolerance = TimeAmount.milliseconds(100)
 
     private let content: Content
@@ -46,7 +46,7 @@ struct Payload {
 
     /// Creates the payload of a step.
     ///
-    /// - Parameter step: The step; `nil` comes back where it has no payload.
+    /// - Parameter step: The step; the result is `nil` if it has no payload.
     init?(_ step: Step) {
         let range: Range<Int64>
         switch step {
@@ -70,9 +70,9 @@ struct Payload {
         (next, end) = (present.lowerBound, present.upperBound)
     }
 
-    /// Takes the pieces that are written at a time: several where nothing slows them down, one otherwise.
+    /// Returns the pieces that are written at a time: several at full speed, one otherwise.
     ///
-    /// - Returns: The pieces, none when the range is used up.
+    /// - Returns: The pieces, none at the end of the range.
     mutating func nextPieces() -> [Piece] {
         guard case .unlimited = pace, chunkSize == nil else { return nextPiece().map { [$0] } ?? [] }
         var pieces: [Piece] = []
@@ -80,9 +80,9 @@ struct Payload {
         return pieces
     }
 
-    /// Takes the next piece.
+    /// Returns the next piece.
     ///
-    /// - Returns: The piece, `nil` when the range is used up.
+    /// - Returns: The piece, `nil` at the end of the range.
     private mutating func nextPiece() -> Piece? {
         guard next < end else { return nil }
         var piece = Piece(buffers: [], payloadCount: 0)
@@ -101,12 +101,12 @@ struct Payload {
         return piece
     }
 
-    /// Says when the next piece may go, once a piece has been taken by the socket.
+    /// Returns when the next piece may be sent, once the socket has accepted a piece.
     ///
     /// - Parameters:
     ///   - count: The number of payload bytes of the piece.
     ///   - now: The time.
-    /// - Returns: How long to wait; zero where there is nothing to wait for, also after the last piece.
+    /// - Returns: The wait; zero if none is necessary, also after the last piece.
     mutating func delay(after count: Int, now: NIODeadline) -> TimeAmount {
         guard next < end else { return .zero }
         switch pace {

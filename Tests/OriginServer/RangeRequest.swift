@@ -1,15 +1,15 @@
-/// The ranges that a request asks for, as far as the server understands them.
+/// The ranges of a request, as far as the server supports them.
 enum RangeRequest: Equatable {
-    /// From a position to another one, inclusive, or to the end.
+    /// From one offset to another, inclusive, or to the end.
     case from(Int64, last: Int64?)
 
-    /// The last bytes, so many.
+    /// The given number of last bytes.
     case suffix(Int64)
 
-    /// What a server may ignore: no range, several ranges, another unit, a form that is not valid.
+    /// Anything that a server may ignore: no range, several ranges, another unit, an invalid form.
     case none
 
-    /// What there is to send of a representation.
+    /// The part of a representation to send.
     enum Selection: Equatable {
         case whole
         case part(Range<Int64>)
@@ -39,7 +39,7 @@ enum RangeRequest: Equatable {
     /// Applies the ranges to a representation.
     ///
     /// - Parameter length: The length of the representation.
-    /// - Returns: What there is to send.
+    /// - Returns: The part to send.
     func selection(length: Int64) -> Selection {
         switch self {
         case .none:
@@ -53,11 +53,11 @@ enum RangeRequest: Equatable {
         }
     }
 
-    /// Reads a position.
+    /// Reads an offset.
     ///
-    /// - Parameter digits: The text of the position.
-    /// - Returns: The position, the greatest one where the text says more than 64 bits hold; `nil` where the text is
-    ///   not made of digits alone.
+    /// - Parameter digits: The text of the offset.
+    /// - Returns: The offset, the greatest one if the number exceeds 64 bits; `nil` if the text does not consist of
+    ///   digits.
     private static func position(_ digits: Substring) -> Int64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil

@@ -2,9 +2,9 @@ import NIOCore
 
 /// Finds the heads of requests in the bytes of a connection.
 ///
-/// The body of a request is passed over by its `Content-Length`.
+/// The body of a request is skipped according to its `Content-Length`.
 struct RequestParser {
-    /// What the parser makes of the bytes that it has.
+    /// The result of parsing the available bytes.
     enum Outcome {
         case incomplete
         case request(OriginRequest)
@@ -18,23 +18,23 @@ struct RequestParser {
     private var buffer = ByteBuffer()
     private var bodyLeft: Int64 = 0
 
-    /// Takes bytes of the connection.
+    /// Adds bytes of the connection.
     ///
-    /// - Parameter bytes: The bytes; their readable part is used up.
+    /// - Parameter bytes: The bytes; their readable part is consumed.
     mutating func append(_ bytes: inout ByteBuffer) {
         if buffer.readableBytes == 0 { buffer.clear() }
         buffer.writeBuffer(&bytes)
     }
 
-    /// Takes the next request out of the bytes.
+    /// Extracts the next request from the bytes.
     ///
-    /// - Returns: The request, with numbers yet to be given, or why there is none.
+    /// - Returns: The request, not yet numbered, or why there is none.
     mutating func next() -> Outcome {
         let skipped = Int(min(bodyLeft, Int64(buffer.readableBytes)))
         buffer.moveReaderIndex(forwardBy: skipped)
         bodyLeft -= Int64(skipped)
         guard bodyLeft == 0 else { return .incomplete }
-        // Some clients end a body with an empty line too many (RFC 9112, 2.2).
+        // Some clients end a body with an extra empty line (RFC 9112, 2.2).
         while buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) == 0x0D0A {
             buffer.moveReaderIndex(forwardBy: 2)
         }
@@ -56,7 +56,7 @@ struct RequestParser {
     /// Reads the lines of a head.
     ///
     /// - Parameter lines: The request line and the field lines.
-    /// - Returns: The request, `nil` where the lines are not a head.
+    /// - Returns: The request, `nil` if the lines are not a head.
     private static func request(_ lines: [String]) -> OriginRequest? {
         let parts = lines[0].split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[2].hasPrefix("HTTP/1.") else { return nil }
@@ -71,10 +71,10 @@ struct RequestParser {
             number: 0, connection: 0, method: method, target: target, version: version, fields: fields)
     }
 
-    /// Finds how long the body of a request is.
+    /// Returns the length of the body of a request.
     ///
     /// - Parameter request: The request.
-    /// - Returns: The length, `nil` where it is not valid. A body in chunks has none; its connection ends.
+    /// - Returns: The length, `nil` if it is invalid. A chunked body has none; its connection ends.
     private static func bodyLength(_ request: OriginRequest) -> Int64? {
         let lengths = request.fields("Content-Length")
         guard let first = lengths.first else { return 0 }

@@ -1,8 +1,8 @@
-/// What an honest server has under a path.
+/// An honest server's resource under a path.
 ///
-/// ``Response/file(_:for:cutAfter:reset:stall:bytesPerSecond:pausingAt:for:)`` makes the answers from it.
+/// ``Response/file(_:for:cutAfter:reset:stall:bytesPerSecond:pausingAt:for:)`` creates the answers from it.
 public struct Resource: Sendable {
-    /// How the end of the body is told.
+    /// How the end of the body is indicated.
     public enum Framing: Sendable, Equatable {
         /// By a `Content-Length`.
         case contentLength
@@ -17,21 +17,21 @@ public struct Resource: Sendable {
     /// The bytes.
     public var content: Content
 
-    /// The entity tag as it stands in the `ETag` field, quotes and `W/` included; `nil` leaves the field out.
+    /// The entity tag as in the `ETag` field, quotes and `W/` included; `nil` omits the field.
     public var etag: String?
 
-    /// The value of the `Last-Modified` field; `nil` leaves the field out.
+    /// The value of the `Last-Modified` field; `nil` omits the field.
     public var lastModified: String?
 
-    /// The value of the `Date` field; `nil` leaves the field out.
+    /// The value of the `Date` field; `nil` omits the field.
     ///
     /// It is fixed, so that answers are the same at any time; it should be later than ``lastModified``.
     public var date: String? = Resource.defaultDate
 
-    /// The value of the `Content-Type` field; `nil` leaves the field out.
+    /// The value of the `Content-Type` field; `nil` omits the field.
     public var contentType: String? = "application/octet-stream"
 
-    /// The value of the `Accept-Ranges` field, whatever the server does; `nil` leaves the field out.
+    /// The value of the `Accept-Ranges` field, whatever the server does; `nil` omits the field.
     public var acceptRanges: String? = "bytes"
 
     /// Whether a range is answered with 206 whatever `If-Range` says.
@@ -40,7 +40,7 @@ public struct Resource: Sendable {
     /// Whether `Range` is ignored, so that each answer has the whole content.
     public var ignoresRange = false
 
-    /// How the end of the body is told, in answers that have one.
+    /// How the end of the body is indicated, in answers that have one.
     public var framing = Framing.contentLength
 
     /// Fields that are added to answers of status 200, 206 and 304.
@@ -49,10 +49,10 @@ public struct Resource: Sendable {
     /// A time for `Last-Modified` that is well before ``defaultDate``.
     public static let defaultLastModified = "Mon, 04 Mar 2024 05:06:07 GMT"
 
-    /// The value of `Date` where none is given.
+    /// The default value of `Date`.
     public static let defaultDate = "Mon, 02 Jun 2025 12:00:00 GMT"
 
-    /// Creates a resource; all else is set on its properties.
+    /// Creates a resource; everything else is set with its properties.
     ///
     /// - Parameters:
     ///   - content: The bytes.
@@ -64,7 +64,7 @@ public struct Resource: Sendable {
         self.lastModified = lastModified
     }
 
-    /// What a request gets, before the faults.
+    /// The answer to a request, before the faults.
     enum Outcome: Equatable {
         case whole
         case part(Range<Int64>)
@@ -77,7 +77,7 @@ public struct Resource: Sendable {
     /// Evaluates a request in the order of RFC 9110, 13.2.2.
     ///
     /// - Parameter request: The request.
-    /// - Returns: What it gets.
+    /// - Returns: The outcome.
     func outcome(for request: OriginRequest) -> Outcome {
         guard request.method == "GET" || request.method == "HEAD" else { return .methodNotAllowed }
         let wanted = request.elements("If-Match")
@@ -86,10 +86,10 @@ public struct Resource: Sendable {
         }
         let known = request.elements("If-None-Match")
         if known == ["*"] || known.contains(where: isWeakMatch) { return .notModified }
-        // Ranges are defined for GET alone.
+        // Ranges are defined only for GET.
         guard request.method == "GET", !ignoresRange else { return .whole }
         let range = RangeRequest(fields: request.fields("Range"))
-        // A condition that fails makes the range void, also one that could not be satisfied.
+        // A condition that fails makes the range void, even one that could not be satisfied.
         if range != .none, !ignoresIfRange, let condition = request.field("If-Range"), !satisfies(condition) {
             return .whole
         }
@@ -109,12 +109,12 @@ public struct Resource: Sendable {
         return isTag ? isStrongMatch(condition) : condition == lastModified
     }
 
-    /// Compares a tag with the one of the resource; a weak tag is never the same (RFC 9110, 8.8.3.2).
+    /// Compares a tag with that of the resource; a weak tag never matches (RFC 9110, 8.8.3.2).
     private func isStrongMatch(_ tag: String) -> Bool {
         tag == etag && !tag.hasPrefix("W/")
     }
 
-    /// Compares a tag with the one of the resource, weak or not.
+    /// Compares a tag with that of the resource, weak or not.
     private func isWeakMatch(_ tag: String) -> Bool {
         guard let etag else { return false }
         let opaque = [tag, etag].map { $0.hasPrefix("W/") ? $0.dropFirst(2) : $0[...] }

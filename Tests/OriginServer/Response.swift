@@ -1,11 +1,11 @@
-/// One thing that is done on the connection of a request.
+/// One action on the connection of a request.
 ///
-/// The payload steps (`body`, `chunked`, `trickle` and `limitedRate`) count as body bytes of the server and go on only
-/// as fast as the client reads. A range that reaches beyond the content is cut down to what the content has.
+/// The payload steps (`body`, `chunked`, `trickle` and `limitedRate`) count as body bytes of the server and continue
+/// only as fast as the client reads. A range past the end of the content is truncated to it.
 public enum Step: Sendable {
     /// Writes the status line of `HTTP/1.1`, the fields and the empty line.
     ///
-    /// Nothing is added to the fields: a `Content-Length` is there only where it is given, and it may lie.
+    /// Nothing is added to the fields: `Content-Length` is sent only if given, and may be wrong.
     ///
     /// - Parameters:
     ///   - status: The status code and the reason, such as `206 Partial Content`.
@@ -24,20 +24,20 @@ public enum Step: Sendable {
     /// Writes the chunk of size 0 and the empty trailer section.
     case lastChunk
 
-    /// Waits, then goes on.
+    /// Waits, then continues.
     case pause(milliseconds: Int)
 
     /// Waits until a test opens the gate.
     case gate(Gate)
 
-    /// Waits until the client has read all bytes before this, at most half a minute.
+    /// Waits until the client has read all earlier bytes, at most half a minute.
     ///
-    /// Only the system of a client on this machine tells; elsewhere this does nothing.
+    /// Works only with a client on this machine; elsewhere this has no effect.
     case drain
 
-    /// Waits until a condition holds, then goes on.
+    /// Waits until a condition holds, then continues.
     ///
-    /// The condition is asked on the event loop every few milliseconds, so it must not block.
+    /// The condition is checked on the event loop every few milliseconds, so it must not block.
     case wait(until: @Sendable () -> Bool)
 
     /// Writes a range of the content some bytes at a time, with a wait between them.
@@ -49,34 +49,34 @@ public enum Step: Sendable {
     /// Stalls: nothing more happens until the client closes the connection or the server stops.
     case hold
 
-    /// Ends the connection in order, with a FIN.
+    /// Ends the connection gracefully, with a FIN.
     case close
 
     /// Breaks the connection with a RST.
     ///
-    /// The system drops at once what it has taken but not yet sent, so put a ``drain`` before this for the bytes before
-    /// it to arrive.
+    /// The system immediately drops data that it has accepted but not yet sent, so put a ``drain`` before this for
+    /// earlier bytes to arrive.
     case reset
 }
 
-/// The answer to a request: a script of what is put on the wire.
+/// The answer to a request: a script of what is sent.
 ///
-/// When the steps are done and none of them ended the connection, the connection takes the next request, unless the
-/// request asked to end it with `Connection: close` (or is of HTTP/1.0 without `keep-alive`).
+/// When the steps are done and none of them ended the connection, the connection handles the next request, unless the
+/// request asked to end it with `Connection: close` (or uses HTTP/1.0 without `keep-alive`).
 public struct Response: Sendable {
-    /// What is done, in this order.
+    /// The steps, in this order.
     public var steps: [Step]
 
     /// Creates an answer.
     ///
-    /// - Parameter steps: What is done, in this order.
+    /// - Parameter steps: The steps, in this order.
     public init(_ steps: [Step]) {
         self.steps = steps
     }
 
-    /// Makes an answer with a status and a literal body.
+    /// Returns an answer with a status and a literal body.
     ///
-    /// A `Content-Length` is added where the fields have none and no `Transfer-Encoding`, and the status may have one.
+    /// A `Content-Length` is added if the fields have neither one nor a `Transfer-Encoding`, and the status permits it.
     ///
     /// - Parameters:
     ///   - status: The status code and the reason, such as `503 Service Unavailable`.
@@ -95,11 +95,11 @@ public struct Response: Sendable {
         return Response(body.isEmpty ? [head] : [head, .body(content, content.all)])
     }
 
-    /// Makes the same answer with another field in its first head.
+    /// Returns the same answer with a different field in its first head.
     ///
     /// - Parameters:
     ///   - name: The name of the field, in any case. All fields of that name are replaced.
-    ///   - value: The new value, `nil` to leave the field out.
+    ///   - value: The new value, `nil` to omit the field.
     /// - Returns: The changed answer.
     public func settingField(_ name: String, to value: String?) -> Response {
         changingHead { status, fields in
@@ -108,7 +108,7 @@ public struct Response: Sendable {
         }
     }
 
-    /// Makes the same answer with another status in its first head.
+    /// Returns the same answer with a different status in its first head.
     ///
     /// - Parameter status: The status code and the reason.
     /// - Returns: The changed answer.
@@ -116,9 +116,9 @@ public struct Response: Sendable {
         changingHead { (status, $1) }
     }
 
-    /// Makes the same answer with its first head replaced.
+    /// Returns the same answer with its first head replaced.
     ///
-    /// - Parameter change: Makes the new status and fields from the old ones.
+    /// - Parameter change: Creates the new status and fields from the old ones.
     /// - Returns: The changed answer.
     private func changingHead(
         _ change: (String, [(String, String)]) -> (String, [(String, String)])

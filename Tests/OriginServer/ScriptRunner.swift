@@ -8,11 +8,11 @@ import Musl
 import Glibc
 #endif
 
-/// Does the steps of one response on a channel.
+/// Performs the steps of one response on a channel.
 ///
-/// It lives on the event loop of the channel and is used from nowhere else. After each write it waits for the socket to
-/// take the bytes, and each step begins in a turn of the event loop of its own: so a client that leaves is seen, and
-/// other connections get their share.
+/// It is used only on the event loop of the channel. After each write it waits for the socket to accept the bytes, and
+/// each step begins in a separate turn of the event loop. So a client's disconnect is noticed, and other connections
+/// get their share.
 final class ScriptRunner {
     private let channel: any Channel
     private let state: ServerState
@@ -27,7 +27,7 @@ final class ScriptRunner {
     ///   - response: The steps.
     ///   - channel: The channel of the connection.
     ///   - state: Where body bytes are counted.
-    ///   - finished: What is done when all steps are done and none ended the connection.
+    ///   - finished: Called when all steps are done and none ended the connection.
     init(_ response: Response, on channel: any Channel, state: ServerState, finished: @escaping () -> Void) {
         self.channel = channel
         self.state = state
@@ -35,12 +35,12 @@ final class ScriptRunner {
         self.finished = finished
     }
 
-    /// Begins with the first step.
+    /// Begins the first step.
     func run() {
         resume(after: .zero)
     }
 
-    /// Does nothing more.
+    /// Stops the script.
     func stop() {
         finished = nil
         steps = []
@@ -49,10 +49,10 @@ final class ScriptRunner {
         timer = nil
     }
 
-    /// Does the next step, or the next piece of the one under way.
+    /// Performs the next step, or the next piece of the current one.
     private func advance() {
         timer = nil
-        // Only a runner that was stopped has nothing to do at the end.
+        // Only a stopped runner has nothing to do at the end.
         guard let finished else { return }
         if payload != nil { return sendPieces() }
         guard let step = steps.popFirst() else {
@@ -91,7 +91,7 @@ final class ScriptRunner {
         }
     }
 
-    /// Writes the next pieces of the payload step under way.
+    /// Writes the next pieces of the current payload step.
     private func sendPieces() {
         guard let pieces = payload?.nextPieces(), let last = pieces.last else {
             payload = nil
@@ -99,7 +99,7 @@ final class ScriptRunner {
         }
         for piece in pieces.dropLast() {
             for buffer in piece.buffers.dropLast() { channel.write(buffer, promise: nil) }
-            // Each piece counts by itself, so that the count is near to the truth when the client leaves.
+            // Each piece counts separately, so that the count is nearly exact when the client leaves.
             channel.write(piece.buffers.last ?? ByteBuffer()).whenSuccess { [state] in
                 state.countBodyBytes(piece.payloadCount)
             }
@@ -107,7 +107,7 @@ final class ScriptRunner {
         write(last.buffers, payloadCount: last.payloadCount)
     }
 
-    /// Writes bytes and goes on when the socket has taken them all.
+    /// Writes bytes and continues when the socket has accepted them all.
     ///
     /// - Parameters:
     ///   - buffers: The bytes, in this order.
@@ -122,7 +122,7 @@ final class ScriptRunner {
         }
     }
 
-    /// Goes on in a later turn of the event loop.
+    /// Continues in a later turn of the event loop.
     ///
     /// - Parameter delay: How much later.
     private func resume(after delay: TimeAmount) {
@@ -134,7 +134,7 @@ final class ScriptRunner {
         }
     }
 
-    /// Goes on when a gate is open.
+    /// Continues when a gate is open.
     ///
     /// - Parameter gate: The gate.
     private func wait(at gate: Gate) {
@@ -143,13 +143,13 @@ final class ScriptRunner {
         gate.pass { loop.execute { runner.value.advance() } }
     }
 
-    /// How long a client is waited for that does not read.
+    /// The maximum wait for a client that does not read.
     private static let drainLimit = TimeAmount.seconds(30)
 
-    /// Goes on when the client has read all bytes.
+    /// Continues when the client has read all bytes.
     ///
     /// - Parameters:
-    ///   - deadline: When to go on in any case.
+    ///   - deadline: When to continue in any case.
     ///   - misses: How many times in a row the system's table did not have the connection; a table that changes while
     ///     it is read may lack a line.
     private func drain(until deadline: NIODeadline, misses: Int = 0) {

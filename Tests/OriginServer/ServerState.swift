@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the connections of a server share, from any thread.
+/// The shared state of a server's connections, for any thread.
 final class ServerState: Sendable {
     typealias Handler = @Sendable (OriginRequest) -> Response
 
@@ -14,9 +14,9 @@ final class ServerState: Sendable {
 
     private let values: Mutex<Values>
 
-    /// Creates the state of a server that has not seen a connection.
+    /// Creates the state of a server without connections.
     ///
-    /// - Parameter handler: What answers requests.
+    /// - Parameter handler: The handler of requests.
     init(handler: @escaping Handler) {
         values = Mutex(Values(handler: handler))
     }
@@ -24,18 +24,18 @@ final class ServerState: Sendable {
     /// The requests so far.
     var requests: [OriginRequest] { values.withLock { $0.requests } }
 
-    /// The body bytes that sockets have taken so far.
+    /// The body bytes that sockets have accepted so far.
     var bodyBytes: Int64 { values.withLock { $0.bodyBytes } }
 
-    /// The number of connections that were ever accepted.
+    /// The number of connections accepted so far.
     var accepted: Int { values.withLock { $0.accepted } }
 
-    /// The number of connections that are open.
+    /// The number of open connections.
     var open: Int { values.withLock { $0.open } }
 
-    /// Replaces what answers requests.
+    /// Replaces the handler of requests.
     ///
-    /// - Parameter handler: What answers the requests from now on.
+    /// - Parameter handler: The handler of requests from now on.
     func setHandler(_ handler: @escaping Handler) {
         values.withLock { $0.handler = handler }
     }
@@ -56,7 +56,7 @@ final class ServerState: Sendable {
         values.withLock { $0.open -= 1 }
     }
 
-    /// Counts body bytes that a socket has taken.
+    /// Counts body bytes that a socket has accepted.
     ///
     /// - Parameter count: Their number.
     func countBodyBytes(_ count: Int) {
@@ -64,12 +64,12 @@ final class ServerState: Sendable {
         values.withLock { $0.bodyBytes += Int64(count) }
     }
 
-    /// Numbers a request and puts it in the log.
+    /// Numbers a request and adds it to the log.
     ///
     /// - Parameters:
-    ///   - request: The request as the parser made it.
+    ///   - request: The request from the parser.
     ///   - connection: The number of its connection.
-    /// - Returns: The numbered request, and what answers it; that is called without the lock.
+    /// - Returns: The numbered request, and its handler, which is called without the lock.
     func record(_ request: OriginRequest, connection: Int) -> (request: OriginRequest, handler: Handler) {
         values.withLock { values in
             var request = request

@@ -6,15 +6,15 @@ import Musl
 import Glibc
 #endif
 
-/// What the system holds of a connection between two processes of this machine.
+/// The system's queues of a connection between two processes of this machine.
 enum SocketQueues {
-    /// Finds how many bytes a client has not read yet.
+    /// Returns how many bytes a client has not read yet.
     ///
     /// - Parameters:
     ///   - server: The port of the server, on 127.0.0.1.
     ///   - client: The port of the client.
-    /// - Returns: The bytes on their way and those that wait for the client; `nil` where the system does not tell, or
-    ///   the client is gone.
+    /// - Returns: The bytes in transit and those that wait for the client; `nil` if the system does not report them, or
+    ///   the client has disconnected.
     static func unreadBytes(from server: Int, to client: Int) -> Int? {
         guard let table = table() else { return nil }
         let sent = queues(in: table, of: server, to: client)
@@ -37,7 +37,7 @@ enum SocketQueues {
         return table + [0]
     }
 
-    /// Finds the sizes of the queues of one end of a connection.
+    /// Returns the sizes of the queues of one end of a connection.
     private static func queues(in table: [CChar], of local: Int, to remote: Int) -> (send: Int, receive: Int)? {
         // As in "  12: 0100007F:1F90 0100007F:C350 01 00000000:00000000": addresses, state, queues.
         let mark = ":\(hexadecimal(local)) 0100007F:\(hexadecimal(remote)) "
@@ -51,7 +51,7 @@ enum SocketQueues {
         return (send, receive)
     }
 
-    /// Writes a port as the table does.
+    /// Formats a port as in the table.
     private static func hexadecimal(_ port: Int) -> String {
         let digits = String(port, radix: 16, uppercase: true)
         return String(repeating: "0", count: max(4 - digits.count, 0)) + digits

@@ -10,15 +10,15 @@ import Musl
 import Glibc
 #endif
 
-/// Connections, the log, and requests as they come.
+/// Connections, the log, and requests as received.
 @Suite(.timeLimit(.minutes(20)))
 struct ConnectionTests {
-    /// Echoes what the request is about.
+    /// Echoes the main parts of the request.
     private static let echo: @Sendable (OriginRequest) -> Response = { request in
         .status("200 OK", body: Array("\(request.number) \(request.connection) \(request.path);".utf8))
     }
 
-    /// Waits until a client has as many answers as it should, and gives their bodies.
+    /// Waits until a client has the expected number of answers, and returns their bodies.
     private func bodies(of client: RawClient, count: Int) async throws -> [String] {
         let received = try await client.wait { $0.bytes.count { $0 == UInt8(ascii: ";") } == count }
         let lines = String(decoding: received.bytes, as: UTF8.self).split(separator: "\r\n\r\n").dropFirst()

@@ -9,7 +9,7 @@ struct FaultTests {
     private static let endless = Content(length: 5 << 30, seed: 1)
     private static let resource = Resource(content, etag: "\"v1\"")
 
-    /// Waits until a server is as it should be, at most a minute.
+    /// Waits until a condition holds, at most a minute.
     private func eventually(_ condition: () -> Bool) async throws -> Bool {
         let deadline = ContinuousClock.now + .seconds(60)
         while !condition(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(2)) }
@@ -24,7 +24,7 @@ struct FaultTests {
             #expect(answer.received.error == nil)
             #expect(answer.body == Self.content.bytes(in: 0..<123_457))
             #expect(server.bodyBytesSent == 123_457)
-            // The count is of the body that is sent, so a resumed download is cut later in the file.
+            // The count refers to the body that is sent, so a resumed download is cut later in the file.
             let second = try await RawClient.fetch(fields: ["Range: bytes=123457-"], port: server.port)
             #expect(second.body == Self.content.bytes(in: 123_457..<246_914))
             #expect(server.bodyBytesSent == 246_914)
@@ -40,7 +40,7 @@ struct FaultTests {
             let request = RawClient.request(fields: ["Range: bytes=0-9"])
             try await client.send(request)
             let length = try await client.wait { $0.bodyCount == 10 }.bytes.count
-            // The second answer comes over the connection of the first, and the third over that of the second.
+            // The second answer uses the connection of the first, and the third that of the second.
             for count in 2...3 {
                 try await client.send(request)
                 try await client.wait(forBytes: count * length)
@@ -158,7 +158,7 @@ struct FaultTests {
             #expect(try await eventually { server.bodyBytesSent > 0 })
             try await client.close()
             #expect(try await eventually { server.openConnections == 0 })
-            // Nobody read, so no more was taken than the buffers of the system hold.
+            // Without a reader, no more was accepted than the buffers of the system hold.
             let sent = server.bodyBytesSent
             #expect(sent < 64 << 20)
             // Each of the server's threads has done other things since then.
@@ -180,7 +180,7 @@ struct FaultTests {
             #expect(server.bodyBytesSent == 1000)
             gate.open()
             try await client.wait { $0.bodyCount == 1_000_000 }
-            // A gate that is open stays open.
+            // An open gate stays open.
             #expect(try await RawClient.fetch(port: server.port).body == Self.content.bytes(in: Self.content.all))
             #expect(gate.arrivals == 2)
             try await client.close()
@@ -199,7 +199,7 @@ struct FaultTests {
             let client = try await RawClient.connect(to: server.port, reads: false)
             try await client.send(RawClient.request("GET", "/slow"))
             #expect(try await eventually { server.bodyBytesSent == 100_000 })
-            // Another connection is served from its start to its end meanwhile.
+            // Another connection is served completely in between.
             let second = try await RawClient.connect(to: server.port)
             try await second.send(RawClient.request("GET", "/other"))
             #expect(try await eventually { other.arrivals == 1 })

@@ -1,7 +1,7 @@
 import OriginServer
 import Testing
 
-/// What the honest server answers, read off the wire.
+/// The answers of the honest server, read from the wire.
 @Suite(.timeLimit(.minutes(20)))
 struct FileResponseTests {
     private static let content = Content(length: 300_001, seed: 11)

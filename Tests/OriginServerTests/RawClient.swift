@@ -10,9 +10,9 @@ import Musl
 import Glibc
 #endif
 
-/// A client that sends bytes as they are given and keeps all that comes, to see what is on the wire.
+/// A client that sends bytes as given and keeps everything it receives, to inspect the wire.
 final class RawClient: Sendable {
-    /// What came so far.
+    /// The data received so far.
     struct Received: Sendable {
         var bytes: [UInt8] = []
         var isEnded = false
@@ -27,7 +27,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// What came when a wait ended without what was waited for.
+    /// The data received when a wait timed out.
     struct NotReceived: Error {
         var received: Received
     }
@@ -44,9 +44,9 @@ final class RawClient: Sendable {
     ///
     /// - Parameters:
     ///   - port: The port.
-    ///   - reads: Whether the client reads; one that does not lets the bytes pile up.
+    ///   - reads: Whether the client reads; otherwise the bytes accumulate.
     /// - Returns: The client.
-    /// - Throws: What connecting throws.
+    /// - Throws: Any error from connecting.
     static func connect(to port: Int, reads: Bool = true) async throws -> RawClient {
         let received = Box()
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -60,7 +60,7 @@ final class RawClient: Sendable {
         return RawClient(channel: channel, received: received)
     }
 
-    /// Sends a request without a body and waits for its end or for that of the connection.
+    /// Sends a request without a body and waits for the end of the answer or of the connection.
     ///
     /// - Parameters:
     ///   - method: The method.
@@ -68,7 +68,7 @@ final class RawClient: Sendable {
     ///   - fields: The field lines; `Connection: close` is added, so that the end of the answer is seen.
     ///   - port: The port of the server.
     /// - Returns: The answer.
-    /// - Throws: What the connection throws, and where no answer came.
+    /// - Throws: Any error from the connection, or an error if there was no answer.
     static func fetch(
         _ method: String = "GET",
         _ target: String = "/",
@@ -92,13 +92,13 @@ final class RawClient: Sendable {
         try await channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
-    /// Waits until what came is enough.
+    /// Waits until enough is received.
     ///
     /// - Parameters:
-    ///   - seconds: How long to wait at most.
+    ///   - seconds: The maximum wait.
     ///   - condition: Whether it is enough.
-    /// - Returns: What came.
-    /// - Throws: ``NotReceived``, at once where the connection has ended.
+    /// - Returns: The received data.
+    /// - Throws: ``NotReceived``, immediately if the connection has ended.
     @discardableResult
     func wait(seconds: Int = 180, until condition: (Received) -> Bool) async throws -> Received {
         let end = ContinuousClock.now + .seconds(seconds)
@@ -110,44 +110,44 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Waits until so many bytes came.
+    /// Waits until the given number of bytes is received.
     func wait(forBytes count: Int) async throws {
         try await wait { $0.bytes.count >= count }
     }
 
-    /// What came so far.
+    /// The data received so far.
     var now: Received { received.values.withLock { $0 } }
 
-    /// Reads from now on, where it did not.
+    /// Starts to read, if it does not already.
     func read() async throws {
         try await channel.setOption(.autoRead, value: true).get()
     }
 
-    /// Leaves.
+    /// Closes the connection.
     func close() async throws {
         // The server may have closed the connection before.
         try? await channel.close().get()
     }
 
-    /// What the channel and the test share.
+    /// The state shared by the channel and the test.
     fileprivate final class Box: Sendable {
         let values = Mutex(Received())
     }
 }
 
-/// An answer taken apart.
+/// A parsed answer.
 struct Answer {
     var status: String
     var fields: [String: String] = [:]
     var body: [UInt8]
     var received: RawClient.Received
 
-    /// Why bytes are no answer.
+    /// Why bytes are not an answer.
     struct NoHead: Error {
         var received: RawClient.Received
     }
 
-    /// Takes the first answer apart; the body is all that follows its head.
+    /// Parses the first answer; the body is everything after its head.
     init(_ received: RawClient.Received) throws {
         guard let end = received.bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { throw NoHead(received: received) }
         self.received = received

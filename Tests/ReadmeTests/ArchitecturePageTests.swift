@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/architecture.md` says in which file each step happens: the files must be there.
+/// `docs/architecture.md` states the file of each step: the files must exist.
 @Suite(.timeLimit(.minutes(5)))
 struct ArchitecturePageTests {
     @Test("Each file that the page names exists, in the folder that it names")

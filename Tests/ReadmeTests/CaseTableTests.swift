@@ -10,10 +10,10 @@ struct CaseTableTests {
         "MemoryTests", "RealOriginTests", "ResumeCommandsTests", "ResumeDownloadTests", "ResumectlTests", "Scenarios",
     ]
 
-    /// The identifiers that begin a string literal, which is a test's name or a row of its arguments; `A01 to A03` means
-    /// three of them.
+    /// The identifiers that begin a string literal, which is a test's name or a row of its arguments; `A01 to A03`
+    /// means three of them.
     ///
-    /// A comment counts for nothing, and neither does an identifier in the middle of a text.
+    /// Comments are ignored, and so are identifiers in the middle of a text.
     private static func identifiers(in source: SwiftSource) -> Set<String> {
         var found: Set<String> = []
         for literal in source.literals {
@@ -41,7 +41,7 @@ struct CaseTableTests {
         return found
     }
 
-    @Test("An identifier counts where a name or an argument begins with it, and not in a comment")
+    @Test("An identifier counts at the start of a name or an argument, and not in a comment")
     func counted() {
         let source = SwiftSource(
             """
@@ -56,7 +56,7 @@ struct CaseTableTests {
         #expect(source.code.contains("let url = \"http://x/\""))
     }
 
-    @Test("All 193 rows are tested, or say why not")
+    @Test("All 193 rows are tested, or give a reason")
     func complete() throws {
         let rows = try ReadmeTests.text("Tests/http_cases.tsv").split(separator: "\n").dropFirst().map { line in
             line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
@@ -66,7 +66,7 @@ struct CaseTableTests {
         for row in rows {
             try #require(row.count == 7)
             let (id, levels) = (row[0], row[5])
-            // One level alone needs its reason.
+            // A single level needs a reason.
             let isReasoned = levels == "pure, wire" || levels.firstMatch(of: /^(pure|wire): .{20,}/) != nil
             #expect(isReasoned, "\(id)")
             #expect(levels.hasPrefix("wire") || pure.contains(id), "\(id) has no pure test")

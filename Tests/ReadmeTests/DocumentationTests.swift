@@ -31,13 +31,13 @@ struct DocumentationTests {
         }
     }
 
-    /// The files in a folder and all below it, by their paths from there.
+    /// The files in a folder and its subfolders, by relative path.
     static func files(in folder: String, suffix: String) throws -> [String] {
         let path = ReadmeTests.root.appendingPathComponent(folder).standardizedFileURL.path
         return try FileManager.default.subpathsOfDirectory(atPath: path).filter { $0.hasSuffix(suffix) }.sorted()
     }
 
-    /// The blocks between a line that opens and the next one that closes, without their common indentation.
+    /// The blocks between an opening line and the next closing one, without their common indentation.
     private static func blocks(in lines: [Substring], from open: String, to close: String) -> [String] {
         var blocks: [String] = []
         var block: [Substring]?
@@ -60,7 +60,7 @@ struct DocumentationTests {
         text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// README.md, CONTRIBUTING.md, CHANGELOG.md and everything in `docs`, by their paths.
+    /// README.md, CONTRIBUTING.md, CHANGELOG.md and everything in `docs`, by relative path.
     private static func documents() throws -> [(path: String, text: String)] {
         let docs = try files(in: "docs", suffix: ".md").map { "docs/\($0)" }
         return try (["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + docs).map { ($0, try ReadmeTests.text($0)) }
@@ -155,9 +155,9 @@ struct DocumentationTests {
         #expect(count >= 3)
     }
 
-    /// The public members of a type and its extensions, as DocC names them; those of types within it are not looked at.
+    /// The public members of a type and its extensions, as DocC names them, without those of nested types.
     ///
-    /// Goes by the format of the sources: what is at the top stands at the margin, its members four spaces in.
+    /// Relies on the format of the sources: top-level code is not indented, members are indented by four spaces.
     private static func members(of type: Substring, in module: String) throws -> Set<String> {
         let type = try Regex(
             "(?ms)^(?:public )?(?:final )?(?:actor|class|enum|extension|struct) \(type)\\b(?!\\.)[^{]*\\{\\n(.*?)^\\}",
@@ -196,7 +196,7 @@ struct DocumentationTests {
         return "(\(labels.map { "\($0):" }.joined()))"
     }
 
-    /// The lines of all shell examples, without prompts, and where they are.
+    /// The lines of all shell examples, without prompts, and their locations.
     private static func shellLines() throws -> [(place: String, line: Substring)] {
         let texts = try pages.get().map { ($0.name, $0.text) } + documents().map { ($0.path, $0.text) }
         return texts.flatMap { place, text in

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/durability.md` names the tests that prove each promise: they must be there.
+/// `docs/durability.md` names the tests that prove each promise: they must exist.
 @Suite(.timeLimit(.minutes(5)))
 struct DurabilityPageTests {
     @Test("Each test that the page names is a suite, and each promise names one")

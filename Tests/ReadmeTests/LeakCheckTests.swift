@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The check at the end of `make test`: it fails for what a run leaves behind, and ends it.
+/// The check at the end of `make test`: it fails if a run leaves anything behind, and ends it.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Shell.has("unshare"), "Linux only"))
 struct LeakCheckTests {
     private static func check(_ command: String) async throws -> Shell.Outcome {
@@ -19,7 +19,7 @@ struct LeakCheckTests {
     }
 
     @Test(
-        "A process that is left fails the run and is ended, in the run's process group or in a session of its own",
+        "A leftover process fails the run and is ended, in the run's process group or in a separate session",
         arguments: ["sleep 600 & echo $!", "setsid sh -c 'echo $$; exec sleep 600' & sleep 0.2"])
     func leakedProcess(command: String) async throws {
         let outcome = try await Self.check("(\(command)) 2>/dev/null")
@@ -27,12 +27,12 @@ struct LeakCheckTests {
         #expect(outcome.errors.contains("left behind: 1 processes, 0 mounts"), "\(outcome.errors)")
         #expect(outcome.errors.contains("sleep 600"))
         let identifier = try #require(pid_t(outcome.output.split(separator: "\n").first ?? ""))
-        // The process that adopted it takes note of its end in its own time.
+        // The process that adopted it reaps it some time later.
         try await wait(for: "process \(identifier) to end") { kill(identifier, 0) != 0 }
     }
 
     @Test(
-        "A mount that is left fails the run and is removed",
+        "A leftover mount fails the run and is removed",
         .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"))
     func leakedMount() async throws {
         let outcome = try await Self.check("mkdir $TMPDIR/disk && mount -t tmpfs none $TMPDIR/disk && echo $TMPDIR")

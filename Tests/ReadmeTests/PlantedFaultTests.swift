@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The faults that `make plants` plants can be planted; whether each is caught takes it half an hour.
+/// The faults of `make plants` can be planted; checking whether each is caught takes `make plants` half an hour.
 @Suite(.timeLimit(.minutes(5)))
 struct PlantedFaultTests {
     static let root = ReadmeTests.root.standardizedFileURL.path

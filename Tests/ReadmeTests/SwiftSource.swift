@@ -1,8 +1,8 @@
-/// A Swift source as far as tests look into one: without its comments, and its string literals alone.
+/// A Swift source for simple checks: without its comments, and its string literals alone.
 struct SwiftSource {
     /// The source without comments.
     let code: String
-    /// What stands between the quotes of each string literal, as it is written.
+    /// The text between the quotes of each string literal, as written.
     let literals: [String]
 
     /// Reads a source.
@@ -13,7 +13,7 @@ struct SwiftSource {
         literals = reader.literals
     }
 
-    /// Goes through the bytes: a source has many, and this runs in debug builds.
+    /// Works on bytes: a source has many, and this runs in debug builds.
     private struct Reader {
         let bytes: [UInt8]
         var position = 0
@@ -28,7 +28,7 @@ struct SwiftSource {
 
         private func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0 }
 
-        /// How often a byte stands at an index and right after it.
+        /// The number of repetitions of a byte starting at an index.
         private func count(of byte: UInt8, from start: Int) -> Int {
             var end = start
             while end < bytes.count, bytes[end] == byte { end += 1 }
@@ -49,7 +49,7 @@ struct SwiftSource {
             }
         }
 
-        /// Comments of this kind may lie in one another.
+        /// Comments of this kind may be nested.
         private mutating func skipComment() {
             var depth = 0
             repeat {
@@ -65,7 +65,7 @@ struct SwiftSource {
             let start = position
             let hashes = count(of: Self.hash, from: start)
             let found = count(of: Self.quote, from: start + hashes)
-            // `#if`, for one, begins none.
+            // `#if`, for example, begins none.
             guard found > 0 else {
                 code += bytes[start..<start + hashes]
                 position += hashes
@@ -78,7 +78,7 @@ struct SwiftSource {
                 if count(of: Self.quote, from: end) >= quotes, count(of: Self.hash, from: end + quotes) >= hashes {
                     break
                 }
-                // What follows a backslash does not end it.
+                // A quote after a backslash does not end it.
                 end += hashes == 0 && bytes[end] == UInt8(ascii: "\\") ? 2 : 1
             }
             end = min(end, bytes.count)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
-    /// An empty database in a folder of its own.
+    /// An empty database in a separate folder.
     @discardableResult
     static func withConnection<Result>(_ body: (borrowing Connection) throws -> Result) async throws -> Result {
         try await TemporaryFolder.with { folder in
@@ -24,7 +24,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "Every pragma that is relied on is set",
+        "Every required pragma is set",
         arguments: [
             ("synchronous", 1), ("wal_autocheckpoint", 0), ("foreign_keys", 1), ("trusted_schema", 0),
             ("cell_size_check", 1), ("mmap_size", 0), ("secure_delete", 1), ("temp_store", 2),
@@ -36,7 +36,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Values of every kind go in and come back")
+    @Test("Values of every kind are stored and read back")
     func values() async throws {
         try await Self.withConnection { connection in
             try connection.execute("CREATE TABLE t (i INTEGER, s TEXT, b BLOB, n TEXT) STRICT")
@@ -63,8 +63,8 @@ struct ConnectionTests {
 
     struct Failure: Error {}
 
-    /// A function of its own: with Swift 6.3.1 a closure that stands beside a macro's in one function may be called in
-    /// place of another one.
+    /// A separate function: with Swift 6.3.1 a closure beside a macro's in one function may be called in place of
+    /// another one.
     static func insertAndFail(_ connection: borrowing Connection) throws {
         try connection.transaction(.immediate) {
             _ = try connection.run("INSERT INTO t VALUES (1)")
@@ -87,7 +87,7 @@ struct ConnectionTests {
             let isOpen = connection.isInTransaction
             #expect(!isOpen)
             #expect(try connection.integer("SELECT count(*) FROM t") == 0)
-            // Twice, since the pragma behind it must take effect each time.
+            // Twice, because the pragma after it must take effect each time.
             for _ in 1...2 {
                 #expect(try Self.updateDurably(connection) == 2)
                 #expect(try connection.integer("PRAGMA synchronous") == 1)

@@ -4,23 +4,23 @@ package import OriginServer
 package struct Scenario: Sendable, CustomStringConvertible {
     /// How the second run ends.
     package enum Ending: Sendable {
-        /// With the file that is right by then.
+        /// With the file that is current by then.
         case delivers
-        /// With an error; what is held may be kept or dropped.
+        /// With an error; stored bytes may be kept or dropped.
         case fails
     }
 
     /// The row of the table of cases.
     package let id: String
     package let title: String
-    /// What the origin has from the second run on.
+    /// The origin's resource from the second run on.
     package let truth: Resource
-    /// The odd answer to a request with a range.
+    /// The odd answer to a range request.
     package let answer: @Sendable (OriginRequest) -> Response
-    /// Whether a request without a range gets it as well, and not an honest one.
+    /// Whether a request without a range also gets it, and not an honest one.
     package let isAlwaysOdd: Bool
     package let ending: Ending
-    /// Whether the odd answer stops without an end, so that only a timeout ends it.
+    /// Whether the odd answer stalls, so that only a timeout ends it.
     package let isSilent: Bool
 
     init(
@@ -40,28 +40,28 @@ package struct Scenario: Sendable, CustomStringConvertible {
 
     /// Bytes that the first run leaves.
     package static let held: Int64 = 60_000
-    /// From which byte on it asks: some that are held are compared.
+    /// The offset of its request: some stored bytes are compared.
     package static let asked: Int64 = 55_904
 
-    /// What the origin does in the second run.
+    /// The origin's answers in the second run.
     @Sendable package func odd(_ request: OriginRequest) -> Response {
         isAlwaysOdd || request.field("Range") != nil ? answer(request) : .file(truth, for: request)
     }
 }
 
 extension Resource {
-    /// 100,000 bytes under the tag "a", of which the first run gets a part.
+    /// 100,000 bytes with the tag "a", of which the first run gets a part.
     package static let old = Resource(Content(length: 100_000, seed: 1), etag: "\"a\"")
-    /// Other bytes of the same length under the tag "b".
+    /// Other bytes of the same length with the tag "b".
     package static let new = Resource(Content(length: 100_000, seed: 2), etag: "\"b\"")
-    /// Other bytes of the same length under the same tag.
+    /// Other bytes of the same length with the same tag.
     package static let disguised = Resource(Content(length: 100_000, seed: 2), etag: "\"a\"")
-    /// As many bytes as are held of the old one, under another tag.
+    /// As many bytes as are stored of the old one, with another tag.
     static let short = Resource(Content(length: Scenario.held, seed: 3), etag: "\"c\"")
 }
 
 extension Response {
-    /// A 206 as its fields say, with the bytes from `start` on as its body.
+    /// A 206 according to its fields, with the bytes from `start` on as its body.
     package static func part(
         of resource: Resource = .old, from start: Int64 = Scenario.asked, to end: Int64? = nil, etag: String? = nil,
         range: String? = nil, _ more: [(String, String)] = []

@@ -183,7 +183,7 @@ extension Scenario {
 }
 
 extension OriginRequest {
-    /// A request for the whole.
+    /// A request for the whole file.
     package static let whole = OriginRequest(
         number: 1, connection: 1, method: "GET", target: "/", version: "HTTP/1.1", fields: [])
 }

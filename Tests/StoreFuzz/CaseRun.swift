@@ -9,28 +9,28 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// A case on a copy of the store: plants, runs the commands, rebuilds, and looks at all of it.
+/// A case on a copy of the store: plants, runs the commands, rebuilds, and checks everything.
 struct CaseRun {
     let example: FuzzCase
     let folder: TemporaryFolder
     let origin: String
     let programs: Programs
-    /// What did not hold.
+    /// The violations.
     private(set) var violations: [String] = []
-    /// How the programs ended, counted.
+    /// The exit statuses, counted.
     private(set) var statuses: [Int32: Int] = [:]
     private(set) var runs = 0
 
     /// The programs that are run.
     struct Programs: Sendable {
         var resumectl: String
-        /// The fuzzer itself, which runs the library in a process of its own.
+        /// The fuzzer itself, which runs the library in a separate process.
         var library: String
     }
 
-    /// How long one command may take, in seconds; a machine that is busy must not pass for a hang.
+    /// The time limit of one command, in seconds; a busy machine must not count as a hang.
     static let patience = 300
-    /// What `resumectl` may end with.
+    /// The valid exit statuses of `resumectl`.
     private static let known: Set<Int32> = [0, 1, 65, 66, 73, 74, 75]
 
     init(_ example: FuzzCase, in folder: TemporaryFolder, origin: String, programs: Programs) {
@@ -39,7 +39,7 @@ struct CaseRun {
 
     private var store: String { folder["store"] }
 
-    /// Paths beside the store that nothing may touch.
+    /// Paths beside the store that must not be touched.
     static func forbidden(in folder: TemporaryFolder) -> [String] {
         ["outside", "elsewhere", "elsewhere/file"].map { folder[$0] }
     }
@@ -85,7 +85,7 @@ struct CaseRun {
         }
     }
 
-    /// Statements that fail are passed over, as those are that break a key.
+    /// Statements that fail are ignored, such as those that violate a key.
     private func sql(_ statements: [String]) async throws {
         let script = folder["script.sql"]
         try Files.write(Array(statements.joined(separator: "\n").utf8), to: script)
@@ -142,7 +142,7 @@ struct CaseRun {
 
     /// Downloads a file.
     ///
-    /// - Returns: How it ended.
+    /// - Returns: The result.
     private mutating func get(_ key: String, version: Int, _ options: [String]) async throws -> Shell.Outcome {
         let path = folder["out-\(runs)"]
         let outcome = try await tool(
@@ -153,8 +153,8 @@ struct CaseRun {
         }
         let bytes = try Files.bytes(path)
         try FileManager.default.removeItem(atPath: path)
-        // Where the rows cannot be changed after the delivery, that is said, and the file is there. Of one that was
-        // complete before, either version is right.
+        // If the rows cannot be changed after the delivery, that is reported, and the file exists. A file that was
+        // complete before may have either version.
         if ![0, 65].contains(outcome.status) { note("get \(key): status \(outcome.status), and there is a file") }
         if !(1...2).contains(where: { PristineStore.bytes(of: key, version: $0) == bytes }) {
             note("get \(key): wrong bytes, \(bytes.count) of them")
@@ -178,7 +178,7 @@ struct CaseRun {
                 note("get \(key) after doctor --rebuild: status \(outcome.status): \(Self.end(outcome.errors))")
             }
         }
-        // Blobs that no row that can be read names any more.
+        // Blobs that no readable row names any more.
         _ = try await tool(["gc"])
         let last = try await tool(["verify"])
         if last.status != 0 { note("verify at the end: \(Self.end(last.output + last.errors))") }
@@ -192,7 +192,7 @@ struct CaseRun {
         String(text.suffix(400)).replacing("\n", with: " / ")
     }
 
-    /// What lies beside the store, with permissions, times and content.
+    /// Everything beside the store, with permissions, times and content.
     private func snapshot() throws -> [String] {
         try Self.forbidden(in: folder).map { path in
             var status = stat()

@@ -1,28 +1,28 @@
 internal import TestSupport
 
-/// One planted store and what is done with it, made from a seed and a number alone.
+/// One planted store and the actions on it, derived only from a seed and a number.
 struct FuzzCase: Sendable, CustomStringConvertible {
-    /// What is done to the store first.
+    /// The first actions on the store.
     enum Step: Sendable {
         /// Statements, with the types of columns checked or not.
         case rows([String], isTyped: Bool)
-        /// Damage of a file of the store; one that is not there is made.
+        /// Damage of a file of the store; a missing file is created.
         case pages(String, PageDamage)
         /// Something else under the name of a blob.
         case blob(Int, BlobDamage)
     }
 
-    /// What becomes of a blob.
+    /// The damage of a blob.
     enum BlobDamage: String, Sendable, CaseIterable {
         case removed, truncated, empty, folder, pipe, symbolicLink, symbolicLinkToItself, hardLink
     }
 
-    /// What is run then.
+    /// The commands that follow.
     enum Command: Sendable {
         case tool([String])
         /// `get` of a key, of a version.
         case get(key: String, version: Int, options: [String])
-        /// The library, in a process of its own.
+        /// The library, in a separate process.
         case library(version: Int, seed: UInt64)
     }
 

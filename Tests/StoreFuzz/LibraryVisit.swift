@@ -7,27 +7,27 @@ internal import ResumeMaintenance
 internal import ResumeStore
 internal import TestSupport
 
-/// A program that embeds the library and meets a planted store: whatever fails does so with an error.
+/// A program that embeds the library and opens a planted store: every failure must be an error.
 package struct LibraryVisit {
     /// The store's folder.
     let store: String
     /// The base URL of the files.
     let origin: String
-    /// The folder of what is delivered.
+    /// The folder of delivered files.
     let folder: String
     private var random: SplitMix64
-    /// What was delivered and is not right.
+    /// Delivered files that are wrong.
     package private(set) var violations: [String] = []
 
-    /// Makes a visit.
+    /// Creates a visit.
     package init(store: String, origin: String, folder: String, seed: UInt64) {
         (self.store, self.origin, self.folder) = (store, origin, folder)
         random = SplitMix64(seed: seed)
     }
 
-    /// Does everything once, in an order that the seed gives.
+    /// Runs every action once, in an order given by the seed.
     ///
-    /// - Throws: Where the folder cannot be made.
+    /// - Throws: An error if the folder cannot be created.
     package mutating func run() async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         guard let opened = try? await DownloadStore.open(at: store, creating: false) else { return }
@@ -61,7 +61,7 @@ package struct LibraryVisit {
         _ = try? await store.purge(dryRun: true) { _ in true }
     }
 
-    /// Queues are restored, and nothing of them is run: their rows say where it would go.
+    /// Queues are restored but not run: their rows determine where files would go.
     private func queue(with downloader: Downloader) async {
         guard let queue = try? await DownloadQueue.open(downloader) else { return }
         _ = await queue.report()

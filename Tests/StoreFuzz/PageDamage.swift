@@ -1,6 +1,6 @@
 internal import TestSupport
 
-/// Damage of a database file, its log or a file of garbage beside it, as values.
+/// Damage of a database file, its log or a garbage file beside it, as values.
 enum PageDamage: Sendable {
     case bytes([(offset: Int, value: UInt8)])
     case copiedPage(from: Int, to: Int)
@@ -11,12 +11,12 @@ enum PageDamage: Sendable {
 
     static let pageSize = 4096
 
-    /// Makes damage for a file.
+    /// Returns damage for a file.
     ///
     /// - Parameters:
-    ///   - length: The file's.
-    ///   - header: How many bytes its header has.
-    ///   - random: What it is made from.
+    ///   - length: The file's length.
+    ///   - header: The length of its header.
+    ///   - random: The random number generator.
     /// - Returns: The damage.
     static func random(length: Int, header: Int, using random: inout SplitMix64) -> PageDamage {
         let length = max(length, 1)
@@ -26,7 +26,7 @@ enum PageDamage: Sendable {
         case 0..<4:
             return .bytes((0..<Int.random(in: 1...32, using: &random)).map { _ in byte(below: length, &random) })
         case 4..<8:
-            // Heads of pages, by which SQLite is led.
+            // Page headers, which control what SQLite reads.
             return .bytes(
                 (0..<Int.random(in: 1...8, using: &random)).map { _ in
                     let place = page() * pageSize + Int.random(in: 0..<128, using: &random)
@@ -49,7 +49,7 @@ enum PageDamage: Sendable {
         random.happens(40) ? random.pick([0, 1, 2, 0x7F, 0x80, 0xFF]) : UInt8.random(in: 0...255, using: &random)
     }
 
-    /// Does it.
+    /// Applies the damage.
     func apply(to file: inout [UInt8]) {
         let size = Self.pageSize
         func range(_ page: Int) -> Range<Int> { min(page * size, file.count)..<min((page + 1) * size, file.count) }

@@ -5,22 +5,24 @@ internal import ResumeHTTP
 internal import ResumeStore
 internal import TestSupport
 
-/// A store with three downloads and a queue, made once and copied for each case.
+/// A store with three downloads and a queue, created once and copied for each case.
 ///
-/// Its origin has two versions of each file, so that a mix of both shows.
+/// Its origin has two versions of each file, so that any mix of both is detected.
 package struct PristineStore: Sendable {
-    /// What names the downloads; no key becomes another one by a byte that changes.
+    /// The keys of the downloads.
+    ///
+    /// No single changed byte turns one into another.
     package static let keys = ["first-entry", "second-entry", "third-entry"]
     static let length = 300_000
-    /// How much is held of each: the last one is complete, and was not delivered.
+    /// The stored bytes of each: the last one is complete, and was not delivered.
     static let held = [200_000, 120_000, 300_000]
 
-    /// The stores: closed, and as a process leaves it that dies, with all of its rows in the log.
+    /// The stores: closed, and as a killed process leaves it, with all of its rows in the log.
     let closed: String
     let hot: String
     /// The columns that rows may be planted in.
     let columns: [Column]
-    /// The texts of the tables, by their names.
+    /// The schema texts of the tables, by name.
     let tables: [String: String]
 
     /// A column of a table.
@@ -42,7 +44,7 @@ package struct PristineStore: Sendable {
 
     private static func etag(of key: String, version: Int) -> String { "\"\(key)-\(version)\"" }
 
-    /// What the origin has under `/VERSION/KEY`.
+    /// The origin's answer under `/VERSION/KEY`.
     @Sendable package static func answer(_ request: OriginRequest) -> Response {
         let parts = request.path.split(separator: "/").map(String.init)
         guard parts.count == 2, let version = Int(parts[0]), (1...2).contains(version), keys.contains(parts[1]) else {
@@ -53,12 +55,12 @@ package struct PristineStore: Sendable {
         return .file(resource, for: request)
     }
 
-    /// Makes the stores.
+    /// Creates the stores.
     ///
     /// - Parameters:
-    ///   - folder: Where.
+    ///   - folder: Their folder.
     ///   - origin: The base URL of the origin.
-    /// - Throws: Where it cannot be made.
+    /// - Throws: An error if they cannot be created.
     init(in folder: TemporaryFolder, origin: String) async throws {
         (closed, hot) = (folder["closed"], folder["hot"])
         let path = folder["made"]

@@ -1,9 +1,9 @@
 internal import TestSupport
 
-/// Makes statements that plant rows: any column, values at their ends, rows that are nearly right.
+/// Generates statements that plant rows: any column, extreme values, rows that are nearly right.
 struct RowPlanter {
     let columns: [PristineStore.Column]
-    /// Paths that nothing may be written to, and that a row may name.
+    /// Paths that must not be written to, and that a row may name.
     let forbidden: [String]
     var random: SplitMix64
 
@@ -23,7 +23,7 @@ struct RowPlanter {
             let values = own.map { value(for: $0) }.joined(separator: ", ")
             return "INSERT OR REPLACE INTO \(table) (\(names(own))) VALUES (\(values))"
         case 13..<17:
-            // A copy of a row that is right but for one or two of its columns.
+            // A copy of a row that is right except for one or two of its columns.
             let changed = Set((0..<Int.random(in: 1...2, using: &random)).map { _ in random.pick(own) })
             let values = own.map { changed.contains($0) ? value(for: $0) : $0.name }.joined(separator: ", ")
             return "INSERT OR REPLACE INTO \(table) (\(names(own))) SELECT \(values) FROM \(table) "
@@ -67,7 +67,7 @@ struct RowPlanter {
         "1152921504606846976", "1152921504606846977", "4611686018427387904", "9223372036854775806",
         "9223372036854775807",
     ]
-    /// What no number of received bytes is: an entry that had so many would be complete, and nothing could tell.
+    /// Values that are never a number of received bytes: an entry with such a number would be complete, undetectably.
     private static let lengths = [
         "-9223372036854775808", "-1", "2147483649", "1152921504606846978", "9223372036854775805",
     ]
@@ -92,14 +92,14 @@ struct RowPlanter {
     private mutating func value(for column: PristineStore.Column) -> String {
         if random.happens(6) { return "NULL" }
         if random.happens(6) { return random.pick(["1e308", "-0.0", "x'00ff1b'", "zeroblob(70000)", "'12abc'"]) }
-        // The numbers and names by which an entry would be the whole of another file: nothing could tell.
+        // The numbers and names that would make an entry a complete copy of another file, undetectably.
         if column.name == "complete_length" { return random.pick(Self.lengths) }
         if column.table == "download", column.name == "key", random.happens(80) {
             return random.pick(["'a key'", "''", "'http://h/'", "char(27)", "hex(zeroblob(50000))"])
         }
         let isNumber = column.type == "INTEGER" ? !random.happens(5) : random.happens(5)
         if isNumber { return random.pick(Self.numbers) }
-        // What a queue is to write goes where its rows say.
+        // A queue writes to the destinations in its rows.
         let places = column.table == "queued" ? [] : forbidden.map { "'\($0)'" }
         return random.pick(random.happens(15) && !places.isEmpty ? places : Self.words)
     }

@@ -2,33 +2,33 @@ internal import Foundation
 internal import OriginServer
 package import TestSupport
 
-/// Plants stores, and holds every command and the library against what must be true of them.
+/// Plants stores, and checks every command and the library against their invariants.
 package struct StoreFuzzer: Sendable {
-    /// What the cases are made from.
+    /// The seed of the cases.
     package var seed: UInt64 = 1
     /// The number of the first case.
     package var first = 0
-    /// How many cases; nil for as many as there is time for.
+    /// The number of cases; nil for as many as time permits.
     package var count: Int?
     /// How long cases are begun; nil for no limit.
     package var duration: Duration?
     /// How many cases run at a time.
     package var lanes = 2
-    /// Told of each violation, and now and then how far it is.
+    /// Receives each violation, and occasional progress.
     package var say: @Sendable (String) -> Void = { _ in }
 
-    /// Makes a fuzzer.
+    /// Creates a fuzzer.
     package init() {}
 
-    /// What was found.
+    /// The findings.
     package struct Report: Sendable {
-        /// How many cases ran.
+        /// The number of cases.
         package var cases = 0
-        /// How many processes ran.
+        /// The number of processes.
         package var runs = 0
-        /// How they ended, counted.
+        /// The exit statuses, counted.
         package var statuses: [Int32: Int] = [:]
-        /// What did not hold, and how to have it again.
+        /// The violations, and how to reproduce them.
         package var violations: [String] = []
 
         /// The report in one line.
@@ -40,9 +40,9 @@ package struct StoreFuzzer: Sendable {
 
     /// Runs the cases.
     ///
-    /// - Parameter folder: For the stores.
-    /// - Returns: What was found.
-    /// - Throws: Where they cannot be made.
+    /// - Parameter folder: The folder for the stores.
+    /// - Returns: The findings.
+    /// - Throws: An error if they cannot be created.
     package func run(in folder: TemporaryFolder) async throws -> Report {
         try await OriginServer.withServer(handler: PristineStore.answer) { server in
             let pristine = try await PristineStore(in: folder, origin: "\(server.baseURL)")

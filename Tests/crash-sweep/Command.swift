@@ -2,7 +2,7 @@ import CrashSweep
 import Foundation
 import Glibc
 
-/// Lets `resumectl` die at each of its calls to the file system, on file systems whose power can be cut.
+/// Kills `resumectl` at each of its calls to the file system, on file systems that can lose power.
 @main
 enum Command {
     static func main() async {
@@ -13,7 +13,7 @@ enum Command {
                 return
             }
             try enterNamespace()
-            // It begins when an interruption can be told to it.
+            // It begins once it can be interrupted.
             let (start, starter) = AsyncStream<Void>.makeStream()
             let sweep = Task {
                 for await _ in start { break }
@@ -31,7 +31,7 @@ enum Command {
             do {
                 isClean = try await sweep.value
             } catch _ where sweep.isCancelled {
-                // Whatever it was in the middle of may have failed in its own way.
+                // The interrupted operation may have failed in its own way.
                 fail("interrupted", status: 130)
             }
             withExtendedLifetime(signals) {}
@@ -55,19 +55,19 @@ enum Command {
         return report.violations.isEmpty
     }
 
-    /// Starts again where nobody else sees the mounts: they end with this process, however that ends.
+    /// Restarts in a private mount namespace, so that the mounts end with this process in any case.
     private static func enterNamespace() throws {
         guard getuid() == 0, getenv("CRASH_SWEEP_NAMESPACE") == nil else { return }
         setenv("CRASH_SWEEP_NAMESPACE", "1", 1)
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let words = ["unshare", "--mount", own] + CommandLine.arguments.dropFirst()
         var pointers = words.map { strdup($0) } + [nil]
-        // It returns where there is no such program; then the mounts are everybody's.
+        // It returns if there is no such program; then the mounts are visible to all.
         execvp("unshare", &pointers)
         for pointer in pointers { free(pointer) }
     }
 
-    /// Prints a line at once, also into a pipe.
+    /// Prints a line immediately, even into a pipe.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
     private static func fail(_ message: String, status: Int32) -> Never {

@@ -28,7 +28,7 @@ struct Arguments {
     /// Reads a command line.
     ///
     /// - Parameter words: The words after the name of the command.
-    /// - Throws: ``Failure`` for an unknown option, and for a value that is missing or no number in its bounds.
+    /// - Throws: ``Failure`` for an unknown option, or a value that is missing, not a number or out of bounds.
     init(_ words: some Sequence<String>) throws(Failure) {
         var words = words.makeIterator()
         while let option = words.next() {
@@ -56,9 +56,9 @@ struct Arguments {
     /// - Parameters:
     ///   - text: The digits.
     ///   - option: The option, for the message.
-    ///   - bounds: What the number may be.
+    ///   - bounds: The permitted numbers.
     /// - Returns: The number.
-    /// - Throws: ``Failure`` where it is none or out of bounds.
+    /// - Throws: ``Failure`` if it is not a number or out of bounds.
     private static func number<Number: FixedWidthInteger>(
         _ text: String,
         of option: String,

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import OriginServer
 
-/// Serves one honest file at every path until it is told to end.
+/// Serves one honest file at every path until it is terminated.
 @main
 enum Command {
     /// The size of the pieces in which a file is written.
@@ -27,10 +27,10 @@ enum Command {
         }
     }
 
-    /// Serves until SIGTERM or SIGINT, then tells what was sent.
+    /// Serves until SIGTERM or SIGINT, then reports what was sent.
     ///
     /// - Parameter arguments: The command line.
-    /// - Throws: What the server throws, and writing to the standard output.
+    /// - Throws: Any error from the server, or from writing to standard output.
     private static func serve(_ arguments: Arguments) async throws {
         let signals = Signals([SIGTERM, SIGINT])
         let resource = Resource(
@@ -54,7 +54,7 @@ enum Command {
     /// - Parameters:
     ///   - content: The content.
     ///   - path: The path of the file.
-    /// - Throws: What the file system throws.
+    /// - Throws: Any error from the file system.
     private static func save(_ content: Content, to path: String) throws {
         try Data().write(to: URL(filePath: path))
         let file = try FileHandle(forWritingTo: URL(filePath: path))
@@ -67,12 +67,12 @@ enum Command {
         try file.close()
     }
 
-    /// Writes a line at once; `print` keeps it back where the output is no terminal.
+    /// Writes a line immediately; `print` buffers it if the output is not a terminal.
     ///
     /// - Parameters:
     ///   - line: The line without its end.
-    ///   - file: Where it goes.
-    /// - Throws: What the file throws.
+    ///   - file: The output file.
+    /// - Throws: Any error from the file.
     private static func write(_ line: String, to file: FileHandle) throws {
         try file.write(contentsOf: Data("\(line)\n".utf8))
     }

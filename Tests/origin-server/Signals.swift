@@ -22,7 +22,7 @@ struct Signals {
         }
     }
 
-    /// Waits for the first of the signals, where none came before.
+    /// Waits for the first of the signals, unless one has already arrived.
     ///
     /// From then on they are ignored.
     func wait() async {

@@ -7,7 +7,7 @@ import TestSupport
 /// `promoter STORE OLD NEW`: leaves `OLD` bytes of a version on disk, then moves `NEW` bytes of another one from memory
 /// there.
 ///
-/// A process of its own, whose calls to the file system are traced.
+/// A separate process, whose calls to the file system are traced.
 @main
 struct Promoter {
     static func main() async {

@@ -11,9 +11,10 @@ import Musl
 import Glibc
 #endif
 
-/// `queue-runner STORE FOLDER ORIGIN COUNT RUNNING`: downloads `ORIGIN/0` and so on with a queue until all are there.
+/// `queue-runner STORE FOLDER ORIGIN COUNT RUNNING`: downloads `ORIGIN/0` and so on with a queue until all are
+/// complete.
 ///
-/// With what an earlier process left it goes on; with 0 for the count it has nothing else to do.
+/// It resumes the downloads of an earlier process; with 0 for the count it has nothing else to do.
 @main
 struct QueueRunner {
     static func main() async throws {
@@ -31,7 +32,7 @@ struct QueueRunner {
             try (0..<count).map { number in
                 let url = try DownloadURL("\(arguments[3])/\(number)")
                 var request = DownloadRequest(url, to: "\(arguments[2])/\(number)")
-                // The origin holds back answers, on a slow machine for long.
+                // The origin holds back answers, for long on a slow machine.
                 request.stallTimeout = 3600
                 return request
             })

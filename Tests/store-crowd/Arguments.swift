@@ -23,7 +23,7 @@ struct Arguments {
           --unguarded   without the store's lock around writes and checkpoints
         """
 
-    /// What is to be done.
+    /// The task to run.
     enum Task: Equatable {
         case crowd, takeover(Int), soak(Int), worker(Int), help
     }
@@ -39,7 +39,7 @@ struct Arguments {
     /// Reads a command line.
     ///
     /// - Parameter words: The words after the name of the command.
-    /// - Throws: ``Failure`` for an unknown option, and for a value that is missing or no number in its bounds.
+    /// - Throws: ``Failure`` for an unknown option, or a value that is missing, not a number or out of bounds.
     init(_ words: some Sequence<String>) throws(Failure) {
         var words = words.makeIterator()
         while let option = words.next() {
@@ -58,7 +58,7 @@ struct Arguments {
             case "--members": members = try Self.number(value, of: option, in: 1...64)
             case "--takeover": task = .takeover(try Self.number(value, of: option, in: 1...10_000))
             case "--wal-soak": task = .soak(try Self.number(value, of: option, in: 1...10_000))
-            // What a soak starts by itself.
+            // The workers that a soak starts.
             case "--wal-worker": task = .worker(try Self.number(value, of: option, in: 0...64))
             case "--locks":
                 guard let which = Crowd.Locks(rawValue: value) else {

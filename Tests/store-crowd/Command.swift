@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import TestSupport
 
-/// Many processes on one store for as long as wanted; and two measurements that need processes as well.
+/// Many processes on one store for any duration, and two measurements that need processes as well.
 @main
 enum Command {
     static func main() async {
@@ -26,9 +26,9 @@ enum Command {
         }
     }
 
-    /// Does what is wanted.
+    /// Runs the task.
     ///
-    /// - Returns: Whether all was as it must be.
+    /// - Returns: Whether there were no violations.
     private static func run(_ arguments: Arguments) async throws -> Bool {
         switch arguments.task {
         case .help:

@@ -2,7 +2,7 @@ import Foundation
 import StoreFuzz
 import TestSupport
 
-/// Plants stores for as long as wanted, and runs every command and the library on each.
+/// Plants stores for any duration, and runs every command and the library on each.
 @main
 enum Command {
     private static let usage = """
