@@ -3,23 +3,23 @@ internal import TestSupport
 
 /// The library in `Tests/CFaultShim` that is preloaded into a program to disturb its calls to the file system.
 ///
-/// Calls on paths under the roots have numbers from 1. `FAULT_RULES` is a list, separated by semicolons, of
-/// `calls[@part]:action[:when]`:
+/// Calls on paths under the roots are numbered from 1. `FAULT_RULES` is a list of `calls[@part]:action[:when]`, separated by
+/// semicolons:
 ///
-/// - calls: names with commas between them, such as `pwrite,fdatasync`. `*` is each that changes something: `open` with
-///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `syncfs`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`, `mkdir`,
-///   `copy_file_range`, `ficlone`, `fchmod`. By name alone: `pread`, `flock`, `ofdlock` and `posixlock` (by `fcntl`),
-///   `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name stands for its variants as well
-///   (`openat64` is `open`). `stat` and `fstatvfs` are in the trace only where a rule means them.
-/// - part: what the path, or the other path of `rename` and `link`, must contain.
+/// - calls: names separated by commas, such as `pwrite,fdatasync`. `*` is each call that changes something: `open` with
+///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `syncfs`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`,
+///   `mkdir`, `copy_file_range`, `ficlone`, `fchmod`. By name only: `pread`, `flock`, `ofdlock` and `posixlock` (by
+///   `fcntl`), `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name includes its variants
+///   (`openat64` is `open`). `stat` and `fstatvfs` are traced only if a rule names them.
+/// - part: text that the path, or the other path of `rename` and `link`, must contain.
 /// - action: `kill` (SIGKILL before the call), `killafter`, `error=ENOSPC` and so on, `short` (half of the bytes),
-///   `delay=MICROSECONDS` (up to that time), `hold=FILE` (until there is such a file; `FILE.reached` says that a call
-///   waits), `succeed` (nothing is done), `network` (`fstatfs` says NFS), `full` (`fstatvfs` says
-///   that nothing is free), `count`.
-/// - when: `7` for the seventh matching call alone, `7+` from there on; left out for all.
+///   `delay=MICROSECONDS` (up to that time), `hold=FILE` (until the file exists; `FILE.reached` shows that a call
+///   waits), `succeed` (nothing is done), `network` (`fstatfs` reports NFS), `full` (`fstatvfs` reports no free space),
+///   `count`.
+/// - when: `7` for the seventh matching call only, `7+` from there on; omitted for all.
 ///
-/// It works on each program that comes to the C library dynamically, which `resumectl` and SQLite do. What a child of
-/// the program does counts anew.
+/// It works on each program that links the C library dynamically, as `resumectl` and SQLite do. Counting starts again in
+/// child processes.
 package enum FaultShim {
     /// False without a compiler, or if the system is not Linux.
     package static var isAvailable: Bool {

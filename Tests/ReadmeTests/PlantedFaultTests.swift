@@ -7,7 +7,7 @@ import Testing
 struct PlantedFaultTests {
     static let root = ReadmeTests.root.standardizedFileURL.path
 
-    @Test("Each patch applies to the sources as they are, and says who catches it", .enabled(if: Shell.has("git")))
+    @Test("Each patch applies to the current sources, and gives its test command", .enabled(if: Shell.has("git")))
     func apply() async throws {
         let folder = "\(Self.root)/Tests/PlantedFaults"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".patch") }
