@@ -3,12 +3,12 @@ internal import TestSupport
 
 /// The library in `Tests/CFaultShim` that is preloaded into a program to disturb its calls to the file system.
 ///
-/// Calls on paths under the roots are numbered from 1. `FAULT_RULES` is a list of `calls[@part]:action[:when]`, separated by
-/// semicolons:
+/// Calls on paths under the roots are numbered from 1. `FAULT_RULES` is a list of `calls[@part]:action[:when]`, separated
+/// by semicolons:
 ///
 /// - calls: names separated by commas, such as `pwrite,fdatasync`. `*` is each call that changes something: `open` with
-///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `syncfs`, `ftruncate`, `fallocate`, `rename`, `link`, `unlink`,
-///   `mkdir`, `copy_file_range`, `ficlone`, `fchmod`. By name only: `pread`, `flock`, `ofdlock` and `posixlock` (by
+///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `syncfs`, `ftruncate`, `fallocate`, `rename`, `link`,
+///   `unlink`, `mkdir`, `copy_file_range`, `ficlone`, `fchmod`. By name only: `pread`, `flock`, `ofdlock` and `posixlock` (by
 ///   `fcntl`), `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name includes its variants
 ///   (`openat64` is `open`). `stat` and `fstatvfs` are traced only if a rule names them.
 /// - part: text that the path, or the other path of `rename` and `link`, must contain.
@@ -18,8 +18,8 @@ internal import TestSupport
 ///   `count`.
 /// - when: `7` for the seventh matching call only, `7+` from there on; omitted for all.
 ///
-/// It works on each program that links the C library dynamically, as `resumectl` and SQLite do. Counting starts again in
-/// child processes.
+/// It works on each program that links the C library dynamically, as `resumectl` and SQLite do. Counting starts again
+/// in child processes.
 package enum FaultShim {
     /// False without a compiler, or if the system is not Linux.
     package static var isAvailable: Bool {

@@ -7,7 +7,7 @@ struct CompressionTests {
     /// Compresses well, so that there are many times fewer coded bytes.
     private static let bytes = Array(sampleBytes(64).map { [UInt8](repeating: $0, count: 256 << 10) }.joined())
 
-    @Test("Compression for clients that accept it: this program does not and resumes", arguments: OriginKind.fileServers)
+    @Test("Compression for clients that accept it: the download still resumes", arguments: OriginKind.fileServers)
     func ifAccepted(with kind: OriginKind) async throws {
         let statuses = try await Visit.with(kind, serving: PublishedFile(bytes: Self.bytes)) { visit in
             try await visit.cut()
