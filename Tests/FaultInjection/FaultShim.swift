@@ -3,14 +3,14 @@ internal import TestSupport
 
 /// The library in `Tests/CFaultShim` that is preloaded into a program to disturb its calls to the file system.
 ///
-/// Calls on paths under the roots are numbered from 1. `FAULT_RULES` is a list of `calls[@part]:action[:when]`, separated
-/// by semicolons:
+/// Calls on paths under the roots are numbered from 1. `FAULT_RULES` is a list of `calls[@part]:action[:when]`,
+/// separated by semicolons:
 ///
 /// - calls: names separated by commas, such as `pwrite,fdatasync`. `*` is each call that changes something: `open` with
 ///   `O_CREAT`, `pwrite`, `write`, `fdatasync`, `fsync`, `syncfs`, `ftruncate`, `fallocate`, `rename`, `link`,
-///   `unlink`, `mkdir`, `copy_file_range`, `ficlone`, `fchmod`. By name only: `pread`, `flock`, `ofdlock` and `posixlock` (by
-///   `fcntl`), `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name includes its variants
-///   (`openat64` is `open`). `stat` and `fstatvfs` are traced only if a rule names them.
+///   `unlink`, `mkdir`, `copy_file_range`, `ficlone`, `fchmod`. By name only: `pread`, `flock`, `ofdlock` and
+///   `posixlock` (by `fcntl`), `stat` (of a descriptor or a name in a folder), `fstatfs`, `fstatvfs`. A name includes
+///   its variants (`openat64` is `open`). `stat` and `fstatvfs` are traced only if a rule names them.
 /// - part: text that the path, or the other path of `rename` and `link`, must contain.
 /// - action: `kill` (SIGKILL before the call), `killafter`, `error=ENOSPC` and so on, `short` (half of the bytes),
 ///   `delay=MICROSECONDS` (up to that time), `hold=FILE` (until the file exists; `FILE.reached` shows that a call
