@@ -38,7 +38,7 @@ public struct Diagnostics: Sendable {
 extension DownloadStore {
     /// Checks library, pragmas, file system, locks, free space, and the consistency of rows and blobs.
     ///
-    /// - Throws: ``StoreError``.
+    /// - Throws: `StoreError`.
     public func diagnose() async throws -> Diagnostics {
         var checks = [Diagnostics.library]
         let expected: [(pragma: String, value: String)] = [

@@ -13,7 +13,7 @@ extension Rebuild {
     ///
     /// - Parameter body: Called with the name of the copy, which is removed afterwards.
     /// - Returns: The result of `body`; nil if there is nothing after the first page.
-    /// - Throws: ``StoreError`` or ``SystemError``, `noSpace` if there is not enough space for the copy; or the error
+    /// - Throws: `StoreError` or ``SystemError``, `noSpace` if there is not enough space for the copy; or the error
     ///   of `body`.
     func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
         let name = StoreFolder.salvageName

@@ -85,7 +85,7 @@ struct Rebuild {
 
     /// Whether SQLite finds no damage, and the schema is the store's.
     ///
-    /// - Throws: ``StoreError``: `newerStore`; `notAStore` for a readable database that belongs to another program.
+    /// - Throws: `StoreError`: `newerStore`; `notAStore` for a readable database that belongs to another program.
     private func isWhole() throws -> Bool {
         do {
             guard try hasKnownFormat(), let connection = try opened() else { return false }

@@ -3,7 +3,7 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 public import ResumeStore
 
-/// A problem found by ``DownloadStore/verify(keys:readsBytes:repairing:)``.
+/// A problem found by `verify(keys:readsBytes:repairing:)` of a `DownloadStore`.
 public struct Finding: Sendable, Hashable {
     /// The kind of problem.
     public enum Kind: String, Sendable, Hashable {
@@ -46,7 +46,7 @@ extension DownloadStore {
     ///   - repairing: Whether to remove damaged data and keep the rest. Only the damaged range of a blob is removed;
     ///     the next download fetches it again. Entries in use are not changed.
     /// - Returns: The problems; empty if there are none.
-    /// - Throws: ``StoreError``.
+    /// - Throws: `StoreError`.
     public func verify(
         keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false
     ) async throws -> [Finding] {
