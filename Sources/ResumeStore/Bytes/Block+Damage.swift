@@ -27,7 +27,7 @@ extension OpenFile {
         return damaged
     }
 
-    /// Computes the checksums of a range, in blocks of at most 2 MiB.
+    /// Computes the checksums of a range, in blocks of at most ``PartLedger/blockLength``.
     ///
     /// - Throws: ``SystemError``, also if the file is shorter.
     func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
@@ -36,7 +36,7 @@ extension OpenFile {
         var blocks: [Block] = []
         var start = range.lowerBound
         while start < range.upperBound {
-            let end = min(start.addingSaturating(2 << 20), range.upperBound)
+            let end = min(start.addingSaturating(PartLedger.blockLength), range.upperBound)
             guard let checksum = try unsafe checksum(of: start..<end, buffer) else {
                 throw SystemError(number: EIO, call: "read", path: path)
             }
