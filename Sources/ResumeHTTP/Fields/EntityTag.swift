@@ -31,7 +31,10 @@ public struct EntityTag: Sendable, Hashable {
         }
         // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
         guard isTag, !Self.containsReplacementCharacter(opaque) else { return nil }
-        rawValue = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        rawValue =
+            bytes.allSatisfy { $0 < 0x80 }
+            ? String(decoding: bytes, as: UTF8.self)
+            : String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
     /// Parses a stored ``rawValue``.
@@ -75,10 +78,15 @@ enum SingletonField: Equatable {
     case conflicting
 
     init(_ name: HTTPField.Name?, in fields: HTTPFields) {
-        let lines = name.map { name in
-            fields[fields: name].map { field in unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) } }
+        // Most fields are absent, and this is the fastest way to find out.
+        guard let name, fields.contains(name) else {
+            self = .absent
+            return
         }
-        guard let lines, let first = lines.first else {
+        let lines = fields[fields: name].map { field in
+            unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) }
+        }
+        guard let first = lines.first else {
             self = .absent
             return
         }

@@ -1,6 +1,7 @@
 enum PercentEncoding {
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
     static func decoded(_ text: String) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         var bytes: [UInt8] = []
         var rest = ArraySlice(text.utf8)
         while let byte = rest.popFirst() {

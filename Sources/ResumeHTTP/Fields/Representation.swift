@@ -52,8 +52,7 @@ public struct Representation: Sendable, Hashable {
         // If the entity tag is not usable, the date must not be used either (RFC 9110, 13.1.5).
         lastModified = entityTag == nil && fields.contains(.eTag) ? nil : text(.lastModified)
         date = text(.date)
-        // With Transfer-Encoding, Content-Length is not the length (RFC 9112, 6.3).
-        completeLength = fields[.transferEncoding] == nil ? text(.contentLength).flatMap { Decimal64.parse($0) } : nil
+        completeLength = Self.length(fields)
         contentType = text(.contentType)
         reprDigest = text(.reprDigest).flatMap { $0.utf8.count <= HTTPDigest.longestField ? $0 : nil }
         contentCoding = Self.contentCoding(fields)
@@ -73,7 +72,15 @@ public struct Representation: Sendable, Hashable {
         }
     }
 
+    /// Reads the length of the body of a complete (200) response; nil if it is not announced.
+    package static func length(_ fields: HTTPFields) -> Int64? {
+        // With Transfer-Encoding, Content-Length is not the length (RFC 9112, 6.3).
+        if fields.contains(.transferEncoding) { return nil }
+        return SingletonField(.contentLength, in: fields).text.flatMap { Decimal64.parse($0) }
+    }
+
     private static func vary(_ fields: HTTPFields) -> String? {
+        guard fields.contains(.vary) else { return nil }
         // An unreasonably long list is treated as "*".
         guard fields[values: .vary].reduce(0, { $0 + $1.utf8.count }) <= 4 * longestVary else { return "*" }
         let names = Set(
@@ -90,6 +97,7 @@ public struct Representation: Sendable, Hashable {
 
     /// Reads ``contentCoding`` from fields.
     static func contentCoding(_ fields: HTTPFields) -> String? {
+        guard fields.contains(.contentEncoding) else { return nil }
         // No real chain of codings is this long; "unknown" stands for one that is refused.
         guard fields[values: .contentEncoding].reduce(0, { $0 + $1.utf8.count }) <= 4096 else { return "unknown" }
         let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }

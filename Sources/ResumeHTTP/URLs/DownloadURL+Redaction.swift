@@ -5,7 +5,10 @@ extension DownloadURL {
     /// parameter is a secret if a word of its name says so (`api_key`, `X-Plex-Token`), if it belongs to a known kind
     /// of signature, or if its value is a JSON Web Token. If a parameter is mistaken for a secret, a download may start
     /// over, but never gets wrong bytes, since the validator decides whether stored bytes are used.
-    public var redacted: String { origin + Self.redacted(requestTarget, abbreviates: false) }
+    public var redacted: String { origin + redactedTarget }
+
+    /// Path and query of ``redacted``.
+    var redactedTarget: String { Self.redacted(requestTarget, abbreviates: false) }
 
     /// The same for a URL that is a parameter of another one; URLs in its own parameters are not searched.
     var redactedAsValue: String { origin + Self.redacted(requestTarget, abbreviates: false, isValue: true) }
@@ -53,8 +56,15 @@ extension DownloadURL {
 
     /// Whether the target is only a path without parameters, percent encodings and tokens, as in most URLs.
     private static func isPlainPath(_ target: String) -> Bool {
-        !target.utf8.contains { "?;=%:".utf8.contains($0) }
+        !target.utf8.contains(where: isSpecial)
             && !target.utf8.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
+    }
+
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "?"), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: ":"): true
+        default: false
+        }
     }
 
     private static func redacted(_ target: String, abbreviates: Bool, isValue: Bool = false) -> String {

@@ -15,6 +15,8 @@ public struct DownloadURL: Sendable, Hashable {
     public let host: String
     /// The port; the scheme's default port if the URL has none.
     public let port: Int
+    /// Host, and port unless it is the scheme's default.
+    public let authority: String
     /// User and password, percent-encoded as given; nil if the URL has none.
     let userInfo: String?
     /// Path and query as sent in the request line; never empty.
@@ -44,8 +46,7 @@ public struct DownloadURL: Sendable, Hashable {
     ///
     /// - Throws: ``Problem`` if it is not an absolute `http` or `https` URL with a valid host and port.
     public init(_ text: String) throws(Problem) {
-        let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
-        guard isPlain, let colon = text.firstIndex(of: ":") else { throw .notAURL }
+        guard Self.isPlain(text), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .notAURL }
         let scheme = text[..<colon].lowercased()
         guard scheme == "http" || scheme == "https" else {
             let isScheme =
@@ -54,24 +55,36 @@ public struct DownloadURL: Sendable, Hashable {
             let isURL = text[colon...].hasPrefix("://") || !text.contains("@")
             throw isScheme && isURL ? .unsupportedScheme(scheme) : .notAURL
         }
-        guard text[colon...].hasPrefix("://"), let parts = URLComponents(string: text) else { throw .notAURL }
+        guard text.utf8[colon...].starts(with: "://".utf8), let parts = URLComponents(string: text) else {
+            throw .notAURL
+        }
         // An invalid port, or one that is too large, must not be taken for the default port.
-        let authority = text[colon...].dropFirst(3).prefix { !"/?#".contains($0) }
-        let afterHost = authority.split(separator: "@", omittingEmptySubsequences: false).last?.split(separator: "]")
-            .last
-        let namesPort =
-            afterHost?.split(separator: ":", omittingEmptySubsequences: false).dropFirst().last?.isEmpty == false
-        guard parts.port != nil || !namesPort || authority.hasSuffix("]") else { throw .badHost }
-        guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.contains("%"),
+        guard parts.port != nil || !Self.namesPort(text.utf8[colon...].dropFirst(3)) else { throw .badHost }
+        guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
             (parts.port ?? 80) > 0, (parts.port ?? 80) < 65536
         else { throw .badHost }
+        let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme
         self.host = host
-        port = parts.port ?? (scheme == "https" ? 443 : 80)
+        port = parts.port ?? defaultPort
+        authority = port == defaultPort ? host : "\(host):\(port)"
         let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
         userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
         let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+    }
+
+    /// Whether a text has neither spaces nor control characters.
+    private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
+
+    /// Whether a URL, from its authority on, has a text where a port belongs.
+    private static func namesPort(_ text: Substring.UTF8View) -> Bool {
+        var rest = text.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        // User info, and an address in brackets, may contain colons.
+        for end in [UInt8(ascii: "@"), UInt8(ascii: "]")] {
+            if let last = rest.lastIndex(of: end) { rest = rest[rest.index(after: last)...] }
+        }
+        return rest.contains(UInt8(ascii: ":")) && rest.last != UInt8(ascii: ":")
     }
 
     /// The origin: scheme, host and port.
@@ -81,11 +94,6 @@ public struct DownloadURL: Sendable, Hashable {
 
     /// The URL without user info and fragment, as it is requested.
     public var absoluteString: String { origin + requestTarget }
-
-    /// Host, and port unless it is the scheme's default.
-    public var authority: String {
-        port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)"
-    }
 
     /// User and password, percent-decoded, as `user:password` for basic authentication.
     public var credentials: String? {
@@ -99,10 +107,11 @@ public struct DownloadURL: Sendable, Hashable {
     /// filename.
     public var lastPathComponent: String? {
         // A secret in the path is not part of the name.
-        let path = redacted.dropFirst(origin.count).prefix { $0 != "?" }
-        guard let component = path.split(separator: "/", omittingEmptySubsequences: false).last,
-            let name = PercentEncoding.decoded(String(component)), !name.isEmpty, name != ".", name != "..",
-            name.utf8.count <= 200
+        let path = redactedTarget.utf8.prefix { $0 != UInt8(ascii: "?") }
+        // It always begins with a slash.
+        guard let slash = path.lastIndex(of: UInt8(ascii: "/")),
+            let name = PercentEncoding.decoded(String(Substring(path[path.index(after: slash)...]))), !name.isEmpty,
+            name != ".", name != "..", name.utf8.count <= 200
         else { return nil }
         // Compares bytes, since a combining mark after a slash forms one character with it.
         return name.utf8.contains(UInt8(ascii: "/")) || Printable.escaped(name) != name ? nil : name
@@ -112,8 +121,7 @@ public struct DownloadURL: Sendable, Hashable {
     ///
     /// - Throws: ``Problem`` if the result is not a supported URL.
     public func resolving(_ location: String) throws(Problem) -> DownloadURL {
-        let isPlain = location.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
-        guard isPlain, !location.isEmpty, let base = URL(string: absoluteString),
+        guard Self.isPlain(location), !location.isEmpty, let base = URL(string: absoluteString),
             let resolved = URL(string: location, relativeTo: base)
         else { throw .notAURL }
         return try DownloadURL(resolved.absoluteString)

@@ -23,9 +23,8 @@ package struct BlobName: Sendable, Hashable {
 
     /// Parses the path of a row; nil if it does not have the format.
     package init?(path: String) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0] == "blobs" else { return nil }
-        self.init(fileName: String(parts[1]))
+        guard path.hasPrefix("blobs/") else { return nil }
+        self.init(fileName: String(path.dropFirst("blobs/".count)))
     }
 
     /// Parses a filename; nil if it does not have the format.
