@@ -9,8 +9,14 @@ internal import ResumeFiles
 ///
 /// It is for blocking calls, which must not run on the cooperative pool: that has only one thread per core.
 /// `DispatchSerialQueue` is a serial executor itself, but does not exist on Linux.
-public final class QueueExecutor: SerialExecutor {
+///
+/// It can also be the preferred executor of the tasks that use its actor. Continuations resume on the preferred
+/// executor of their task, and reach an actor from there with another thread change; with this executor for both, they
+/// are on the actor at once.
+public final class QueueExecutor: SerialExecutor, TaskExecutor {
     private let queue: DispatchQueue
+    /// Whether nearly all jobs are those of tasks that prefer this executor.
+    private let isPreferred: Bool
 
     /// Creates an executor with its own queue.
     ///
@@ -20,7 +26,9 @@ public final class QueueExecutor: SerialExecutor {
     ///     processors. Waking up a separate thread for each would cost more than most of their work. If all of the
     ///     threads block, other queues wait for a second until the system adds a thread. On Linux, tasks of high
     ///     priority use the same threads.
-    public init(label: String, sharesThreads: Bool = false) {
+    ///   - isPreferred: Whether the tasks that use it also prefer it (`withTaskExecutorPreference`).
+    public init(label: String, sharesThreads: Bool = false, isPreferred: Bool = false) {
+        self.isPreferred = isPreferred
         queue = DispatchQueue(label: label, target: sharesThreads ? .global(qos: .userInitiated) : nil)
     }
 
@@ -34,7 +42,12 @@ public final class QueueExecutor: SerialExecutor {
                 "A store was used in a forked child. Use it in the parent, or run a program (exec) in the child first.")
         }
         queue.async {
-            unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
+            let executor = unsafe self.asUnownedSerialExecutor()
+            if self.isPreferred {
+                unsafe job.runSynchronously(isolatedTo: executor, taskExecutor: self.asUnownedTaskExecutor())
+            } else {
+                unsafe job.runSynchronously(on: executor)
+            }
         }
     }
 

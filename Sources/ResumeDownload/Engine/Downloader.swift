@@ -2,7 +2,6 @@
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
 public import Logging
-internal import ResumeFiles
 internal import ResumeHTTP
 public import ResumeStore
 
@@ -53,16 +52,24 @@ public struct Downloader: Sendable {
 
     /// Downloads one file like ``download(_:onEvent:)``, and passes on the transfer before the first request.
     func download(
-        _ request: DownloadRequest, onTransfer: @Sendable (isolated Transfer) -> Void,
+        _ request: DownloadRequest, onTransfer: @escaping @Sendable (isolated Transfer) -> Void,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
-        // Checked before anything is fetched and before waiting for a lease. The disk may block, so this runs outside
-        // of the cooperative thread pool.
-        let destination = try await Blocking.run { try request.checkedDestination() }
+        try await TransferQueue(of: store, isPreferred: true).run { queue in
+            try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
+        }
+    }
+
+    private func download(
+        _ request: DownloadRequest, on queue: isolated TransferQueue,
+        onTransfer: @Sendable (isolated Transfer) -> Void, onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) async throws -> DownloadResult {
+        // Before anything is fetched and before waiting for a lease.
+        let destination = try request.checkedDestination()
         let observer = DownloadObserver(of: request, in: store, logger: logger)
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
             if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
-            let transfer = try await begin(request, to: destination, onEvent: onEvent)
+            let transfer = try await begin(request, to: destination, on: queue, onEvent: onEvent)
             let run = DownloadRun(
                 request: request, transport: transport, transfer: transfer, destination: destination,
                 metrics: observer.metrics, onEvent: onEvent)
@@ -115,22 +122,25 @@ public struct Downloader: Sendable {
     }
 
     private func begin(
-        _ request: DownloadRequest, to destination: Destination, onEvent: @Sendable (DownloadEvent) -> Void
+        _ request: DownloadRequest, to destination: Destination, on queue: isolated TransferQueue,
+        onEvent: @Sendable (DownloadEvent) -> Void
     ) async throws -> Transfer {
         do {
-            return try await begin(request, to: destination, waits: false)
+            return try await begin(request, to: destination, waits: false, on: queue)
         } catch let error as StoreError where error.code == .inUse && request.waits {
             onEvent(.waiting)
-            return try await begin(request, to: destination, waits: true)
+            return try await begin(request, to: destination, waits: true, on: queue)
         }
     }
 
-    private func begin(_ request: DownloadRequest, to destination: Destination, waits: Bool) async throws -> Transfer {
+    private func begin(
+        _ request: DownloadRequest, to destination: Destination, waits: Bool, on queue: isolated TransferQueue
+    ) async throws -> Transfer {
         var policy = request.policy
         policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
         return try await store.begin(
             request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits)
+            policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits, on: queue)
     }
 
     /// Records the received bytes and why the download stopped.

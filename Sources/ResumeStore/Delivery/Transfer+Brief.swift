@@ -153,7 +153,7 @@ extension Transfer {
 
     /// Whether the download is small, has no row, and its file can probably be named directly at the destination.
     func canDeliverBrief(to destination: Destination) -> Bool {
-        !isClaimed && destination.replaces && !isAwaited && store.deliveries.canTake(destination)
+        !isClaimed && destination.replaces && store.deliveries.canTake(destination)
     }
 
     /// Delivers a small download without a row, together with others: its first name is the destination.

@@ -30,7 +30,7 @@ extension MemoryTransfer {
         do {
             let transfer = try await disk.begin(
                 Caller(url: entry.url, identity: caller.identity, policy: caller.policy), key: entry.name,
-                selection: entry.selection, waits: false)
+                selection: entry.selection, waits: false, on: TransferQueue(of: disk))
             do {
                 try await transfer.replace(with: representation, bytes: bytes)
             } catch {

@@ -191,6 +191,20 @@ public final class DownloadStore: Sendable {
         }
     }
 
+    /// Runs ``read(_:)`` on the calling thread, which is blocked; for short queries.
+    ///
+    /// - Throws: ``StoreError``.
+    func readNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
+        try StoreError.refuseForkedChild()
+        do {
+            return try database.withConnectionNow { connection in
+                try connection.transaction(.deferred) { try body(connection) }
+            }
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
     /// Runs ``read(_:)`` to completion even if the task is cancelled, for what is needed after a cancellation.
     ///
     /// - Throws: ``StoreError``.

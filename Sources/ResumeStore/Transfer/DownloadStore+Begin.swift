@@ -23,12 +23,24 @@ extension DownloadStore {
         policy: ResumePolicy = ResumePolicy(), destination: Destination? = nil, waits: Bool = true
     ) async throws -> Transfer {
         try await begin(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
+            waits: waits, on: TransferQueue(of: self))
+    }
+
+    /// Opens a download that runs on a queue of the caller.
+    package func begin(
+        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
+        destination: Destination?, waits: Bool, on queue: isolated TransferQueue
+    ) async throws -> Transfer {
+        try await begin(
             Caller(url: url, headerFields: headerFields, policy: policy, destination: destination), key: key,
-            selection: selection, waits: waits)
+            selection: selection, waits: waits, on: queue)
     }
 
     /// Implements ``begin(_:headerFields:key:selection:policy:destination:waits:)``.
-    func begin(_ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool) async throws -> Transfer {
+    func begin(
+        _ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool, on queue: isolated TransferQueue
+    ) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
         let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, in: self))
         var keyLease: Lease?
@@ -39,7 +51,7 @@ extension DownloadStore {
             do {
                 // Before reading the row, since the first row of a key is created only with this lease.
                 keyLease = try keyLease ?? Lease.take(number, in: folder)
-                let row = try await read { connection in
+                let row = try readNow { connection in
                     let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
                     return (id: try connection.id(ofKey: Variant.key(name, variant)), variant: variant)
                 }
@@ -47,7 +59,8 @@ extension DownloadStore {
                     if let keyLease {
                         let entry = Entry(unclaimed: name, caller, selection)
                         return Transfer(
-                            store: self, name: name, caller: caller, lease: nil, keyLease: keyLease, entry: entry)
+                            store: self, on: queue, name: name, caller: caller, lease: nil, keyLease: keyLease,
+                            entry: entry)
                     }
                     guard waits else { throw StoreError.inUse(name) }
                     keyLease = try await Lease.wait(for: number, in: folder)
@@ -67,7 +80,8 @@ extension DownloadStore {
                 throw StoreError(wrapping: error)
             }
             // The entry may have been delivered or removed while waiting for the lease.
-            let adopted = try await adopt(lease, keyLease, name: name, variant: variant, selection, for: caller)
+            let adopted = try await adopt(
+                lease, keyLease, name: name, variant: variant, selection, for: caller, on: queue)
             guard let transfer = adopted else { continue }
             try await transfer.noteDestination()
             // Encoded bytes cannot be used if the unencoded file is requested, even if they are complete.
@@ -119,7 +133,8 @@ extension DownloadStore {
 
     /// Reduces an entry to the bytes that the disk can be trusted to have, and opens its blob.
     private func adopt(
-        _ lease: Lease, _ keyLease: Lease?, name: String, variant: Int, _ selection: RangeSelection?, for caller: Caller
+        _ lease: Lease, _ keyLease: Lease?, name: String, variant: Int, _ selection: RangeSelection?,
+        for caller: Caller, on queue: isolated TransferQueue
     ) async throws -> Transfer? {
         let (found, blocks) = try await read { connection in
             (try connection.entry(id: lease.id), try connection.blocks(of: lease.id))
@@ -180,7 +195,7 @@ extension DownloadStore {
         // A folder with that name was created by another program and is kept; rows no longer refer to it.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
-            store: self, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
+            store: self, on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
             blob: trusted.blob, access: access,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }

@@ -74,8 +74,8 @@ public actor Transfer {
     }
 
     init(
-        store: DownloadStore, name: String, caller: Caller, lease: Lease?, keyLease: Lease? = nil, entry: Entry,
-        blob: OpenFile? = nil,
+        store: DownloadStore, on queue: TransferQueue, name: String, caller: Caller, lease: Lease?,
+        keyLease: Lease? = nil, entry: Entry, blob: OpenFile? = nil,
         access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
     ) {
         self.caller = caller
@@ -92,8 +92,7 @@ public actor Transfer {
         readable = ReadableBlob(
             blob, sync.ledger, totalLength: entry.totalBytes, unread: unread, isWithheld: access != .granted)
         main = PartStream(nil, of: store, sync: sync, readable: readable)
-        executor = QueueExecutor(
-            label: "resume-store.transfer", sharesThreads: store.configuration.sharesThreads)
+        executor = queue.executor
     }
 
     /// Whether another task or process waits for this download.
