@@ -8,6 +8,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 public import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
@@ -153,6 +154,17 @@ public final class AsyncHTTPTransport: Transport {
     ///
     /// - Throws: `TransportError`, `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
+        try await send(request, within: nil)
+    }
+
+    /// Sends a request as `Transport` requires.
+    ///
+    /// - Throws: `TransportError`, `CancellationError`.
+    public func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
+        try await send(request, within: timeout)
+    }
+
+    private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
         let url = try Self.url(of: request)
         let way = Way(to: url, configuration)
         let route = way.route
@@ -169,10 +181,13 @@ public final class AsyncHTTPTransport: Transport {
         guard let client else { throw Self.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach(task)
+        let timer = timeout.map { timeout in
+            Ticker.shared.every(timeout) { receiver.cancel(with: TransportError.late(url.authority, timeout)) }
+        }
+        defer { timer?.cancel() }
         do {
-            return try await withTaskCancellationHandler {
-                let head = try await receiver.head()
-                return TransportResponse(head: HTTPResponse(head), body: receiver)
+            return try await withCancellation {
+                TransportResponse(head: try await receiver.head(), body: receiver)
             } onCancel: {
                 receiver.cancel(with: CancellationError())
             }
@@ -238,17 +253,6 @@ public final class AsyncHTTPTransport: Transport {
                 headers: fields)
         } catch {
             throw TransportError(.invalidRequest, "cannot send the request to \(url.authority): \(error)")
-        }
-    }
-}
-
-extension HTTPResponse {
-    fileprivate init(_ head: HTTPResponseHead) {
-        let code = Int(head.status.code)
-        let isCode = (100...999).contains(code)
-        self.init(status: .init(code: isCode ? code : 999, reasonPhrase: head.status.reasonPhrase.filter(\.isASCII)))
-        for (name, value) in head.headers {
-            if let name = HTTPField.Name(name) { headerFields.append(HTTPField(name: name, value: value)) }
         }
     }
 }

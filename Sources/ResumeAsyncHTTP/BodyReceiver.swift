@@ -1,9 +1,18 @@
 internal import AsyncHTTPClient
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import ResumeDownload
 internal import Synchronization
+
+private struct BufferPart: BodyPart {
+    let buffer: ByteBuffer
+
+    /// A part uses more memory than its bytes, such as the padding of an HTTP/2 frame, and many parts have one byte.
+    var cost: Int { buffer.readableBytes + 256 }
+    func read(_ body: (RawSpan) throws -> Bool) throws -> Bool { try body(buffer.readableBytesSpan) }
+}
 
 /// Receives a response from async-http-client and passes its body to a reader on the event loop.
 ///
@@ -12,7 +21,7 @@ internal import Synchronization
 final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     typealias Response = Void
 
-    private let mailbox: BodyMailbox<HTTPResponseHead, ByteBuffer>
+    private let mailbox: BodyMailbox
     private let task = Mutex<HTTPClient.Task<Void>?>(nil)
     /// The host and port, for messages.
     private let authority: String
@@ -23,10 +32,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         self.authority = authority
         self.onEnd = onEnd
         mailbox = BodyMailbox(
-            noHead: TransportError(.connectionClosed, "the connection to \(authority) closed without a response"),
-            // A part uses more memory than its bytes, such as the padding of an HTTP/2 frame, and many parts have one
-            // byte.
-            cost: { $0.readableBytes + 256 }, read: { try $1($0.readableBytesSpan) })
+            noHead: TransportError(.connectionClosed, "the connection to \(authority) closed without a response"))
     }
 
     /// Sets the request's task.
@@ -39,20 +45,25 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     // MARK: The reader's side
 
     /// Waits for the head of the response.
-    func head() async throws -> HTTPResponseHead { try await mailbox.head() }
+    func head() async throws -> HTTPResponse { try await mailbox.head() }
 
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
-        try await mailbox.read(reader) { hasEnded, isEmpty in
-            // After the end, the event loop may have been shut down, and this thread must not block.
+        // An actor that reads a body, such as a transfer, has a queue of its own; other code may be on the cooperative
+        // pool, whose threads must not block.
+        let mayBlock = Self.isOnActor()
+        return try await mailbox.read(reader) { hasEnded, isEmpty in
+            // After the end, the event loop may have been shut down.
             if !hasEnded {
                 task.withLock { $0 }?.eventLoop.execute { self.mailbox.drain() }
-            } else if isEmpty {
+            } else if isEmpty || mayBlock {
                 mailbox.drain()
             } else {
                 NIOSingletons.posixBlockingThreadPool.submit { _ in self.mailbox.drain() }
             }
         }
     }
+
+    private static func isOnActor(_ actor: isolated (any Actor)? = #isolation) -> Bool { actor != nil }
 
     /// Stops the transfer and drops waiting parts.
     func cancel(with error: any Error) {
@@ -63,12 +74,12 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     // MARK: The event loop's side
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        mailbox.add(head)
+        mailbox.add(HTTPResponse(head))
         return task.eventLoop.makeSucceededVoidFuture()
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        if buffer.readableBytes == 0 || mailbox.add(buffer) { return task.eventLoop.makeSucceededVoidFuture() }
+        if buffer.readableBytes == 0 || mailbox.add(BufferPart(buffer: buffer)) { return task.eventLoop.makeSucceededVoidFuture() }
         let promise = task.eventLoop.makePromise(of: Void.self)
         mailbox.whenRoom { promise.succeed() }
         return promise.futureResult
@@ -85,5 +96,16 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     private func end(with error: (any Error)?, drops: Bool = false) {
         if mailbox.end(with: error, drops: drops) { onEnd(self) }
         mailbox.drain()
+    }
+}
+
+extension HTTPResponse {
+    init(_ head: HTTPResponseHead) {
+        let code = Int(head.status.code)
+        let isCode = (100...999).contains(code)
+        self.init(status: .init(code: isCode ? code : 999, reasonPhrase: head.status.reasonPhrase.filter(\.isASCII)))
+        for (name, value) in head.headers {
+            if let name = HTTPField.Name(name) { headerFields.append(HTTPField(name: name, value: value)) }
+        }
     }
 }

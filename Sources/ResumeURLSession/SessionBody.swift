@@ -12,6 +12,13 @@ internal import ResumeDownload
 internal import ResumeHTTP
 internal import Synchronization
 
+private struct DataPart: BodyPart {
+    let data: Data
+
+    var cost: Int { data.count }
+    func read(_ body: (RawSpan) throws -> Bool) throws -> Bool { try body(data.bytes) }
+}
+
 /// Receives a response from URLSession and passes its body to a reader on the session's thread.
 ///
 /// While nothing reads, that thread is blocked as soon as the mailbox is full.
@@ -29,7 +36,7 @@ final class SessionBody: ResponseBody {
     /// The maximum number of interim responses; servers send one or two.
     private static let mostInterim = 100
 
-    private let mailbox: BodyMailbox<HTTPResponse, Data>
+    private let mailbox: BodyMailbox
     private let state = Mutex(State())
     /// The queue for a reader that starts after bytes were received.
     private let queue = DispatchQueue(label: "resume-store.body")
@@ -47,7 +54,7 @@ final class SessionBody: ResponseBody {
         self.authority = authority
         self.isHead = isHead
         self.onEnd = onEnd
-        mailbox = BodyMailbox(noHead: Self.noResponse(authority), cost: { $0.count }, read: { try $1($0.bytes) })
+        mailbox = BodyMailbox(noHead: Self.noResponse(authority))
     }
 
     /// Starts the request, unless it was cancelled before.
@@ -98,7 +105,7 @@ final class SessionBody: ResponseBody {
         // The head of a redirect is reported twice.
         guard !mailbox.hasHead else { return }
         let head = HTTPResponse(answer)
-        let length = Representation(fields: head.headerFields).completeLength
+        let length = Representation.length(head.headerFields)
         guard length != nil || head.headerFields[.contentLength] == nil || head.headerFields[.transferEncoding] != nil
         else {
             // libcurl uses the last of several lengths, and ignores invalid ones (RFC 9112, 6.3).
@@ -112,7 +119,7 @@ final class SessionBody: ResponseBody {
     func receive(_ data: Data) {
         guard !data.isEmpty else { return }
         state.withLock { $0.received += Int64(data.count) }
-        guard !mailbox.add(data) else { return }
+        guard !mailbox.add(DataPart(data: data)) else { return }
         let room = DispatchSemaphore(value: 0)
         mailbox.whenRoom { room.signal() }
         room.wait()

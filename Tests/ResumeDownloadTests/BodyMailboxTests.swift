@@ -5,7 +5,12 @@ import Testing
 /// The mailbox that passes a body from any client to its reader.
 @Suite(.timeLimit(.minutes(2)))
 struct BodyMailboxTests {
-    private typealias Mailbox = BodyMailbox<Int, [UInt8]>
+    private struct Part: BodyPart {
+        let bytes: [UInt8]
+
+        var cost: Int { bytes.count }
+        func read(_ body: (RawSpan) throws -> Bool) throws -> Bool { try body(bytes.span.bytes) }
+    }
 
     private struct Dropped: Error {}
 
@@ -24,15 +29,14 @@ struct BodyMailboxTests {
         }
     }
 
-    private let mailbox = Mailbox(
-        noHead: TransportError(.connectionClosed, "no head"), cost: { $0.count }, read: { try $1($0.span.bytes) })
+    private let mailbox = BodyMailbox(noHead: TransportError(.connectionClosed, "no head"))
     private let passed = Passed()
     /// Larger than the pieces that the reader receives, and not a multiple of them.
     private let long = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 / 251) }
 
     @Test("A reader may stop within a part; its rest comes on the next read, before the next part")
     func stopping() async throws {
-        let isFull = !mailbox.add(long + long)
+        let isFull = !mailbox.add(Part(bytes: long + long))
         #expect(isFull)
         let hasRoom = Atomic(false)
         mailbox.whenRoom { hasRoom.store(true, ordering: .relaxed) }
@@ -52,12 +56,12 @@ struct BodyMailboxTests {
 
     @Test("Parts are passed in order; those added during a call to a reader come after it")
     func order() async throws {
-        _ = mailbox.add([1])
-        _ = mailbox.add(long)
+        _ = mailbox.add(Part(bytes: [1]))
+        _ = mailbox.add(Part(bytes: long))
         let isAdded = Atomic(false)
         let hasMore = try await read { _ in
             if !isAdded.exchange(true, ordering: .relaxed) {
-                _ = mailbox.add([2, 3])
+                _ = mailbox.add(Part(bytes: [2, 3]))
                 mailbox.end(with: nil)
             }
             return true
@@ -67,7 +71,7 @@ struct BodyMailboxTests {
 
     @Test("Data dropped during a call to a reader is not passed, and the reader gets the reason")
     func dropping() async throws {
-        _ = mailbox.add(long)
+        _ = mailbox.add(Part(bytes: long))
         await #expect(throws: Dropped.self) {
             _ = try await read { _ in
                 mailbox.end(with: Dropped(), drops: true)
@@ -75,7 +79,7 @@ struct BodyMailboxTests {
             }
         }
         #expect(passed.counts == [256 << 10])
-        let hasRoom = mailbox.add([1])
+        let hasRoom = mailbox.add(Part(bytes: [1]))
         #expect(hasRoom, "after the end nothing is kept")
         await #expect(throws: Dropped.self) { _ = try await read { _ in true } }
         #expect(passed.counts == [256 << 10])

@@ -79,5 +79,5 @@ extension GetCommand {
     }
 
     /// The maximum number of threads; waking more of them would take longer than the work of a small file on each.
-    private static let mostThreads = max(4, ProcessInfo.processInfo.activeProcessorCount)
+    private static let mostThreads = max(2, ProcessInfo.processInfo.activeProcessorCount)
 }

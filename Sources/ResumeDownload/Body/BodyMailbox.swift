@@ -1,10 +1,19 @@
+package import HTTPTypes
 internal import Synchronization
+
+/// Bytes of a body as a client receives them.
+package protocol BodyPart: Sendable {
+    /// The memory that the part uses, in bytes.
+    var cost: Int { get }
+    /// Calls a closure with the bytes.
+    func read(_ body: (RawSpan) throws -> Bool) throws -> Bool
+}
 
 /// Passes a response from the client that receives it to the one reader of its body.
 ///
 /// The client adds a head, parts and an end. ``drain()`` calls the reader on the thread that calls it; parts wait here
 /// while nothing reads. Transports differ only in which thread that is.
-package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
+package final class BodyMailbox: Sendable {
     package typealias Reader = @Sendable (RawSpan) throws -> Bool
 
     /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
@@ -13,9 +22,9 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     private static var sliceLength: Int { 256 << 10 }
 
     private struct State {
-        var head: Head?
-        var headWaiter: CheckedContinuation<Head, any Error>?
-        var parts = PartQueue<Part>()
+        var head: HTTPResponse?
+        var headWaiter: CheckedContinuation<HTTPResponse, any Error>?
+        var parts = PartQueue()
         var reader: Reader?
         var waiter: CheckedContinuation<Bool, any Error>?
         /// Whether the reader is being called; nothing else is passed to it until that call returns.
@@ -29,24 +38,15 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     private let state = Mutex(State())
     /// The error if the response ends before its head.
     private let noHead: TransportError
-    /// The memory that a part uses, in bytes.
-    private let cost: @Sendable (Part) -> Int
-    /// Calls a closure with the bytes of a part.
-    private let read: @Sendable (Part, (RawSpan) throws -> Bool) throws -> Bool
 
-    package init(
-        noHead: TransportError, cost: @escaping @Sendable (Part) -> Int,
-        read: @escaping @Sendable (Part, (RawSpan) throws -> Bool) throws -> Bool
-    ) {
-        (self.noHead, self.cost, self.read) = (noHead, cost, read)
-    }
+    package init(noHead: TransportError) { self.noHead = noHead }
 
     // MARK: The reader's side
 
     /// Waits for the head.
-    package func head() async throws -> Head {
+    package func head() async throws -> HTTPResponse {
         try await withCheckedThrowingContinuation { continuation in
-            let ready: Result<Head, any Error>? = state.withLock { state in
+            let ready: Result<HTTPResponse, any Error>? = state.withLock { state in
                 if let head = state.head { return .success(head) }
                 if case .some(let error) = state.end { return .failure(error ?? noHead) }
                 state.headWaiter = continuation
@@ -86,8 +86,8 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     package var hasHead: Bool { state.withLock { $0.head != nil } }
 
     /// Adds the head; ignored after the first one.
-    package func add(_ head: Head) {
-        let waiter = state.withLock { state -> CheckedContinuation<Head, any Error>? in
+    package func add(_ head: HTTPResponse) {
+        let waiter = state.withLock { state -> CheckedContinuation<HTTPResponse, any Error>? in
             guard state.head == nil else { return nil }
             state.head = head
             return state.headWaiter.take()
@@ -98,9 +98,9 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     /// Adds a part, which must not be empty, and passes on what waits.
     ///
     /// - Returns: Whether there is room for more; otherwise, use ``whenRoom(_:)``.
-    package func add(_ part: Part) -> Bool {
+    package func add(_ part: any BodyPart) -> Bool {
         state.withLock { state in
-            if state.end == nil { state.parts.append(part, cost: cost(part)) }
+            if state.end == nil { state.parts.append(part) }
         }
         drain()
         return state.withLock { $0.end != nil || $0.parts.cost < Self.limit }
@@ -138,7 +138,7 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
     // MARK: From one to the other
 
     private enum Step {
-        case pass(Part, from: Int, Reader)
+        case pass(any BodyPart, from: Int, Reader)
         case resume(CheckedContinuation<Bool, any Error>, Result<Bool, any Error>)
         case tellRoom(@Sendable () -> Void)
         case nothing
@@ -171,10 +171,10 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
         return .resume(waiter, error.map { .failure($0) } ?? .success(false))
     }
 
-    private func pass(_ part: Part, from passed: Int, to reader: Reader) {
+    private func pass(_ part: any BodyPart, from passed: Int, to reader: Reader) {
         var (end, isWhole) = (passed, true)
         let mayGoOn = Result {
-            try read(part) { bytes in
+            try part.read { bytes in
                 end = min(passed + Self.sliceLength, bytes.byteCount)
                 isWhole = end == bytes.byteCount
                 return try reader(bytes.extracting(passed..<end))
@@ -193,10 +193,10 @@ package final class BodyMailbox<Head: Sendable, Part: Sendable>: Sendable {
 }
 
 /// Parts of a body, first in, first out.
-private struct PartQueue<Part> {
-    private var incoming: [(part: Part, cost: Int)] = []
+private struct PartQueue {
+    private var incoming: [any BodyPart] = []
     /// The next ones, last first.
-    private var outgoing: [(part: Part, cost: Int)] = []
+    private var outgoing: [any BodyPart] = []
     /// The memory of all of them, in bytes.
     private(set) var cost = 0
     /// How many bytes of the first one were passed on.
@@ -204,11 +204,11 @@ private struct PartQueue<Part> {
 
     var isEmpty: Bool { incoming.isEmpty && outgoing.isEmpty }
 
-    var first: Part? { (outgoing.last ?? incoming.first)?.part }
+    var first: (any BodyPart)? { outgoing.last ?? incoming.first }
 
-    mutating func append(_ part: Part, cost: Int) {
-        incoming.append((part, cost))
-        self.cost += cost
+    mutating func append(_ part: any BodyPart) {
+        incoming.append(part)
+        cost += part.cost
     }
 
     /// Records how much of the first part was passed on; ignored if all parts have been dropped.

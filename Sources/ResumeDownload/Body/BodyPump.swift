@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
@@ -41,7 +42,7 @@ struct BodyPump {
         var borderWatch: Task<Void, any Error>?
         defer { if let borderWatch { streams?.left(borderWatch) } }
         do {
-            try await withTaskCancellationHandler {
+            try await withCancellation {
                 while try await flow.read(body) {
                     try await segment.catchUp()
                     if segment.hasAllWanted {

@@ -3,8 +3,8 @@ internal import Synchronization
 /// Calls closures periodically, with one task and one timer for all downloads of the process.
 ///
 /// The task ends when there are none.
-final class Ticker: Sendable {
-    static let shared = Ticker()
+package final class Ticker: Sendable {
+    package static let shared = Ticker()
 
     /// The precision of the intervals.
     private static let step: Duration = .milliseconds(50)
@@ -24,12 +24,12 @@ final class Ticker: Sendable {
     private let state = Mutex(State())
 
     /// A registered closure.
-    struct Registration: Sendable {
+    package struct Registration: Sendable {
         fileprivate let number: Int
         fileprivate let ticker: Ticker
 
         /// Ends the calls; one that has already begun may still be running.
-        func cancel() { ticker.remove(number) }
+        package func cancel() { ticker.remove(number) }
     }
 
     /// Calls a closure each time an interval has passed, approximately.
@@ -38,7 +38,7 @@ final class Ticker: Sendable {
     ///   - interval: The interval; the first call is made after one interval.
     ///   - body: The closure, which must not block.
     /// - Returns: A registration to end the calls.
-    func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> Registration {
+    package func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> Registration {
         let (number, isFirst) = state.withLock { state in
             state.last &+= 1
             state.entries[state.last] = Entry(interval: interval, due: .now + interval, body: body)

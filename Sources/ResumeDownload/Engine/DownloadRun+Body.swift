@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
@@ -99,7 +100,7 @@ extension DownloadRun {
         let pace = RatePace(request.rateLimiters)
         do {
             let isSurplus = try await monitor.watching(body) {
-                try await withTaskCancellationHandler {
+                try await withCancellation {
                     monitor.resume()
                     return try await body.read { bytes in
                         monitor.pause(receiving: bytes.byteCount)

@@ -6,7 +6,6 @@ internal import Foundation
 internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
-internal import Synchronization
 
 extension DownloadRun {
     /// Sends the request of a plan, after a HEAD request if the caller wants one.
@@ -72,10 +71,7 @@ extension DownloadRun {
                 throw DownloadError(.refused, .notPermitted(redirection.url))
             }
             let message = message(for: plan, method: method, at: redirection)
-            let timeout = request.boundedStallTimeout
-            let response = try await Self.withTimeout(seconds: timeout, for: redirection.url.authority) {
-                try await transport.send(message)
-            }
+            let response = try await transport.send(message, timeout: .seconds(request.boundedStallTimeout))
             do {
                 guard try redirection.follow(response.head) else { return response }
             } catch {
@@ -106,40 +102,13 @@ extension DownloadRun {
         return HTTPRequest(
             method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
     }
-
-    /// Cancels a request whose response does not begin in time.
-    private static func withTimeout(
-        seconds: Double, for authority: String, _ body: @escaping @Sendable () async throws -> TransportResponse
-    ) async throws -> TransportResponse {
-        let task = Task { try await body() }
-        let isLate = Atomic(false)
-        let registration = Ticker.shared.every(.seconds(seconds)) {
-            isLate.store(true, ordering: .relaxed)
-            task.cancel()
-        }
-        defer { registration.cancel() }
-        do {
-            let response = try await withTaskCancellationHandler {
-                try await task.value
-            } onCancel: {
-                task.cancel()
-            }
-            if !task.isCancelled { return response }
-            // The response arrived together with the cancellation.
-            response.body.cancel(with: CancellationError())
-            throw CancellationError()
-        } catch {
-            guard isLate.load(ordering: .relaxed), !Task.isCancelled else { throw error }
-            throw TransportError(.stalled, "\(authority) did not respond within \(seconds) seconds")
-        }
-    }
 }
 
 extension HTTPResponse {
     /// The complete length of the representation; nil if the head does not contain it.
     var announcedLength: Int64? {
         if case .bytes(_, _, let complete) = ContentRange(in: headerFields) { return complete }
-        return Representation(fields: headerFields).completeLength
+        return Representation.length(headerFields)
     }
 
     /// Whether the end of the connection ends the body (RFC 9112, 6.3).

@@ -1,4 +1,5 @@
 public import HTTPTypes
+internal import Synchronization
 
 /// The HTTP client that the engine uses: it sends a request and returns a head and a stream of bytes.
 ///
@@ -11,6 +12,18 @@ public protocol Transport: Sendable {
     /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> TransportResponse
 
+    /// Sends a request like ``send(_:)``, and gives up if its head is not received in time.
+    ///
+    /// The default cancels a task that runs ``send(_:)``. A transport that can stop a request without a task of its own
+    /// implements it to be faster.
+    ///
+    /// - Parameters:
+    ///   - request: Method, scheme, authority, path and all fields.
+    ///   - timeout: The longest time until the head.
+    /// - Returns: The head, and the body that follows it.
+    /// - Throws: ``TransportError``, with `stalled` after the timeout; `CancellationError` if the task is cancelled.
+    func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse
+
     /// Whether it refuses to connect to some addresses. Then the engine also asks the server about complete files,
     /// since it is unknown which address they came from. The default is false.
     var permitsSomeAddressesOnly: Bool { get }
@@ -19,6 +32,38 @@ public protocol Transport: Sendable {
 extension Transport {
     /// False: it connects to every address.
     public var permitsSomeAddressesOnly: Bool { false }
+
+    /// Cancels a task that runs ``send(_:)`` if the head is not received in time.
+    public func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
+        let task = Task { try await send(request) }
+        let isLate = Atomic(false)
+        let registration = Ticker.shared.every(timeout) {
+            isLate.store(true, ordering: .relaxed)
+            task.cancel()
+        }
+        defer { registration.cancel() }
+        do {
+            let response = try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            if !task.isCancelled { return response }
+            // The response arrived together with the cancellation.
+            response.body.cancel(with: CancellationError())
+            throw CancellationError()
+        } catch {
+            guard isLate.load(ordering: .relaxed), !Task.isCancelled else { throw error }
+            throw TransportError.late(request.authority ?? "the server", timeout)
+        }
+    }
+}
+
+extension TransportError {
+    /// The error for a head that is not received in time.
+    package static func late(_ authority: String, _ timeout: Duration) -> TransportError {
+        TransportError(.stalled, "\(authority) did not respond within \(timeout / .seconds(1)) seconds")
+    }
 }
 
 /// A response whose body has not been read yet.

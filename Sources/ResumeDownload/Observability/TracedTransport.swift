@@ -20,6 +20,16 @@ struct TracedTransport: Transport {
     var permitsSomeAddressesOnly: Bool { transport.permitsSomeAddressesOnly }
 
     func send(_ request: HTTPRequest) async throws -> TransportResponse {
+        try await traced(request) { try await transport.send($0) }
+    }
+
+    func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
+        try await traced(request) { try await transport.send($0, timeout: timeout) }
+    }
+
+    private func traced(
+        _ request: HTTPRequest, _ send: (HTTPRequest) async throws -> TransportResponse
+    ) async throws -> TransportResponse {
         let span = startSpan(request.method.rawValue, ofKind: .client)
         span.attributes["http.request.method"] = request.method.rawValue
         let url = try? DownloadURL(
@@ -30,10 +40,8 @@ struct TracedTransport: Transport {
             InstrumentationSystem.instrument.inject(span.context, into: &request.headerFields, using: FieldInjector())
         }
         do {
-            let (transport, sent) = (transport, request)
-            let response = try await InstrumentationContext.$current.withValue(span.context) {
-                try await transport.send(sent)
-            }
+            let sent = request
+            let response = try await InstrumentationContext.$current.withValue(span.context) { try await send(sent) }
             let status = response.head.status.code
             span.attributes["http.response.status_code"] = status
             if status >= 400 { span.fail(because: "\(status)") }
