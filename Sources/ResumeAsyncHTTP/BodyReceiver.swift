@@ -79,7 +79,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        if buffer.readableBytes == 0 || mailbox.add(BufferPart(buffer: buffer)) { return task.eventLoop.makeSucceededVoidFuture() }
+        if buffer.readableBytes == 0 || mailbox.add(BufferPart(buffer: buffer)) {
+            return task.eventLoop.makeSucceededVoidFuture()
+        }
         let promise = task.eventLoop.makePromise(of: Void.self)
         mailbox.whenRoom { promise.succeed() }
         return promise.futureResult

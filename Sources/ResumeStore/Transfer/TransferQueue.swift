@@ -10,7 +10,9 @@ package actor TransferQueue {
 
     /// Makes a queue for a transfer of a store.
     ///
-    /// - Parameter isPreferred: Whether the transfer is used in ``run(_:)`` only.
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - isPreferred: Whether the transfer is used in ``run(_:)`` only.
     /// - Throws: ``StoreError`` with `forkedChild`, since a forked child has no threads for it.
     package init(of store: DownloadStore, isPreferred: Bool = false) throws {
         try StoreError.refuseForkedChild()
