@@ -246,6 +246,21 @@ struct StoreFaultTests {
         }
     }
 
+    @Test(
+        "A small file that cannot be moved over another one is delivered alone",
+        arguments: ["rename@/out/file:error=EXDEV:1", "link@/blobs/:error=EMLINK:1"])
+    func unmovedBrief(rules: String) async throws {
+        try await Bench.with(Self.small, cutAfter: 0) { bench in
+            try Files.write([1, 2, 3], to: bench.output)
+            let run = try await bench.run(["get"], rules: rules, name: "small")
+            #expect(run.status == 0, "\(run.errors)")
+            let isRight = try Files.bytes(bench.output) == Self.small.content.bytes(in: Self.small.content.all)
+            #expect(isRight)
+            #expect(try Files.names(in: bench.folder["out"]) == ["file"])
+            #expect(try Files.names(in: bench.folder["store/blobs"]).isEmpty)
+        }
+    }
+
     @Test("If a failed sync cannot be recorded either, the data file is removed, or its row is not trusted")
     func failedSyncUnrecorded() async throws {
         try await Bench.with(Self.file, cutAfter: 0) { bench in

@@ -11,6 +11,8 @@ final class DeliveryBatch: Sendable {
     /// An unnamed file to be named at its destination.
     struct File: Sendable {
         let blob: OpenFile
+        /// The name of its blob, in case it needs one.
+        let name: BlobName
         let length: Int64
         let destination: Destination
         /// Whether another task or process waits for the same download; the file is not named then.
@@ -22,9 +24,11 @@ final class DeliveryBatch: Sendable {
     /// The result of delivering a file.
     enum Outcome: Sendable {
         case delivered
-        /// The file was not named and nothing was changed: the name exists, the destination is on another file system,
-        /// or another task or process waits for the download.
+        /// The file was not named and nothing was changed: the name exists and may not be replaced, the destination is
+        /// on another file system, or another task or process waits for the download.
         case unnamed
+        /// The file was named in the store, but could not be moved to the destination from there.
+        case stored(BlobCreation)
         /// The file's bytes could not be synced.
         case unsynced(SystemError)
         /// The file was named, but a later step failed.
@@ -49,9 +53,11 @@ final class DeliveryBatch: Sendable {
     private static let most = (files: 256, bytes: 64 << 20 as Int64)
 
     private let state = Mutex(State())
+    private let store: StoreFolder
     private let synchronizer: BatchSynchronizer
 
     init(of folder: StoreFolder) {
+        store = folder
         synchronizer = BatchSynchronizer(folder.blobs)
     }
 
@@ -61,12 +67,7 @@ final class DeliveryBatch: Sendable {
     /// system shows when a file is named there. The device number does not tell, since a device can be mounted in two
     /// places.
     func canTake(_ destination: Destination) -> Bool {
-        let path = Array(destination.folder.utf8)
-        return switch state.withLock({ $0.folders[path] }) {
-        case true: destination.isFree
-        case false: false
-        case nil: true
-        }
+        state.withLock { $0.folders[Array(destination.folder.utf8)] } != false
     }
 
     /// Delivers a file.
@@ -112,18 +113,51 @@ final class DeliveryBatch: Sendable {
     }
 
     /// Names a file, and remembers whether that is possible in this folder.
-    private func isNamed(_ file: File, in folder: Folder, _ path: [UInt8]) -> Bool {
+    ///
+    /// - Returns: Why it could not be named; nil if it was.
+    private func name(_ file: File, in folder: Folder, _ path: [UInt8]) -> Outcome? {
         do {
             try file.blob.name(file.destination.name, in: folder)
             note(path, takesFiles: true)
-            return true
+            return nil
         } catch {
-            if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
-            // Linux checks first whether the name exists. From now on, that is checked before a file is added to a
-            // batch.
-            if error.number == EEXIST { note(path, takesFiles: true) }
-            return false
+            if error.number == EEXIST, file.destination.replaces { return replace(file, in: folder, path) }
+            noteFailure(error, path)
+            return .unnamed
         }
+    }
+
+    /// Replaces the file at the destination: an open file can only be given a new name, and a rename needs a name to
+    /// begin with.
+    ///
+    /// That name is in the store, so that what is left after a crash is an orphan that the collector removes.
+    private func replace(_ file: File, in folder: Folder, _ path: [UInt8]) -> Outcome? {
+        let creation: BlobCreation
+        do {
+            // A pipe, a socket or a device may have been created under this name since the start.
+            try file.destination.requireReplaceable(in: folder)
+            creation = try BlobCreation(of: file.blob, as: file.name, isNamed: false, in: store)
+        } catch {
+            // The delivery of this file alone reports the error.
+            return .unnamed
+        }
+        KillPoint.reached(.deliveryStaged)
+        do throws(SystemError) {
+            let (mode, names, name) = (try file.destination.mode(in: folder), store.blobs.file, file.name.fileName)
+            try SystemError.check("fchmod", name) { fchmod(file.blob.descriptor, mode) }
+            try SystemError.check("rename", file.destination.path) {
+                unsafe renameat(names.descriptor, name, folder.file.descriptor, file.destination.name)
+            }
+            note(path, takesFiles: true)
+            return nil
+        } catch {
+            noteFailure(error, path)
+            return .stored(creation)
+        }
+    }
+
+    private func noteFailure(_ error: SystemError, _ path: [UInt8]) {
+        if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
     }
 
     private func note(_ path: [UInt8], takesFiles: Bool) {
@@ -155,9 +189,12 @@ final class DeliveryBatch: Sendable {
         for (index, file) in files.enumerated() {
             guard case .unnamed = outcomes[index], !file.isAwaited() else { continue }
             let path = Array(file.destination.folder.utf8)
-            guard let folder = folders[path]?.folder ?? (try? Folder(file.destination.folder, followsLinks: true)),
-                isNamed(file, in: folder, path)
+            guard let folder = folders[path]?.folder ?? (try? Folder(file.destination.folder, followsLinks: true))
             else { continue }
+            if let failure = name(file, in: folder, path) {
+                outcomes[index] = failure
+                continue
+            }
             KillPoint.reached(.deliveryRenamed)
             folders[path, default: (folder, [])].named.append(index)
         }

@@ -100,10 +100,9 @@ extension Transfer {
     ///
     /// It is done only once, since a file whose last name was removed cannot be named again.
     private func nameBlob() throws -> BlobCreation? {
-        if let unclaimedName { return unclaimedName }
         guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
         do {
-            let creation = try BlobCreation(of: blob, as: name, isNamed: isNamed, in: store.folder)
+            let creation = try unclaimedName ?? BlobCreation(of: blob, as: name, isNamed: isNamed, in: store.folder)
             unclaimedName = creation
             try store.folder.blobs.file.synchronize()
             KillPoint.reached(.blobCreated)
@@ -165,10 +164,12 @@ extension Transfer {
     /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
     func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
-        guard let blob, let keyLease else { return false }
+        guard let blob, let keyLease, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
+            return false
+        }
         let events = departure(to: destination.path, isProved: isProved)
         let file = DeliveryBatch.File(
-            blob: blob, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
+            blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
             record: { connection in
                 for event in events { try connection.record(event) }
                 if let row { try connection.removeQueued(row) }
@@ -184,6 +185,9 @@ extension Transfer {
             release()
             return true
         case .unnamed:
+            return false
+        case .stored(let creation):
+            unclaimedName = creation
             return false
         case .unsynced(let error):
             throw sync.fail(with: error)

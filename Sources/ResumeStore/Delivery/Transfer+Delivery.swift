@@ -187,7 +187,7 @@ private struct Staging: Sendable {
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return folder }
-        let mode = try self.mode(in: folder)
+        let mode = try destination.mode(in: folder)
         let file =
             copies
             ? try blob.copy(to: staging, in: folder, length: length, mode: mode)
@@ -209,16 +209,6 @@ private struct Staging: Sendable {
         // temporary name.
         _ = try? folder.remove(staging)
         return folder
-    }
-
-    /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
-    ///
-    /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
-    private func mode(in folder: Folder) throws(SystemError) -> mode_t {
-        guard destination.replaces, let old = try folder.status(of: destination.name), old.kind == .regular,
-            old.owner == geteuid()
-        else { return FileMode.ordinary }
-        return old.permissions & 0o777 | 0o600
     }
 
     /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.

@@ -133,10 +133,14 @@ public struct Destination: Sendable, Hashable {
         try check { if try $0.status(of: name) != nil { throw isTaken } }
     }
 
-    /// Whether no file has the name.
-    var isFree: Bool {
-        var file = stat()
-        return unsafe lstat(path, &file) != 0 && errno == ENOENT
+    /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
+    ///
+    /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
+    func mode(in folder: Folder) throws(SystemError) -> mode_t {
+        guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
+            return FileMode.ordinary
+        }
+        return old.permissions & 0o777 | 0o600
     }
 
     /// The error for an existing file that must not be replaced.
