@@ -86,6 +86,9 @@ extension Workflow {
             Workflow(
                 name: "small-batch", files: (0..<20).map { file("tiny\($0)", 8_000, 40 + UInt64($0)) },
                 rules: "fdatasync@/blobs/#:delay=400000:1"),
+            Workflow(
+                name: "small-batch-replacing", files: (0..<20).map { file("next\($0)", 8_000, 70 + UInt64($0)) },
+                replacesFile: true, rules: "fdatasync@/blobs/#:delay=400000:1"),
             Workflow(name: "small-replacing", files: [file("replaced", 70_000, 16)], replacesFile: true),
             Workflow(name: "small-elsewhere", files: [file("away", 70_000, 17)], deliversElsewhere: true),
             Workflow(name: "resume", files: [file("resume", 3 * mebibyte, 4)], preparation: .held(3 * mebibyte / 2)),
