@@ -113,12 +113,12 @@ public struct Downloader: Sendable {
     ///
     /// Iterate to the end: the last element is ``DownloadEvent/finished(_:)``, or the sequence throws what
     /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps its partial data. A slow
-    /// reader misses progress events, but never the end.
+    /// reader misses progress events, and no others.
     ///
     /// - Parameter request: What to download, where to, and how.
     /// - Returns: The events, in order.
-    public func events(_ request: DownloadRequest) -> AsyncThrowingStream<DownloadEvent, any Error> {
-        AsyncThrowingStream(of: { onEvent in _ = try await download(request, onEvent: onEvent) })
+    public func events(_ request: DownloadRequest) -> DownloadEvents<any Error> {
+        DownloadEvents { onEvent in _ = try await download(request, onEvent: onEvent) }
     }
 
     private func begin(
@@ -162,23 +162,5 @@ public struct Downloader: Sendable {
             }
         }
         try? await store.record(kind, key: await transfer.entryKey, reason: reason, bytes: held)
-    }
-}
-
-extension AsyncThrowingStream where Element == DownloadEvent, Failure == any Error {
-    /// Makes a sequence of the events of a download, which is cancelled when the sequence is no longer read.
-    init(of download: @escaping @Sendable (_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) async throws -> Void)
-    {
-        self.init(bufferingPolicy: .bufferingNewest(64)) { continuation in
-            let task = Task {
-                do {
-                    try await download { continuation.yield($0) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
     }
 }

@@ -186,10 +186,10 @@ public actor DownloadQueue {
     /// - Returns: The events, in order. Leaving the loop early removes this caller.
     public nonisolated func events(
         _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false
-    ) -> AsyncThrowingStream<DownloadEvent, any Error> {
-        AsyncThrowingStream(of: { onEvent in
+    ) -> DownloadEvents<any Error> {
+        DownloadEvents { onEvent in
             _ = try await self.download(request, priority: priority, isForced: isForced, onEvent: onEvent)
-        })
+        }
     }
 
     /// Adds downloads without a waiting caller, all of them before any is started.

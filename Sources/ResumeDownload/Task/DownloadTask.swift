@@ -48,21 +48,20 @@ public final class DownloadTask: Sendable {
 
     /// The events of the download, in order, across pauses, until it ends in any way; for one reader.
     ///
-    /// A slow reader misses progress events. Each event is delivered only once, so iterate over this only once.
-    public let events: AsyncStream<DownloadEvent>
+    /// A slow reader misses progress events, and no others.
+    public let events: DownloadEvents<Never>
 
-    private let continuation: AsyncStream<DownloadEvent>.Continuation
     private let downloader: Downloader
     private let mutable: Mutex<Mutable>
 
     init(_ request: DownloadRequest, downloader: Downloader) {
         self.downloader = downloader
-        (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+        events = DownloadEvents(mailbox: EventMailbox())
         mutable = Mutex(Mutable(request: request))
     }
 
     deinit {
-        continuation.finish()
+        events.mailbox.finish()
     }
 
     /// The current state.
@@ -191,7 +190,7 @@ public final class DownloadTask: Sendable {
         case .damaged(let reason) where reason.code == Reason.evicted(0).code: break
         default: mutable.withLock { $0.request.restarts = false }
         }
-        continuation.yield(event)
+        events.mailbox.add(event)
     }
 
     private func ended(with outcome: Result<DownloadResult, any Error>, _ resumeData: ResumeData?) {
@@ -213,7 +212,7 @@ public final class DownloadTask: Sendable {
         mutable.outcome = outcome
         mutable.run = nil
         mutable.sign = nil
-        continuation.finish()
+        events.mailbox.finish()
         for waiter in mutable.waiters { waiter.resume() }
         mutable.waiters = []
     }

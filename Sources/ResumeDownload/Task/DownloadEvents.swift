@@ -1,0 +1,125 @@
+internal import Synchronization
+
+/// The events of a download, in order, for one reader.
+///
+/// Every event is delivered, however slow the reader is, except that it gets only the last one of several progress
+/// events in a row. Each event is delivered only once, so iterate over this only once.
+public struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = DownloadEvent
+
+    let mailbox: EventMailbox<Failure>
+
+    /// Makes the iterator.
+    public func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
+
+    /// Waits for one event after another.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let mailbox: EventMailbox<Failure>
+
+        /// Returns the next event; nil at the end, or if the reading task is cancelled.
+        ///
+        /// - Throws: The error with which the download ended.
+        public mutating func next() async throws(Failure) -> DownloadEvent? {
+            try await mailbox.next(isolation: #isolation)
+        }
+
+        /// Returns the next event like ``next()``.
+        ///
+        /// - Throws: The error with which the download ended.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
+            try await mailbox.next(isolation: actor)
+        }
+    }
+}
+
+/// Keeps the events until they are read.
+final class EventMailbox<Failure: Error>: Sendable {
+    private typealias Waiter = CheckedContinuation<Result<DownloadEvent?, Failure>, Never>
+
+    private struct State {
+        var events: [DownloadEvent] = []
+        var waiter: Waiter?
+        /// How the download ended; nil while it is running.
+        var end: Result<DownloadEvent?, Failure>?
+        /// Called once if nobody reads any more.
+        var onAbandon: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Calls a closure when the reading task is cancelled, or when the last reference to the mailbox is released.
+    func onAbandon(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.onAbandon = call } }
+
+    deinit { state.withLock { $0.onAbandon.take() }?() }
+
+    func add(_ event: DownloadEvent) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard state.end == nil else { return nil }
+            if let waiter = state.waiter.take() { return waiter }
+            if case .progress = event, case .progress? = state.events.last { state.events.removeLast() }
+            state.events.append(event)
+            return nil
+        }
+        waiter?.resume(returning: .success(event))
+    }
+
+    /// Ends the events; only the first call counts.
+    func finish(_ end: Result<Void, Failure> = .success(())) {
+        let end = end.map { nil as DownloadEvent? }
+        let waiter = state.withLock { state -> Waiter? in
+            guard state.end == nil else { return nil }
+            let waiter = state.waiter.take()
+            // An error is thrown once.
+            state.end = waiter == nil ? end : .success(nil)
+            state.onAbandon = nil
+            return waiter
+        }
+        waiter?.resume(returning: end)
+    }
+
+    func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
+        let next = await withTaskCancellationHandler {
+            _ = actor
+            return await withCheckedContinuation { waiter in
+                let ready = state.withLock { state -> Result<DownloadEvent?, Failure>? in
+                    if !state.events.isEmpty { return .success(state.events.removeFirst()) }
+                    if state.end == nil { state.waiter = waiter }
+                    defer { if state.end != nil { state.end = .success(nil) } }
+                    return state.end
+                }
+                if let ready { waiter.resume(returning: ready) }
+            }
+        } onCancel: {
+            abandon()
+        }
+        return try next.get()
+    }
+
+    private func abandon() {
+        let (call, waiter) = state.withLock { state in
+            if state.end == nil { state.end = .success(nil) }
+            return (state.onAbandon.take(), state.waiter.take())
+        }
+        waiter?.resume(returning: .success(nil))
+        call?()
+    }
+}
+
+extension DownloadEvents where Failure == any Error {
+    /// Makes a sequence of the events of a download, which is cancelled when the sequence is no longer read.
+    init(of download: @escaping @Sendable (_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) async throws -> Void)
+    {
+        let mailbox = EventMailbox<any Error>()
+        let task = Task { [weak mailbox] in
+            do {
+                try await download { [weak mailbox] in mailbox?.add($0) }
+                mailbox?.finish()
+            } catch {
+                mailbox?.finish(.failure(error))
+            }
+        }
+        mailbox.onAbandon { task.cancel() }
+        self.init(mailbox: mailbox)
+    }
+}
