@@ -45,6 +45,7 @@ let package = Package(
     name: "resume-store",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        .library(name: "Resume", targets: ["Resume"]),
         .library(name: "ResumeHTTP", targets: ["ResumeHTTP"]),
         .library(name: "ResumeStore", targets: ["ResumeStore"]),
         .library(name: "ResumeMaintenance", targets: ["ResumeMaintenance"]),
@@ -114,6 +115,10 @@ let package = Package(
                 "ResumeDownload", "ResumeFiles", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioHTTP2,
                 nioHPACK, nioPosix, nioSSL, nioTLS,
             ],
+            swiftSettings: settings),
+        .target(
+            name: "Resume",
+            dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging],
             swiftSettings: settings),
         .target(
             name: "ResumeURLSession", dependencies: ["ResumeDownload", "ResumeHTTP", httpTypes], swiftSettings: settings
@@ -264,14 +269,14 @@ let package = Package(
         .target(
             name: "ReadmeExample",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession", httpTypes,
-                logging,
+                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
+                httpTypes, logging,
             ],
             path: "Tests/ReadmeExample", packageAccess: false),
         .target(
             name: "DocumentationExamples",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore", httpTypes,
+                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore", httpTypes,
                 logging,
             ],
             path: "Tests/DocumentationExamples", packageAccess: false),

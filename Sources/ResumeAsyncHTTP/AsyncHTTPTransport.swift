@@ -47,8 +47,8 @@ public final class AsyncHTTPTransport: Transport {
 
     /// The settings of a transport.
     public struct Configuration: Sendable {
-        /// The timeout for connecting, in seconds, including the TLS handshake.
-        public var connectTimeout: Double
+        /// The timeout for connecting, including the TLS handshake.
+        public var connectTimeout: Duration
         /// A file with trusted certificates in PEM format; nil for those of the system.
         ///
         /// Certificates of servers must also name the host of the URL; see `docs/transports.md`.
@@ -86,7 +86,7 @@ public final class AsyncHTTPTransport: Transport {
         /// Makes a configuration; by default, connecting times out after 30 seconds, the system's certificates are
         /// trusted, and no proxy is used.
         public init(
-            connectTimeout: Double = 30, trustedCertificates: String? = nil, threads: Int = 8,
+            connectTimeout: Duration = .seconds(30), trustedCertificates: String? = nil, threads: Int = 8,
             connectionsPerHost: Int = 64, proxies: ProxySettings = ProxySettings(), usesHTTP2: Bool = false,
             permitsAddress: (@Sendable (String) -> Bool)? = nil
         ) {

@@ -67,8 +67,7 @@ extension HTTPClient.Configuration {
 extension AsyncHTTPTransport.Configuration {
     /// The connect timeout, limited to valid values.
     var connectTime: TimeAmount {
-        let seconds = connectTimeout.isNaN ? 30 : max(min(connectTimeout, 86_400), 0.001)
-        return .milliseconds(Int64(seconds * 1000))
+        TimeAmount(min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)))
     }
 }
 

@@ -36,7 +36,7 @@ struct GcCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let report = try await context.withStore(storeOptions.store) { store in
-            try await store.collect(maximumSize: maxSize?.bytes, maximumAge: maxAge?.seconds, dryRun: dryRun)
+            try await store.collect(maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun)
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)

@@ -111,11 +111,15 @@ package struct OrderCheck {
     }
 
     /// For a file without a name: bytes synced, alone or with all others, name, folder synced, commit.
+    ///
+    /// To replace another file, it gets its first name in the store, which counts as no name if it is moved from there.
     private mutating func checkNaming() {
-        for naming in calls where naming.name == "link" && naming.path.contains("/blobs/#") {
-            let last = calls.last { $0.name == "pwrite" && $0.path == naming.path && $0.start < naming.start }
+        for first in calls where first.name == "link" && first.path.contains("/blobs/#") {
+            let move = calls.first { $0.name == "rename" && $0.path == first.newPath && $0.start > first.end }
+            let naming = move ?? first
+            let last = calls.last { $0.name == "pwrite" && $0.path == first.path && $0.start < naming.start }
             let isSynced = happens(after: last?.end ?? 0, before: naming.start) { call in
-                call.name == "syncfs" || (call.name == "fdatasync" && call.path == naming.path)
+                call.name == "syncfs" || (call.name == "fdatasync" && call.path == first.path)
             }
             if !isBlob(naming.newPath ?? ""), last != nil, !isSynced {
                 violations.append("a file gets its name before its bytes are synced")
@@ -123,7 +127,7 @@ package struct OrderCheck {
             let folderSync = calls.first {
                 $0.start > naming.end && isFolderSync($0, of: folder(of: naming.newPath ?? ""))
             }
-            let commit = calls.first { $0.start > naming.end && isCommit($0) }
+            let commit = calls.first { $0.start > first.end && isCommit($0) }
             if isSingle, let commit, (folderSync?.end ?? .max) > commit.start {
                 violations.append("a commit follows a file's name before its folder is synced")
             }

@@ -11,6 +11,9 @@ struct OrderCheckTests {
     private static let fresh = Task { try await CrashSweep.trace(of: "fresh", program: Resumectl.path) }
     private static let changed = Task { try await CrashSweep.trace(of: "changed", program: Resumectl.path) }
     private static let small = Task { try await CrashSweep.trace(of: "small", program: Resumectl.path) }
+    private static let replacing = Task {
+        try await CrashSweep.trace(of: "small-replacing", program: Resumectl.path)
+    }
     private static let elsewhere = Task { try await CrashSweep.trace(of: "elsewhere", program: Resumectl.path) }
 
     /// The violations of calls in the order of the array.
@@ -68,10 +71,15 @@ struct OrderCheckTests {
         Self.expect("synced before the blob's bytes are", Self.moved(calls, sync, behind: commit))
     }
 
-    @Test("A file without a name gets one before its bytes are synced, or is reported before its name is")
-    func naming() async throws {
-        let calls = try await Self.small.value
-        let name = try Self.index(calls, "link") { $0.path.contains("/blobs/#") }
+    @Test(
+        "A file without a name gets one before its bytes are synced, or is reported before its name is",
+        arguments: [false, true])
+    func naming(replaces: Bool) async throws {
+        let calls = try await (replaces ? Self.replacing : Self.small).value
+        let name =
+            replaces
+            ? try Self.index(calls, "rename", Self.isBlob)
+            : try Self.index(calls, "link") { $0.path.contains("/blobs/#") }
         let sync = try Self.index(calls, "fdatasync", Self.isBlob)
         Self.expect("name before its bytes are synced", Self.moved(calls, sync, behind: name))
         let folderSync = try Self.index(calls, from: name, "fsync") { $0.path.hasSuffix("/out") || !Self.isBlob($0) }

@@ -67,8 +67,8 @@ func complete(_ transfer: Transfer, from url: DownloadURL, by client: some Clien
         }
         if await transfer.isComplete { return }
         let next = budget.failed(received: received, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
-        guard case .wait(let seconds) = next else { throw DownloadFailed(reason: failure) }
-        try await Task.sleep(for: .seconds(seconds))
+        guard case .wait(let delay) = next else { throw DownloadFailed(reason: failure) }
+        try await Task.sleep(for: delay)
     }
 }
 

@@ -3,7 +3,7 @@ import ResumeStore
 func openWithBudget() async throws -> DownloadStore {
     // SNIPPET
     let store = try await DownloadStore.open(
-        at: "/var/cache/example", configuration: .init(maximumSize: 10 << 30, maximumAge: 7 * 86_400))
+        at: "/var/cache/example", configuration: .init(maximumSize: 10 << 30, maximumAge: .seconds(7 * 86_400)))
     // END
     return store
 }

@@ -1,10 +1,14 @@
-import HTTPTypes
-import ResumeAsyncHTTP
-import ResumeDownload
-import ResumeHTTP
-import ResumeStore
+import Foundation
+import Resume
 
 // The code between the marks is shown in the documentation. DocumentationTests compare the two.
+
+func downloadInClosure(_ url: URL) async throws {
+    // SNIPPET
+    let file = try await withDownloader(storingIn: "/var/cache/example") { try await $0.download(url, to: "image.iso") }
+    print("\(file.path): \(file.totalBytes) bytes, \(file.reusedBytes) of them from an earlier run")
+    // END
+}
 
 func downloadOnce() async throws {
     // SNIPPET
@@ -14,31 +18,12 @@ func downloadOnce() async throws {
 
     let request = DownloadRequest(try DownloadURL("https://example.org/image.iso"), to: "image.iso")
     let result = try await downloader.download(request)
-    print("\(result.path): \(result.totalBytes) bytes, \(result.reusedBytes) of them from an earlier run")
 
     try await transport.shutdown()
     await store.close()
     // END
+    print(result)
 }
-
-// SNIPPET
-nonisolated(nonsending) func withDownloader<Value>(
-    storingIn folder: String, _ body: (Downloader) async throws -> Value
-) async throws -> Value {
-    let store = try await DownloadStore.open(at: folder)
-    let transport = AsyncHTTPTransport()
-    do {
-        let value = try await body(Downloader(store: store, transport: transport))
-        try await transport.shutdown()
-        await store.close()
-        return value
-    } catch {
-        try? await transport.shutdown()
-        await store.close()
-        throw error
-    }
-}
-// END
 
 func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
     // SNIPPET
@@ -48,7 +33,7 @@ func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
         case .resumed(let offset, _): print("resumed at byte \(offset)")
         case .restarted(let reason, _): print("restarted: \(reason)")
         case .damaged(let reason), .resumeDataOutdated(let reason): print(reason)
-        case .retrying(let reason, let seconds): print("\(reason); retrying in \(seconds) s")
+        case .retrying(let reason, let delay): print("\(reason); retrying in \(delay)")
         case .progress(let received, _): print("received \(received) bytes")
         case .waiting: print("waiting for another download of the same resource")
         case .finished(let result): print("done: \(result.path)")
@@ -94,7 +79,7 @@ func requestWithTerms(_ url: DownloadURL, token: String) throws -> DownloadReque
     request.fields[.authorization] = "Bearer \(token)"
     request.digest = try HTTPDigest(.sha256, parsing: String(repeating: "0", count: 64))
     request.limits.retries = 10
-    request.stallTimeout = 15
+    request.stallTimeout = .seconds(15)
     request.maximumLength = 20 << 30
     // END
     return request

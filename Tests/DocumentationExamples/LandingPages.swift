@@ -17,7 +17,7 @@ func transport(environment: [String: String]) throws -> AsyncHTTPTransport {
     // SNIPPET
     let transport = AsyncHTTPTransport(
         .init(
-            connectTimeout: 10, proxies: try ProxySettings(environment: environment), usesHTTP2: true,
+            connectTimeout: .seconds(10), proxies: try ProxySettings(environment: environment), usesHTTP2: true,
             permitsAddress: { PublicAddress.isPublic($0) }))
     // END
     return transport

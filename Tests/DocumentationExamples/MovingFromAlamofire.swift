@@ -25,7 +25,7 @@ func keyedRequest(_ signedURL: DownloadURL) -> DownloadRequest {
 func retryingRequest(_ url: DownloadURL) -> DownloadRequest {
     // SNIPPET
     var request = ResumeDownload.DownloadRequest(url, to: "model.bin")
-    request.limits = RetryBudget.Limits(retries: 8, firstDelay: 1, longestDelay: 60)
+    request.limits = RetryBudget.Limits(retries: 8, firstDelay: .seconds(1), longestDelay: .seconds(60))
     // END
     return request
 }

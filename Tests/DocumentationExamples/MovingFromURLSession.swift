@@ -33,7 +33,7 @@ func withSessionSettings(_ url: DownloadURL) -> DownloadRequest {
     // SNIPPET
     var request = DownloadRequest(url, to: "image.iso")
     request.fields[.userAgent] = "Example/1.0"  // httpAdditionalHeaders
-    request.stallTimeout = 60  // timeoutIntervalForRequest
+    request.stallTimeout = .seconds(60)  // timeoutIntervalForRequest
     // END
     return request
 }

@@ -81,7 +81,7 @@ struct FetchTests {
                 try await store.fetch(
                     try DownloadURL(server.baseURL + "/file"), to: Destination(checking: folder["out"]),
                     headerFields: [:],
-                    retries: .init(retries: 1, firstDelay: 0.01)
+                    retries: .init(retries: 1, firstDelay: .milliseconds(10))
                 ) { try await SmallClient.get(port: port, $0) }
                 #expect(try Files.bytes(folder["out"]) == Self.file.bytes)
                 #expect(server.requests.last?.field("Range") == "bytes=\(20_000 - 4096)-")
@@ -169,7 +169,7 @@ struct FetchTests {
         let bytes = try await store.fetch(
             DownloadURL("http://127.0.0.1/file"), headerFields: [:],
             selection: selection.map { try RangeSelection(parsing: $0) },
-            policy: ResumePolicy(overlap: overlap), retries: .init(retries: retries, firstDelay: 0.01)
+            policy: ResumePolicy(overlap: overlap), retries: .init(retries: retries, firstDelay: .milliseconds(10))
         ) { fields in
             let count = requests.withLock { requests in
                 requests.append(fields)

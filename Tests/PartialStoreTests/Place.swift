@@ -49,7 +49,7 @@ struct Visit {
         let port = server.port
         return try await store.fetch(
             try url, headerFields: [:], policy: policy, limit: limit,
-            retries: .init(retries: retries, firstDelay: 0.01, longestDelay: 0.02)
+            retries: .init(retries: retries, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         ) { fields in try await SmallClient.get(port: port, fields, onPart: onPart) }
     }
 

@@ -18,7 +18,7 @@ struct QueueBench {
     var queue: DownloadQueue
 
     /// A timeout in seconds that no test reaches, however slow the machine is.
-    static let patience = 3600.0
+    static let patience: Duration = .seconds(3600)
 
     static func with(
         _ configuration: DownloadQueue.Configuration = .init(maximumRunning: 1),
@@ -60,7 +60,7 @@ struct QueueBench {
 
     func request(_ name: String, to file: String? = nil) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[file ?? name])
-        request.limits = .init(retries: 1, firstDelay: 0.01, longestDelay: 0.02)
+        request.limits = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Self.patience
         return request
     }

@@ -34,7 +34,7 @@ struct QueueEvictionTests {
     @Test("Paused downloads are evicted last, and report, events and log give the number of bytes")
     func evicted() async throws {
         try await Self.withPaused { bench in
-            let first = try await bench.store.collect(maximumSize: 6 * Self.held, maximumAge: -1)
+            let first = try await bench.store.collect(maximumSize: 6 * Self.held, maximumAge: .seconds(-1))
             #expect(first.removed.map(\.key) == [bench.key("other")], "the only one that no queue wants")
             #expect(await bench.queue.report().items.allSatisfy { $0.evictedBytes == 0 })
             // Like a limit of 200 MB for downloads of 50 MB.

@@ -44,7 +44,8 @@ struct QueueFailureTests {
             let requests = try ["expired", "fresh"].map { token in
                 var request = DownloadRequest(
                     try DownloadURL("\(bench.server.baseURL)/a?X-Amz-Signature=\(token)"), to: bench.folder["a"])
-                request.limits = .init(retries: 1_000_000, firstDelay: 0.01, longestDelay: 0.02)
+                request.limits = .init(
+                    retries: 1_000_000, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
                 request.stallTimeout = QueueBench.patience
                 return request
             }

@@ -39,8 +39,8 @@ struct QueuedTermsTests {
             request.restarts = true
             request.waits = false
             request.overlap = 17
-            request.limits = .init(retries: 2, firstDelay: 0.3, longestDelay: 4, restarts: 5)
-            request.stallTimeout = 6
+            request.limits = .init(retries: 2, firstDelay: .milliseconds(300), longestDelay: .seconds(4), restarts: 5)
+            request.stallTimeout = .seconds(6)
             request.stallBytes = 7
             request.rateLimit = 8
             request.maximumLength = 9

@@ -20,7 +20,7 @@ struct ObjectStoreTests {
 
     private static func goOn(_ visit: Visit, isReplaced: Bool) async throws {
         let store = try await DownloadStore.open(at: visit.folder["store"])
-        let transport = AsyncHTTPTransport(.init(connectTimeout: 5, threads: 1))
+        let transport = AsyncHTTPTransport(.init(connectTimeout: .seconds(5), threads: 1))
         let downloader = Downloader(store: store, transport: transport)
         var request = DownloadRequest(try DownloadURL(try visit.origin.url()), to: visit.output)
         request.rateLimit = 2 << 20

@@ -47,16 +47,16 @@ struct BodyEndTests {
     func manyCuts() async throws {
         let file = Resource(Content(length: 1 << 20, seed: 1), etag: "\"v1\"")
         try await Origin.with({ .file(file, for: $0, cutAfter: 64 << 10) }) { origin in
-            let waits = Mutex<[Double]>([])
+            let waits = Mutex<[Duration]>([])
             let result = try await origin.get(
                 { $0.limits = .init() },
                 onEvent: { event in
-                    if case .retrying(_, let seconds) = event { waits.withLock { $0.append(seconds) } }
+                    if case .retrying(_, let delay) = event { waits.withLock { $0.append(delay) } }
                 })
             #expect(try origin.hasDelivered(file))
             #expect(result.totalBytes == 1 << 20)
             // Some are shorter because the transport loses data when a connection ends.
-            #expect(waits.withLock { $0.filter { $0 <= 0.02 }.count } >= 10)
+            #expect(waits.withLock { $0.filter { $0 <= .milliseconds(20) }.count } >= 10)
         }
     }
 
@@ -90,7 +90,8 @@ struct BodyEndTests {
             }
             try await TransportKind.withTransport { transport in
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-                request.limits = .init(retries: 3, firstDelay: 0.01, longestDelay: 0.02, restarts: 1)
+                request.limits = .init(
+                    retries: 3, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20), restarts: 1)
                 request.stallTimeout = Engine.patience
                 do {
                     _ = try await Downloader(store: origin.store, transport: transport).download(request)

@@ -6,7 +6,7 @@ import ResumeStore
 /// One download as an embedding program runs it, with few and short retries.
 enum Engine {
     /// A timeout in seconds that no test reaches, however slow the machine is.
-    static let patience = 3600.0
+    static let patience: Duration = .seconds(3600)
 
     static func get(
         _ url: String, to path: String, store: DownloadStore,
@@ -15,7 +15,7 @@ enum Engine {
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(try DownloadURL(url), to: path)
-        request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        request.limits = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = patience
         configure(&request)
         let wanted = request

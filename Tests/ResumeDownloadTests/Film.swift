@@ -69,6 +69,6 @@ enum Film {
 
     /// Makes the request retry for as long as the reader takes.
     static func patient(_ request: inout DownloadRequest) {
-        request.limits = .init(retries: 1_000_000, firstDelay: 0.005, longestDelay: 0.005)
+        request.limits = .init(retries: 1_000_000, firstDelay: .milliseconds(5), longestDelay: .milliseconds(5))
     }
 }

@@ -134,7 +134,7 @@ struct FramingTests {
             // A byte every 100 ms: never the 1024 that are required within a timeout.
             let error = await origin.failure { request in
                 request.limits.retries = 0
-                request.stallTimeout = 0.7
+                request.stallTimeout = .milliseconds(700)
             }
             #expect(error?.code == .unreachable)
             #expect(error?.reason.code.rawValue == "stalled")
@@ -150,7 +150,7 @@ struct FramingTests {
                 return await origin.failure { request in
                     request.limits.retries = 0
                     // The head arrives within this time even on a busy machine.
-                    request.stallTimeout = 60
+                    request.stallTimeout = .seconds(60)
                     request.clock = { clock.read() }
                 }
             }

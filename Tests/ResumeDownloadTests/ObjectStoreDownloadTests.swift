@@ -16,7 +16,7 @@ struct ObjectStoreDownloadTests {
         _ checkpoint: ResumeData, _ desk: Desk, _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(resuming: checkpoint, to: desk.output)
-        request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.02)
+        request.limits = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         let task = desk.downloader.task(request)
@@ -91,7 +91,7 @@ struct ObjectStoreDownloadTests {
         let reason = Reason.firstRequest
         let told: [(DownloadEvent, Int64?)] = [
             (.waiting, nil), (.started(totalBytes: 100), nil), (.progress(receivedBytes: 0, totalBytes: 100), 0),
-            (.progress(receivedBytes: 30, totalBytes: 100), 30), (.retrying(reason: reason, afterSeconds: 1), nil),
+            (.progress(receivedBytes: 30, totalBytes: 100), 30), (.retrying(reason: reason, after: .seconds(1)), nil),
             // More had been received by the end of the answer than was reported.
             (.resumed(offset: 40, totalBytes: 100), nil), (.progress(receivedBytes: 45, totalBytes: 100), 15),
             // A part was found to be wrong.

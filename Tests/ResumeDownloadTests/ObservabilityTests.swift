@@ -173,7 +173,7 @@ struct ObservabilityTests {
                 #expect(evicted.metadata["bytes"] == "60000")
                 _ = try await store.collect(maximumSize: 0, dryRun: true)
                 #expect(watch.total("resume_store_evictions", reason: "over-budget") == 1)
-                _ = try await store.collect(maximumAge: -1)
+                _ = try await store.collect(maximumAge: .seconds(-1))
                 #expect(watch.total("resume_store_evictions", reason: "expired") == 1)
                 #expect(watch.sizes.last == 0)
                 await store.close()
@@ -293,7 +293,7 @@ struct ObservabilityTests {
             let watch = Watch()
             try await watch.watching {
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-                request.limits = .init(retries: 1, firstDelay: 0.01, longestDelay: 0.02)
+                request.limits = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
                 request.stallTimeout = Engine.patience
                 request.connections = connections
                 let (wanted, logger, store) = (request, watch.logger, origin.store)
@@ -342,7 +342,7 @@ struct ObservabilityTests {
 
         init(_ origin: Origin, logger: Logger?) async throws {
             var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-            request.limits = .init(retries: 2, firstDelay: 0.01, longestDelay: 0.01)
+            request.limits = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(10))
             request.stallTimeout = Engine.patience
             let wanted = request
             let told = Mutex<[DownloadEvent]>([])

@@ -14,7 +14,7 @@ import Testing
 struct ProxyTests {
     /// Requests a file from a host through a proxy, by `https` by default.
     private static func failure(
-        _ proxy: ProxyServer, url: String = "https://origin.invalid/file", timeout: Double = Engine.patience
+        _ proxy: ProxyServer, url: String = "https://origin.invalid/file", timeout: Duration = Engine.patience
     ) async throws -> DownloadError? {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -32,7 +32,7 @@ struct ProxyTests {
 
     /// The same with a proxy that answers as a test specifies.
     private static func failure(
-        _ answer: Response, timeout: Double = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void
+        _ answer: Response, timeout: Duration = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void
     ) async throws {
         try await OriginServer.withServer(handler: { _ in answer }) { server in
             let proxy = ProxyServer(.http, host: "127.0.0.1", port: server.port, credentials: "user:secret")
@@ -63,7 +63,9 @@ struct ProxyTests {
 
     @Test("A proxy, or a host behind it, that does not answer times out", arguments: [false, true])
     func silent(isEstablished: Bool) async throws {
-        try await Self.failure(Response((isEstablished ? [Self.established] : []) + [.hold]), timeout: 0.2) {
+        try await Self.failure(
+            Response((isEstablished ? [Self.established] : []) + [.hold]), timeout: .milliseconds(200)
+        ) {
             error, _ in
             #expect(error?.code == .unreachable)
             #expect(error?.reason.code.rawValue == "not-connected")

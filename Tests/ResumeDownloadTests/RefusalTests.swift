@@ -93,7 +93,7 @@ struct RefusalTests {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: { .file(.old, for: $0, cutAfter: 60_000) }) { server in
                 let store = try await DownloadStore.open(
-                    at: folder["store"], configuration: .init(gracePeriod: -1))
+                    at: folder["store"], configuration: .init(gracePeriod: .seconds(-1)))
                 let url = server.baseURL + "/file"
                 for _ in 0..<2 {
                     await #expect(throws: DownloadError.self) {

@@ -49,7 +49,7 @@ struct ScenarioTests {
         let isSure = scenario.id != "F17" || TransportKind.current == .asyncHTTP
         do {
             _ = try await Engine.get(url, to: folder["out"], store: store) { request in
-                if scenario.isSilent { request.stallTimeout = 0.7 }
+                if scenario.isSilent { request.stallTimeout = .milliseconds(700) }
             }
             #expect(scenario.ending == .delivers || !isSure)
             try check(folder, scenario.truth)

@@ -506,7 +506,7 @@ struct SegmentTests {
             }) {
                 // On a slow machine others may seem to stall as well, once the clock advances.
                 let result = try await Self.get(origin, connections: 4) { request in
-                    request.stallTimeout = 0.7
+                    request.stallTimeout = .milliseconds(700)
                     request.limits.retries = 1_000_000
                     request.clock = { isHeld.isSet ? .now : start }
                 }

@@ -4,19 +4,19 @@ import Testing
 /// What follows each request of a download.
 @Suite(.timeLimit(.minutes(5)))
 struct RequestCourseTests {
-    static let limits = RetryBudget.Limits(retries: 2, firstDelay: 1, longestDelay: 1, restarts: 1)
+    static let limits = RetryBudget.Limits(retries: 2, firstDelay: .seconds(1), longestDelay: .seconds(1), restarts: 1)
 
     @Test("A cut waits, bytes restore the retries, and a complete part is followed by the next one")
     func bodies() {
         var course = RequestCourse(Self.limits)
         #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
         for _ in 0..<2 {
-            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(seconds: 1))
+            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(.milliseconds(1000)))
         }
         #expect(course.next(after: .body(received: 0, failed: false), jitter: 1) == .giveUp)
-        #expect(course.next(after: .body(received: 1, failed: true), jitter: 1) == .wait(seconds: 1))
+        #expect(course.next(after: .body(received: 1, failed: true), jitter: 1) == .wait(.milliseconds(1000)))
         for _ in 0..<3 {
-            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(seconds: 1))
+            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(.milliseconds(1000)))
             #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
         }
     }
@@ -24,9 +24,10 @@ struct RequestCourseTests {
     @Test("A server that fails at ranges twice is asked for the whole file, which counts as a restart")
     func failedRanges() {
         var course = RequestCourse(Self.limits)
-        #expect(course.next(after: .retry(afterSeconds: 7, failedRange: true), jitter: 1) == .wait(seconds: 7))
+        #expect(course.next(after: .retry(afterSeconds: 7, failedRange: true), jitter: 1) == .wait(.milliseconds(7000)))
         #expect(course.avoidsRange == nil)
-        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(seconds: 1))
+        #expect(
+            course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(.milliseconds(1000)))
         #expect(course.avoidsRange?.code.rawValue == "range-fails-repeatedly")
         let isFirstAllowed = course.began(anew: true)
         #expect(isFirstAllowed, "it was counted before")
@@ -40,7 +41,8 @@ struct RequestCourseTests {
         var course = RequestCourse(Self.limits)
         let isAllowed = course.began(anew: true)
         #expect(isAllowed)
-        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(seconds: 1))
+        #expect(
+            course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(.milliseconds(1000)))
         #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .unstable)
     }
 

@@ -50,7 +50,7 @@ struct CollectorTests {
             for name in ["old", "pinned", "new"] { try await Self.put(name, 1000, into: store) }
             try TransferTests.sql(folder, "UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%new'")
             #expect(try await store.setPinned(true, key: "http://127.0.0.1/pinned"))
-            let report = try await store.collect(maximumAge: 86_400)
+            let report = try await store.collect(maximumAge: .seconds(86_400))
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired"])
             #expect(try await Self.names(store) == ["pinned", "new"])
             // Reported only if it is the reason that the store exceeds its limit.
@@ -123,7 +123,7 @@ struct CollectorTests {
                 let name = String(number, radix: 16)
                 try Files.write([0], to: folder["store/blobs/\(String(repeating: "0", count: 32 - name.count))\(name)"])
             }
-            let report = try await again.collect(maximumSize: 2000, maximumAge: Int64.max)
+            let report = try await again.collect(maximumSize: 2000, maximumAge: .seconds(Int64.max))
             #expect(report.removed.count == 800)
             #expect(try await again.totals() == Totals(entries: 200, receivedBytes: 2000))
             #expect(try Files.names(in: folder["store/blobs"]).count == 200)

@@ -86,7 +86,7 @@ struct PausedEvictionTests {
                 UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%d';
                 UPDATE download SET gone_at = 1 WHERE key LIKE '%b' OR key LIKE '%d';
                 """)
-            let report = try await store.collect(maximumAge: 86_400)
+            let report = try await store.collect(maximumAge: .seconds(86_400))
             #expect(report.removed.map(\.key) == ["c", "d"].map(Self.key))
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired", "gone"])
             #expect(try await store.evictedBytes(in: lease) == [Self.key("c"): 100_000])
@@ -169,13 +169,13 @@ struct PausedEvictionTests {
                 let name = String(number, radix: 16)
                 try Files.write([0], to: folder["store/blobs/\(String(repeating: "0", count: 32 - name.count))\(name)"])
             }
-            let dry = try await store.collect(maximumSize: 100, maximumAge: Int64.max, dryRun: true)
-            let report = try await store.collect(maximumSize: 100, maximumAge: Int64.max)
+            let dry = try await store.collect(maximumSize: 100, maximumAge: .seconds(Int64.max), dryRun: true)
+            let report = try await store.collect(maximumSize: 100, maximumAge: .seconds(Int64.max))
             #expect(report.removed == dry.removed && report.removed.count == 890)
             #expect(report.removed.map(\.key) == Self.expectedOfMany)
             #expect(try await store.totals() == Totals(entries: 10, receivedBytes: 100))
             #expect(report.pinned.isEmpty)
-            #expect(try await store.collect(maximumSize: 0, maximumAge: Int64.max).pinned == ["key450"])
+            #expect(try await store.collect(maximumSize: 0, maximumAge: .seconds(Int64.max)).pinned == ["key450"])
             lease.release()
         }
     }

@@ -33,7 +33,7 @@ struct QueueRunner {
                 let url = try DownloadURL("\(arguments[3])/\(number)")
                 var request = DownloadRequest(url, to: "\(arguments[2])/\(number)")
                 // The origin holds back answers, for long on a slow machine.
-                request.stallTimeout = 3600
+                request.stallTimeout = .seconds(3600)
                 return request
             })
         await queue.waitUntilIdle()

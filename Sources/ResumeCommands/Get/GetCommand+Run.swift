@@ -56,7 +56,7 @@ extension GetCommand {
         let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
         let transport = AsyncHTTPTransport(
             .init(
-                connectTimeout: Self.seconds(connectTimeout), trustedCertificates: cacert, threads: threads,
+                connectTimeout: Self.duration(connectTimeout), trustedCertificates: cacert, threads: threads,
                 connectionsPerHost: downloads * connections, proxies: proxies, usesHTTP2: usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in

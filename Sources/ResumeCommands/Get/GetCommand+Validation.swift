@@ -67,7 +67,11 @@ extension GetCommand {
             throw ValidationError("--max-concurrent must be between 1 and 64")
         }
         guard (0...1000).contains(retries) else { throw ValidationError("--retries must be between 0 and 1000") }
-        guard [stallTimeout, connectTimeout].allSatisfy({ (0.1...86_400).contains(Self.seconds($0)) }) else {
+        guard
+            [stallTimeout, connectTimeout].allSatisfy({
+                (Duration.milliseconds(100)...(.seconds(86_400))).contains(Self.duration($0))
+            })
+        else {
             throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
         }
         if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be greater than 0") }

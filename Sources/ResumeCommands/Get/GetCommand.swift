@@ -208,10 +208,8 @@ struct GetCommand: ContextCommand {
         return condition
     }
 
-    /// Returns the seconds of a time limit; 30 if it is not set.
-    static func seconds(_ limit: TimeSpan?) -> Double {
-        limit.map { Double($0.milliseconds) / 1000 } ?? 30
-    }
+    /// Returns a time limit; 30 seconds if it is not set.
+    static func duration(_ limit: TimeSpan?) -> Duration { limit?.duration ?? .seconds(30) }
 
     /// Makes the request for a download.
     func request(for item: DownloadList.Item) -> DownloadRequest {
@@ -233,7 +231,7 @@ struct GetCommand: ContextCommand {
         }
         request.connections = connections
         request.limits.retries = retries
-        request.stallTimeout = Self.seconds(stallTimeout)
+        request.stallTimeout = Self.duration(stallTimeout)
         request.rateLimit = limitRate?.bytes
         request.maximumLength = maxSize?.bytes
         request.restarts = restart

@@ -115,8 +115,8 @@ final class GetReporter: Sendable {
             return "\(name): \(Printable.escaped(reason.text))"
         case .restarted(let reason, _):
             return "\(name): restarted: \(Printable.escaped(reason.text))"
-        case .retrying(let reason, let seconds):
-            let tenths = Int64(seconds * 10)
+        case .retrying(let reason, let delay):
+            let tenths = Int64(delay / .milliseconds(100))
             let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s" : "retrying at once"
             return "\(name): \(Printable.escaped(reason.clause)); \(wait)"
         case .progress:
@@ -169,11 +169,11 @@ final class GetReporter: Sendable {
             members["reason"] = .string(reason.code.rawValue)
             members["message"] = .string(reason.text)
             members["totalBytes"] = .optional(total)
-        case .retrying(let reason, let seconds):
+        case .retrying(let reason, let delay):
             members["event"] = .string("retrying")
             members["reason"] = .string(reason.code.rawValue)
             members["message"] = .string(reason.text)
-            members["afterSeconds"] = .number(seconds)
+            members["afterSeconds"] = .number(delay / .seconds(1))
         case .progress(let received, let total):
             members["event"] = .string("progress")
             members["receivedBytes"] = .integer(received)

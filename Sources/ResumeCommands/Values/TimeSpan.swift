@@ -5,8 +5,8 @@ struct TimeSpan: Equatable {
     /// At most what fits into a number of milliseconds.
     var milliseconds: Int64
 
-    /// The whole seconds.
-    var seconds: Int64 { milliseconds / 1000 }
+    /// The same as a duration.
+    var duration: Duration { .milliseconds(milliseconds) }
 
     /// Parses a time span as people type it, and as ``text(_:)`` prints it.
     ///

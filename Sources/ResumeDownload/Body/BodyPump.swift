@@ -133,7 +133,7 @@ private final class BodyFlow: Sendable {
         self.contentDigest = contentDigest
         pace = RatePace(request.rateLimiters)
         monitor = StallMonitor(
-            seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
+            window: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
             clock: request.clock)
         self.segment = segment
         self.request = request

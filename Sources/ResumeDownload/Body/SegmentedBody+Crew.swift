@@ -190,7 +190,7 @@ extension SegmentedBody {
             let action = outcome.budget.failed(
                 received: received, retryAfter: nil, jitter: Double.random(in: 0...1))
             switch action {
-            case .wait(let seconds): plan.wait(until: now + seconds)
+            case .wait(let delay): plan.wait(until: now + delay / .seconds(1))
             case .giveUp: refuse()
             }
         }

@@ -18,18 +18,16 @@ final class StallMonitor: Sendable {
 
     private let state = Mutex(State())
     private let window: Duration
-    private let seconds: Double
     private let minimumBytes: Int64
     private let authority: String
     private let clock: @Sendable () -> ContinuousClock.Instant
 
     init(
-        seconds: Double, minimumBytes: Int64, authority: String,
+        window: Duration, minimumBytes: Int64, authority: String,
         clock: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         self.clock = clock
-        self.seconds = max(seconds, 0.1)
-        window = .seconds(self.seconds)
+        self.window = window
         self.minimumBytes = max(minimumBytes, 1)
         self.authority = authority
     }
@@ -60,7 +58,8 @@ final class StallMonitor: Sendable {
         let registration = Ticker.shared.every(min(window / 4, .seconds(1))) { [self] in
             guard isStalled() else { return }
             let message =
-                "the download from \(authority) stalled: less than \(minimumBytes) bytes in \(seconds) seconds"
+                "the download from \(authority) stalled: less than \(minimumBytes) bytes in "
+                + "\(window / .seconds(1)) seconds"
             body.cancel(with: TransportError(.stalled, message))
         }
         defer { registration.cancel() }

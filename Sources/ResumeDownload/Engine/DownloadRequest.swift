@@ -94,10 +94,10 @@ public struct DownloadRequest: Sendable {
     }
     /// How often to retry, and with which delays.
     public var limits = RetryBudget.Limits()
-    /// The time in seconds during which less than ``stallBytes`` may be received before the connection is closed.
-    public var stallTimeout: Double = 30
-    /// The timeout, limited to values that a clock supports.
-    var boundedStallTimeout: Double { stallTimeout.isFinite ? min(max(stallTimeout, 0.1), 86_400) : 86_400 }
+    /// The time during which less than ``stallBytes`` may be received before the connection is closed.
+    public var stallTimeout: Duration = .seconds(30)
+    /// The timeout, limited to sensible values.
+    var boundedStallTimeout: Duration { min(max(stallTimeout, .milliseconds(100)), .seconds(86_400)) }
     /// The number of connections, limited to valid values.
     var boundedConnections: Int { min(max(connections, 1), Self.mostConnections) }
     /// The number of bytes that must be received in each ``stallTimeout``.
@@ -192,29 +192,4 @@ public struct Renewal: Sendable {
         self.fields = fields
         self.secretFields = secretFields
     }
-}
-
-/// An event of a download.
-public enum DownloadEvent: Sendable, Hashable {
-    /// Another task or process downloads the same resource; the download waits for it.
-    case waiting
-    /// The first response was accepted, and nothing had been received before.
-    case started(totalBytes: Int64?)
-    /// The download continues at an offset after bytes received earlier.
-    case resumed(offset: Int64, totalBytes: Int64?)
-    /// Some received bytes are fetched again, because they were damaged on disk, lost in a crash, or removed by the
-    /// collector while the download was paused.
-    case damaged(reason: Reason)
-    /// The store has no data, or another version, instead of what the resume data names; the download continues with
-    /// the stored data, if any.
-    case resumeDataOutdated(reason: Reason)
-    /// The download restarted although bytes had been received.
-    case restarted(reason: Reason, totalBytes: Int64?)
-    /// The number of received bytes. It increases, except after a restart, after a damaged part was discarded, and,
-    /// with gaps or several connections, when the end of a part is fetched again for comparison.
-    case progress(receivedBytes: Int64, totalBytes: Int64?)
-    /// The download will be retried.
-    case retrying(reason: Reason, afterSeconds: Double)
-    /// The file was delivered.
-    case finished(DownloadResult)
 }

@@ -95,7 +95,7 @@ extension DownloadRun {
     mutating func read(_ count: Int, from body: any ResponseBody) async throws -> [UInt8] {
         let received = Mutex<[UInt8]>([])
         let monitor = StallMonitor(
-            seconds: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
+            window: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
             clock: request.clock)
         let pace = RatePace(request.rateLimiters)
         do {

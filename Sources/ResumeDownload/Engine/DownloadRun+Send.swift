@@ -71,7 +71,7 @@ extension DownloadRun {
                 throw DownloadError(.refused, .notPermitted(redirection.url))
             }
             let message = message(for: plan, method: method, at: redirection)
-            let response = try await transport.send(message, timeout: .seconds(request.boundedStallTimeout))
+            let response = try await transport.send(message, timeout: request.boundedStallTimeout)
             do {
                 guard try redirection.follow(response.head) else { return response }
             } catch {

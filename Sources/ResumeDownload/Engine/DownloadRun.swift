@@ -140,8 +140,8 @@ extension DownloadRun: RequestClient {
 
     func note(_ reason: Reason) async throws { try await transfer.note(reason) }
 
-    func retries(after seconds: Double, because failure: any Error) {
-        onEvent(.retrying(reason: Reason(for: failure), afterSeconds: seconds))
+    func retries(after delay: Duration, because failure: any Error) {
+        onEvent(.retrying(reason: Reason(for: failure), after: delay))
     }
 
     func exhausted(because failure: any Error) async -> any Error {

@@ -86,8 +86,8 @@ struct DownloadObserver: Sendable {
         case .restarted(let reason, _):
             metrics.restarted(because: reason.code)
             logger?.info("restarted", metadata: .reason(reason))
-        case .retrying(let reason, let seconds):
-            logger?.info("retrying", metadata: .reason(reason, and: ["delay": "\(seconds)"]))
+        case .retrying(let reason, let delay):
+            logger?.info("retrying", metadata: .reason(reason, and: ["delay": "\(delay / .seconds(1))"]))
         case .finished(let result):
             metrics.reused(result.reusedBytes)
             logger?.debug(

@@ -22,6 +22,7 @@ struct QueuedTerms: Codable {
     private var connections: Int
     private var overlap: Int64
     private var retries: Int
+    /// In seconds, as are all times here.
     private var firstDelay: Double
     private var longestDelay: Double
     private var restartLimit: Int
@@ -48,10 +49,10 @@ struct QueuedTerms: Codable {
         connections = request.connections
         overlap = request.overlap
         retries = request.limits.retries
-        firstDelay = request.limits.firstDelay
-        longestDelay = request.limits.longestDelay
+        firstDelay = request.limits.firstDelay / .seconds(1)
+        longestDelay = request.limits.longestDelay / .seconds(1)
         restartLimit = request.limits.restarts
-        stallTimeout = request.stallTimeout
+        stallTimeout = request.stallTimeout / .seconds(1)
         stallBytes = request.stallBytes
         rateLimit = request.rateLimit
         maximumLength = request.maximumLength
@@ -98,12 +99,20 @@ struct QueuedTerms: Codable {
         request.connections = connections
         request.overlap = overlap
         request.limits = .init(
-            retries: retries, firstDelay: firstDelay, longestDelay: longestDelay, restarts: restartLimit)
-        request.stallTimeout = stallTimeout
+            retries: retries, firstDelay: .bounded(seconds: firstDelay),
+            longestDelay: .bounded(seconds: longestDelay), restarts: restartLimit)
+        request.stallTimeout = .bounded(seconds: stallTimeout)
         request.stallBytes = stallBytes
         request.rateLimit = rateLimit
         request.maximumLength = maximumLength
         request.usesServerFilename = usesServerFilename ?? false
         return request
+    }
+}
+
+extension Duration {
+    /// A number of seconds from a row, which may have been manipulated; at most a day.
+    fileprivate static func bounded(seconds: Double) -> Duration {
+        .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 86_400))
     }
 }

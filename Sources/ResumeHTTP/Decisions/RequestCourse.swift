@@ -17,7 +17,7 @@ package struct RequestCourse: Sendable {
     /// The next step.
     package enum Action: Sendable, Hashable {
         case askAgain
-        case wait(seconds: Double)
+        case wait(Duration)
         /// Stop: all retries are used up.
         case giveUp
         /// Stop: the download restarted too often, since the file or the responses of the server change.
@@ -82,7 +82,7 @@ package struct RequestCourse: Sendable {
 
     private mutating func waitOrGiveUp(received: Int64, retryAfter: Int64? = nil, jitter: Double) -> Action {
         switch budget.failed(received: received, retryAfter: retryAfter, jitter: jitter) {
-        case .wait(let seconds): .wait(seconds: seconds)
+        case .wait(let delay): .wait(delay)
         case .giveUp: .giveUp
         }
     }

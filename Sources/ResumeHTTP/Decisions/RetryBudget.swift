@@ -4,35 +4,37 @@ public struct RetryBudget: Sendable {
     public struct Limits: Sendable, Hashable {
         /// The maximum number of consecutive failures without a byte of progress.
         public var retries: Int
-        /// The first delay, in seconds; each further one is twice as long.
-        public var firstDelay: Double
-        /// The longest delay in seconds, unless the server requests a longer one.
-        public var longestDelay: Double
+        /// The first delay; each further one is twice as long.
+        public var firstDelay: Duration
+        /// The longest delay, unless the server requests a longer one.
+        public var longestDelay: Duration
         /// How many times a download may restart from the beginning before the server counts as unstable.
         public var restarts: Int
 
         /// Creates limits; the default delays are 0.5, 1, 2, … seconds, at most 30.
-        public init(retries: Int = 5, firstDelay: Double = 0.5, longestDelay: Double = 30, restarts: Int = 3) {
+        public init(
+            retries: Int = 5, firstDelay: Duration = .milliseconds(500), longestDelay: Duration = .seconds(30),
+            restarts: Int = 3
+        ) {
             self.retries = max(retries, 0)
-            // A delay that is infinite or not a number would stop the program.
-            self.longestDelay = longestDelay.isFinite ? min(max(longestDelay, 0), 86_400) : 86_400
-            self.firstDelay = firstDelay.isFinite ? min(max(firstDelay, 0), 86_400) : 86_400
+            self.longestDelay = min(max(longestDelay, .zero), .seconds(86_400))
+            self.firstDelay = min(max(firstDelay, .zero), .seconds(86_400))
             self.restarts = max(restarts, 0)
         }
     }
 
     /// The step after a failure.
     public enum Action: Sendable, Hashable {
-        /// Retry after this many seconds.
-        case wait(seconds: Double)
+        /// Retry after a delay.
+        case wait(Duration)
         /// Stop: all retries are used up.
         case giveUp
     }
 
     /// A connection that received more bytes than this was useful.
     private static let enough: Int64 = 16 << 10
-    /// The longest delay after a useful connection, in seconds; it limits requests to fifty per second.
-    private static let pause = 0.02
+    /// The longest delay after a useful connection; it limits requests to fifty per second.
+    private static let pause: Duration = .milliseconds(20)
 
     private let limits: Limits
     private var failures = 0
@@ -54,13 +56,14 @@ public struct RetryBudget: Sendable {
     public mutating func failed(received: Int64, retryAfter: Int64?, jitter: Double) -> Action {
         if received > 0 { progressed() }
         guard failures < limits.retries else { return .giveUp }
-        let doubled = limits.firstDelay * Double(Int64(1) << Int64(min(failures, 30)))
+        // Both are at most a day, whatever was set.
+        let doubled = min(limits.firstDelay, .seconds(86_400)) * (1 << min(failures, 20))
         failures += 1
         // Half fixed, half random: never immediately, and not all clients at the same time.
         let random = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
-        let delay = min(doubled, limits.longestDelay) * (0.5 + random / 2)
-        if received > Self.enough { return .wait(seconds: max(min(delay, Self.pause), Double(retryAfter ?? 0))) }
-        return .wait(seconds: max(delay, Double(retryAfter ?? 0)))
+        let delay = min(doubled, limits.longestDelay, .seconds(86_400)) * (0.5 + random / 2)
+        let asked = Duration.seconds(retryAfter ?? 0)
+        return .wait(max(received > Self.enough ? min(delay, Self.pause) : delay, asked))
     }
 
     /// Resets the count of failures.

@@ -12,15 +12,15 @@ extension DownloadStore {
     ///
     /// - Parameters:
     ///   - maximumSize: The size limit in bytes; nil for the configured one.
-    ///   - maximumAge: The time in seconds after which unused entries expire; nil for the configured one.
+    ///   - maximumAge: The time after which unused entries expire; nil for the configured one.
     ///   - dryRun: Whether to report what would be removed without removing it.
     /// - Returns: The removed entries, and those that are in use and were kept.
     /// - Throws: ``StoreError``.
     public func collect(
-        maximumSize: Int64? = nil, maximumAge: Int64? = nil, dryRun: Bool = false
+        maximumSize: Int64? = nil, maximumAge: Duration? = nil, dryRun: Bool = false
     ) async throws -> RemovalReport {
         let size = maximumSize ?? configuration.maximumSize
-        let age = maximumAge ?? configuration.maximumAge
+        let age = (maximumAge ?? configuration.maximumAge).components.seconds
         var report = RemovalReport()
         do {
             try await evict(to: size, olderThan: age, dryRun: dryRun, into: &report)
@@ -47,7 +47,8 @@ extension DownloadStore {
     private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport)
         async throws
     {
-        let terms = EvictionTerms(now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod)
+        let terms = EvictionTerms(
+            now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.components.seconds)
         var total = try await totals().receivedBytes
         if total > size, !dryRun {
             // Nothing is removed because of a wrong total.

@@ -45,7 +45,7 @@ package protocol RequestClient {
     func note(_ reason: Reason) async throws
 
     /// Called before a delay and the next request.
-    func retries(after seconds: Double, because failure: any Error)
+    func retries(after delay: Duration, because failure: any Error)
 
     /// Returns the error to throw after the last retry.
     func exhausted(because failure: any Error) async -> any Error
@@ -71,7 +71,7 @@ extension RequestClient {
 
     package func note(_ reason: Reason) async throws {}
 
-    package func retries(after seconds: Double, because failure: any Error) {}
+    package func retries(after delay: Duration, because failure: any Error) {}
 
     package func exhausted(because failure: any Error) async -> any Error { failure }
 

@@ -99,9 +99,9 @@ package struct RequestLoop<Client: RequestClient> {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
         switch course.next(after: outcome, jitter: Double.random(in: 0...1)) {
         case .askAgain: return
-        case .wait(let seconds):
-            client.retries(after: seconds, because: failure)
-            try await Task.sleep(for: .seconds(seconds))
+        case .wait(let delay):
+            client.retries(after: delay, because: failure)
+            try await Task.sleep(for: delay)
         case .giveUp: throw await client.exhausted(because: failure)
         case .unstable: throw client.unstable(because: (failure as? FetchError)?.reason ?? .endedEarly)
         }

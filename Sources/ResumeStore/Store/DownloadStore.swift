@@ -18,13 +18,13 @@ public final class DownloadStore: Sendable {
     public struct Configuration: Sendable {
         /// The maximum total size of unused entries in bytes; beyond it, the least recently used ones are removed.
         public var maximumSize: Int64
-        /// The time in seconds after which an unused entry is removed.
-        public var maximumAge: Int64
+        /// The time after which an unused entry is removed.
+        public var maximumAge: Duration
         /// The maximum number of received bytes that are not synced to disk and would be lost after a power failure.
         public var durableInterval: Int64
-        /// The time in seconds for which an entry is kept after its server reported that the resource does not exist
+        /// The time for which an entry is kept after its server reported that the resource does not exist
         /// (404, 410).
-        public var gracePeriod: Int64
+        public var gracePeriod: Duration
         /// Receives the result of each collection, including those that make room for a download, and the totals after
         /// it.
         ///
@@ -39,8 +39,8 @@ public final class DownloadStore: Sendable {
 
         /// Creates a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(
-            maximumSize: Int64 = 16 << 30, maximumAge: Int64 = 30 * 86_400, durableInterval: Int64 = 64 << 20,
-            gracePeriod: Int64 = 7 * 86_400
+            maximumSize: Int64 = 16 << 30, maximumAge: Duration = .seconds(30 * 86_400),
+            durableInterval: Int64 = 64 << 20, gracePeriod: Duration = .seconds(7 * 86_400)
         ) {
             self.maximumSize = maximumSize
             self.maximumAge = maximumAge

@@ -19,7 +19,7 @@ struct Progress {
         case .restarted(let reason, _): say("restarted: \(reason)")
         case .resumeDataOutdated(let reason): say("\(reason)")
         case .damaged(let reason): say("downloading damaged data again: \(reason)")
-        case .retrying(let reason, let seconds): say("\(reason); retrying in \(seconds) s")
+        case .retrying(let reason, let delay): say("\(reason); retrying in \(delay)")
         case .waiting: say("waiting for another process that is downloading it")
         case .started, .progress, .finished: break
         }

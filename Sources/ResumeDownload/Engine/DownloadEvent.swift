@@ -1,0 +1,54 @@
+public import ResumeHTTP
+
+/// An event of a download.
+public enum DownloadEvent: Sendable, Hashable {
+    /// Another task or process downloads the same resource; the download waits for it.
+    case waiting
+    /// The first response was accepted, and nothing had been received before.
+    case started(totalBytes: Int64?)
+    /// The download continues at an offset after bytes received earlier.
+    case resumed(offset: Int64, totalBytes: Int64?)
+    /// Some received bytes are fetched again, because they were damaged on disk, lost in a crash, or removed by the
+    /// collector while the download was paused.
+    case damaged(reason: Reason)
+    /// The store has no data, or another version, instead of what the resume data names; the download continues with
+    /// the stored data, if any.
+    case resumeDataOutdated(reason: Reason)
+    /// The download restarted although bytes had been received.
+    case restarted(reason: Reason, totalBytes: Int64?)
+    /// The number of received bytes. It increases, except after a restart, after a damaged part was discarded, and,
+    /// with gaps or several connections, when the end of a part is fetched again for comparison.
+    case progress(receivedBytes: Int64, totalBytes: Int64?)
+    /// The download will be retried.
+    case retrying(reason: Reason, after: Duration)
+    /// The file was delivered.
+    case finished(DownloadResult)
+}
+
+extension DownloadEvent: CustomStringConvertible {
+    /// The event as a line for people.
+    public var description: String {
+        switch self {
+        case .waiting: "waiting for another download of the same resource"
+        case .started(let total): "started: \(Self.bytes(total))"
+        case .resumed(let offset, let total): "resumed at byte \(offset) of \(Self.bytes(total))"
+        case .damaged(let reason): "some of the received bytes are fetched again: \(reason)"
+        case .resumeDataOutdated(let reason): "the resume data is outdated: \(reason)"
+        case .restarted(let reason, _): "restarted: \(reason)"
+        case .progress(let received, let total): "received \(received) of \(Self.bytes(total))"
+        case .retrying(let reason, let delay):
+            "trying again in \(delay.formattedSeconds) s: \(reason)"
+        case .finished(let result): "delivered to \(Printable.escaped(result.path))"
+        }
+    }
+
+    private static func bytes(_ count: Int64?) -> String { count.map { "\($0) bytes" } ?? "an unknown number of bytes" }
+}
+
+extension Duration {
+    /// The seconds with at most one digit after the point.
+    fileprivate var formattedSeconds: String {
+        let tenths = (self / .milliseconds(100)).rounded()
+        return tenths.truncatingRemainder(dividingBy: 10) == 0 ? "\(Int64(tenths / 10))" : "\(tenths / 10)"
+    }
+}

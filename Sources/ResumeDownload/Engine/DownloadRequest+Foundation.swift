@@ -1,0 +1,62 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+public import ResumeHTTP
+
+extension DownloadRequest {
+    /// Makes a request with the defaults.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the file.
+    ///   - path: The path to which the file is delivered.
+    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL.
+    public init(_ url: URL, to path: String) throws(DownloadURL.Problem) {
+        self.init(try DownloadURL(url), to: path)
+    }
+
+    /// Makes a request with the defaults.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the file.
+    ///   - file: The file URL to which it is delivered.
+    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL.
+    public init(_ url: URL, to file: URL) throws(DownloadURL.Problem) {
+        self.init(try DownloadURL(url), to: file.path(percentEncoded: false))
+    }
+}
+
+extension Downloader {
+    /// Downloads one file with the default settings, like ``download(_:onEvent:)``.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the file.
+    ///   - path: The path to which the file is delivered.
+    ///   - onEvent: Called with each event, in order; the download waits for it to return.
+    /// - Returns: The path of the file, and how many of its bytes had been received before.
+    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL; the errors of
+    ///   ``download(_:onEvent:)``.
+    @discardableResult
+    public func download(
+        _ url: URL, to path: String, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        try await download(DownloadRequest(url, to: path), onEvent: onEvent)
+    }
+
+    /// Downloads one file with the default settings, like ``download(_:onEvent:)``.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the file.
+    ///   - file: The file URL to which it is delivered.
+    ///   - onEvent: Called with each event, in order; the download waits for it to return.
+    /// - Returns: The path of the file, and how many of its bytes had been received before.
+    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL; the errors of
+    ///   ``download(_:onEvent:)``.
+    @discardableResult
+    public func download(
+        _ url: URL, to file: URL, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws -> DownloadResult {
+        try await download(DownloadRequest(url, to: file), onEvent: onEvent)
+    }
+}

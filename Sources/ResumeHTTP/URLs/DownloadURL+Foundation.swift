@@ -1,0 +1,12 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension DownloadURL {
+    /// Checks a URL of Foundation and drops its fragment.
+    ///
+    /// - Throws: ``Problem`` if it is not an absolute `http` or `https` URL with a valid host and port.
+    public init(_ url: URL) throws(Problem) { try self.init(url.absoluteString) }
+}
