@@ -24,7 +24,7 @@ public struct Reason: Sendable, Hashable {
         self.text = text
     }
 
-    private init(_ code: String, _ text: String) {
+    package init(_ code: String, _ text: String) {
         self.init(code: Code(rawValue: code), text: text)
     }
 }

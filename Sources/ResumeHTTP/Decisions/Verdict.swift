@@ -42,27 +42,6 @@ public enum Verdict: Sendable, Hashable {
         public var representation: Representation
         /// Why the body may be used.
         public var reason: Reason
-
-        /// Creates a continuation for a body that is the whole file, for a new blob.
-        package init(whole representation: Representation, reason: Reason) {
-            self.init(
-                bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
-                reason: reason)
-        }
-
-        init(
-            bodyStart: Int64, offset: Int64, bodyEnd: Int64?, comparedEnd: Int64? = nil, skipped: Int64 = 0,
-            goesOn: Bool = false, representation: Representation, reason: Reason
-        ) {
-            self.bodyStart = bodyStart
-            self.offset = offset
-            self.bodyEnd = bodyEnd
-            self.comparedEnd = comparedEnd
-            self.skipped = skipped
-            self.goesOn = goesOn
-            self.representation = representation
-            self.reason = reason
-        }
     }
 
     /// Whether the body must be used; if not, it must be discarded.
@@ -225,5 +204,14 @@ public enum Verdict: Sendable, Hashable {
     static func looksLikePortal(_ fresh: Representation, instead stored: Representation) -> Bool {
         fresh.mediaType == "text/html" && stored.mediaType != nil && stored.mediaType != "text/html"
             && fresh.entityTag == nil && fresh.lastModified == nil && stored.validator != nil
+    }
+}
+
+extension Verdict.Continuation {
+    /// Creates a continuation for a body that is the whole file, for a new blob.
+    package init(whole representation: Representation, reason: Reason) {
+        self.init(
+            bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
+            reason: reason)
     }
 }

@@ -30,7 +30,7 @@ public struct EntityTag: Sendable, Hashable {
             byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
         }
         // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
-        guard isTag, !Self.containsReplacementCharacter(opaque) else { return nil }
+        guard isTag, !opaque.contains([0xEF, 0xBF, 0xBD]) else { return nil }
         rawValue =
             bytes.allSatisfy { $0 < 0x80 }
             ? String(decoding: bytes, as: UTF8.self)
@@ -57,16 +57,6 @@ public struct EntityTag: Sendable, Hashable {
     /// Compares strongly: true if both tags are equal and neither is weak (RFC 9110, 8.8.3.2).
     public func isStronglyEqual(to other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && rawValue == other.rawValue
-    }
-
-    private static func containsReplacementCharacter(_ bytes: ArraySlice<UInt8>) -> Bool {
-        var rest = bytes
-        while let start = rest.firstIndex(of: 0xEF) {
-            rest = rest[start...]
-            if rest.starts(with: [0xEF, 0xBF, 0xBD]) { return true }
-            rest = rest.dropFirst()
-        }
-        return false
     }
 }
 

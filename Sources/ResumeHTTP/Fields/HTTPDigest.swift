@@ -117,7 +117,7 @@ extension HTTPDigest {
             guard let algorithm = Algorithm(rawValue: name), case .item(let item) = member,
                 case .undecodedByteSequence(let text) = item.rfc9651BareItem
             else { continue }
-            digests[algorithm] = HTTPDigest(algorithm, base64: text)
+            digests[algorithm] = Data(base64Encoded: text).flatMap { HTTPDigest(algorithm, bytes: $0) }
         }
         return digests
     }
@@ -128,11 +128,4 @@ extension HTTPField.Name {
     static let contentDigest = HTTPField.Name("Content-Digest")
     /// Requests a `Repr-Digest` (RFC 9530, 4).
     package static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")
-}
-
-extension HTTPDigest {
-    private init?(_ algorithm: Algorithm, base64 text: String) {
-        guard let data = Data(base64Encoded: text) else { return nil }
-        self.init(algorithm, bytes: data)
-    }
 }
