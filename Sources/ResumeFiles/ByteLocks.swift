@@ -2,28 +2,20 @@
 ///
 /// These are open-file-description locks. They exclude other instances in the same process as well as other processes,
 /// and the kernel releases them when the descriptor is closed, however the process ends. The file is never removed.
-package struct ByteLocks: Sendable {
+package final class ByteLocks: Sendable {
     private let file: OpenFile
-    private let release: Release
-
-    /// Unlocks all bytes when the locks are no longer used.
-    ///
-    /// Closing the descriptor is not enough: a child process that another thread is starting has a copy of it until its
-    /// `exec`.
-    private final class Release: Sendable {
-        let file: OpenFile
-
-        init(_ file: OpenFile) { self.file = file }
-
-        deinit {
-            // In a forked child, the locks belong to the parent.
-            if !ForkedChild.isCurrent { _ = resume_files_unlock_all(file.descriptor) }
-        }
-    }
 
     package init(_ name: String, in store: Folder, flags: Int32) throws(SystemError) {
         file = try OpenFile(name, in: store.file, flags: flags)
-        release = Release(file)
+    }
+
+    /// Unlocks all bytes.
+    ///
+    /// Closing the descriptor is not enough: a child process that another thread is starting has a copy of it until its
+    /// `exec`.
+    deinit {
+        // In a forked child, the locks belong to the parent.
+        if !ForkedChild.isCurrent { _ = resume_files_unlock_all(file.descriptor) }
     }
 
     /// Tries to lock a byte; returns false if another process or instance has locked it.

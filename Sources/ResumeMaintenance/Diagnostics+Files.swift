@@ -32,7 +32,7 @@ extension Diagnostics {
             let links = name == StoreFolder.databaseName ? 1 + rebuildLinks : 1
             return problem(of: status, links: links, at: "\(path)/\(name)", in: path)
         }
-        checks.append(Check(name: "files", value: value(problems), problem: joined(problems)))
+        checks.append(Check(name: "files", value: value(problems.count), problem: joined(problems)))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
         if !aside.isEmpty {
             let value =
@@ -66,8 +66,8 @@ extension Diagnostics {
         return nil
     }
 
-    private static func value(_ problems: [String]) -> String {
-        problems.isEmpty ? "ok" : problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+    fileprivate static func value(_ problems: Int, ok: String = "ok") -> String {
+        problems == 0 ? ok : problems == 1 ? "1 problem" : "\(problems) problems"
     }
 
     static func joined(_ problems: [String]) -> String? {
@@ -88,8 +88,7 @@ extension DownloadStore {
         let unreadable = max(rows - readable, 0)
         return [
             .init(
-                name: "integrity",
-                value: damage.isEmpty ? "ok" : damage.count == 1 ? "1 problem" : "\(damage.count) problems",
+                name: "integrity", value: Diagnostics.value(damage.count),
                 problem: damage.first.map {
                     "the database is damaged (\($0.detail)). Run 'resumectl doctor --rebuild' to recover it."
                 }),
@@ -100,9 +99,7 @@ extension DownloadStore {
                     : "\(unreadable) cannot be read; each is replaced when its URL is downloaded again"),
             .init(
                 name: "blobs",
-                value: odd.isEmpty
-                    ? "ok (sizes only; 'resumectl verify' checks the bytes)"
-                    : odd.count == 1 ? "1 problem" : "\(odd.count) problems",
+                value: Diagnostics.value(odd.count, ok: "ok (sizes only; 'resumectl verify' checks the bytes)"),
                 problem: odd.first.map {
                     "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail). \(repair)"
                 }),

@@ -17,7 +17,7 @@ extension Rebuild {
     ///   of `body`.
     func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
         let name = StoreFolder.salvageName
-        defer { try? removeSalvage() }
+        defer { try? removeDatabase(name) }
         guard let size = try folder.root.status(of: StoreFolder.databaseName)?.size, size > Schema.pageSize else {
             return nil
         }
@@ -44,12 +44,12 @@ extension Rebuild {
         _ = try unsafe page.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }
         // Without a page count, SQLite uses the file's size.
         page.replaceSubrange(28..<32, with: [0, 0, 0, 0])
-        try removeSalvage()
+        try removeDatabase(name)
         return page
     }
 
-    /// Removes the copy, including one from an interrupted rebuild.
-    func removeSalvage() throws(SystemError) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.salvageName + suffix) }
+    /// Removes a database that has not replaced the old one, such as one from an interrupted rebuild.
+    func removeDatabase(_ name: String) throws(SystemError) {
+        for suffix in StoreFolder.databaseSuffixes { try folder.root.remove(name + suffix) }
     }
 }

@@ -120,9 +120,7 @@ extension Rebuild {
 
     /// Returns the entry with only those bytes whose checksums match; nil if there are none.
     func proved(_ entry: Entry, _ blocks: [Block], _ report: inout RebuildReport) throws -> Saved? {
-        guard entry.representation != nil, let path = entry.chunks.first?.path, let name = BlobName(path: path),
-            let file = try folder.openBlob(name)
-        else {
+        guard entry.representation != nil, let name = entry.blobName, let file = try folder.openBlob(name) else {
             report.lost.append(entry.key)
             return nil
         }

@@ -59,9 +59,9 @@ struct Rebuild {
             try undoInterrupted()
             // Checks the files that were moved back as well.
             try folder.requireOwnFiles()
-            try removeSalvage()
+            try removeDatabase(StoreFolder.salvageName)
             guard try !isWhole() else {
-                try removeRebuilt()
+                try removeDatabase(StoreFolder.rebuiltName)
                 report.wasWhole = true
                 return report
             }
@@ -76,7 +76,7 @@ struct Rebuild {
             } catch {
                 // If this fails, the next rebuild undoes it.
                 try? undoInterrupted()
-                try? removeRebuilt()
+                try? removeDatabase(StoreFolder.rebuiltName)
                 throw error
             }
             return report
@@ -133,7 +133,7 @@ struct Rebuild {
 
     /// Creates a new database next to the old one and flushes it to disk before it replaces that.
     private func makeDatabase(_ entries: [Saved], _ events: [Event], _ queues: [SavedQueue]) throws {
-        try removeRebuilt()
+        try removeDatabase(StoreFolder.rebuiltName)
         _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
         let connection = try Connection.open(path: folder.path(of: StoreFolder.rebuiltName))
         try Schema.create(connection)
@@ -152,10 +152,7 @@ struct Rebuild {
                 var entry = saved.entry
                 entry.id = number
                 try connection.insert(entry, saved.blocks)
-                try connection.record(
-                    Event(
-                        key: saved.entry.key, at: WallClock.milliseconds, kind: .damaged, reason: .rebuilt,
-                        bytes: saved.entry.receivedBytes))
+                try connection.record(.damaged, key: entry.key, reason: .rebuilt, bytes: entry.receivedBytes)
             }
         }
     }
@@ -180,11 +177,6 @@ struct Rebuild {
             // Other files in the folder are kept.
             try? folder.root.removeFolder(aside.file.path)
         }
-    }
-
-    /// Removes a new database that has not replaced the old one.
-    private func removeRebuilt() throws(SystemError) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try folder.root.remove(StoreFolder.rebuiltName + suffix) }
     }
 
     /// Keeps the old database under another name, and replaces it with the new one.
@@ -214,6 +206,5 @@ struct Rebuild {
 
 extension Reason {
     fileprivate static let rebuilt = Reason(
-        code: .init(rawValue: "rebuilt"),
-        text: "the damaged database was rebuilt; these bytes match their checksums")
+        "rebuilt", "the damaged database was rebuilt; these bytes match their checksums")
 }

@@ -91,15 +91,12 @@ extension DownloadStore {
         let blocks = readsBytes ? try await read { connection in try connection.blocks(of: entry.id) } : []
         let flag = CancellationFlag()
         let folder = folder
-        let state: BlobState
-        do {
-            state = try await withTaskCancellationHandler {
-                try await Blocking.run { try BlobState(of: entry, blocks: blocks, in: folder) { flag.value } }
-            } onCancel: {
-                flag.set()
+        let state = try await withTaskCancellationHandler {
+            try await Blocking.run {
+                try StoreError.wrapping { try BlobState(of: entry, blocks: blocks, in: folder) { flag.value } }
             }
-        } catch {
-            throw StoreError(wrapping: error)
+        } onCancel: {
+            flag.set()
         }
         try Task.checkCancellation()
         var found = state.found
@@ -131,11 +128,9 @@ extension DownloadStore {
                 blobs = try connection.remove(current)
             }
             try connection.record(
-                Event(
-                    key: entry.key, at: WallClock.milliseconds, kind: .damaged,
-                    reason: Reason(
-                        code: .init(rawValue: "repaired"), text: "verify removed data that did not match its records"),
-                    bytes: current.receivedBytes - intact.heldBytes))
+                .damaged, key: entry.key,
+                reason: Reason("repaired", "verify removed data that did not match its records"),
+                bytes: current.receivedBytes - intact.heldBytes)
             return blobs
         }
         try removeBlobs(blobs ?? [])

@@ -10,30 +10,20 @@ public struct Connection: ~Copyable {
     private let handle: OpaquePointer
     private let statements: StatementCache
 
-    /// How a file is opened.
-    public enum Mode: Sendable {
-        /// Read and write; the file must exist.
-        case readWrite
-        /// Read only; the file must exist.
-        case readOnly
-    }
-
     /// Opens an existing database file and sets every pragma that the package relies on.
     ///
     /// The caller must have checked that `path` is a regular file; SQLite refuses symbolic links.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - mode: Read and write, or read only.
     ///   - busyTimeout: How long SQLite waits for locks of other processes, in milliseconds.
     ///   - vfs: The name of a virtual file system, for tests; nil for SQLite's default.
     /// - Returns: The connection.
     /// - Throws: ``SQLiteError`` if the file cannot be opened or is not a database.
     public static func open(
-        path: String, mode: Mode = .readWrite, busyTimeout: Int32 = 30_000, vfs: String? = nil
+        path: String, busyTimeout: Int32 = 30_000, vfs: String? = nil
     ) throws(SQLiteError) -> Connection {
-        let access = mode == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
-        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, flags, vfs)
         guard let opened = unsafe opened else {

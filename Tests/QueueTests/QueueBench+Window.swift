@@ -28,7 +28,7 @@ final class Window: Sendable {
 extension QueueBench {
     /// One column of the rows of `queued`, as another program reads it.
     func rows(_ column: String = "destination") throws -> [String] {
-        let connection = try Connection.open(path: folder["store/store.sqlite"], mode: .readOnly)
+        let connection = try Connection.open(path: folder["store/store.sqlite"])
         return try connection.rows("SELECT \(column) FROM queued ORDER BY priority DESC, position DESC, id") { row in
             row.text(0) ?? "NULL"
         }

@@ -67,7 +67,7 @@ struct QueueBench {
 
     /// The rows of `queued`, as another program reads them.
     func rows() throws -> [String] {
-        let connection = try Connection.open(path: folder["store/store.sqlite"], mode: .readOnly)
+        let connection = try Connection.open(path: folder["store/store.sqlite"])
         return try connection.rows(
             "SELECT key, url, destination, state, terms FROM queued ORDER BY priority DESC, position DESC"
         ) { row in (0..<5).map { row.text($0) ?? "NULL" }.joined(separator: " ") }

@@ -60,7 +60,7 @@ struct QueueRestartTests {
             try await bench.queue.add([try bench.request("b"), try bench.request("c")])
             // The rows as they are now: those of a process that has no time to stop anything.
             let path = bench.folder["store/store.sqlite"]
-            let before = try Connection.open(path: path, mode: .readOnly).rows(
+            let before = try Connection.open(path: path).rows(
                 "SELECT id, state, position FROM queued"
             ) { (id: $0.integer(0) ?? 0, state: $0.text(1) ?? "", position: $0.integer(2) ?? 0) }
             #expect(before.map(\.state).sorted() == ["running", "waiting", "waiting"])

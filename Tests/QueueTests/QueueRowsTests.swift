@@ -34,7 +34,7 @@ struct QueueRowsTests {
             let seen = Flag()
             let origin = bench.origin
             bench.server.setHandler { request in
-                let connection = try? Connection.open(path: path, mode: .readOnly)
+                let connection = try? Connection.open(path: path)
                 if (try? connection?.integer("SELECT count(*) FROM queued WHERE state = 'running'")) == 1 { seen.set() }
                 return origin.answer(request)
             }

@@ -98,13 +98,7 @@ extension DownloadStore {
     private func removeBatch(
         _ chosen: [Entry], because reason: Reason, kind: Event.Kind, dryRun: Bool, into report: inout RemovalReport
     ) async throws -> Int64 {
-        let leases = try leaseFile()
-        let waiters: ByteLocks
-        do {
-            waiters = try folder.locks(.waiters)
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        let (leases, waiters) = (try leaseFile(), try lockFile(.waiters))
         // A row with an ID that cannot be locked (because it was manipulated) counts as in use.
         let idle = chosen.filter {
             (try? leases.tryLock($0.id)) == true && (try? waiters.isLocked($0.id)) == false
@@ -126,10 +120,7 @@ extension DownloadStore {
                 // After a purge, only this event of the download is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
                 if kind == .evicted { try connection.noteEviction(of: entry.name, bytes: current.receivedBytes) }
-                try connection.record(
-                    Event(
-                        key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason,
-                        bytes: current.receivedBytes))
+                try connection.record(kind, key: entry.key, reason: reason, bytes: current.receivedBytes)
             }
             return (removed, blobs)
         }

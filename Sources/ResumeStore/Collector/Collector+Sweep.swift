@@ -83,9 +83,7 @@ extension DownloadStore {
                 if isMissing {
                     try connection.noteEviction(of: entry.name, bytes: entry.receivedBytes)
                     try connection.record(
-                        Event(
-                            key: entry.key, at: WallClock.milliseconds, kind: .evicted, reason: .blobMissing,
-                            bytes: entry.receivedBytes))
+                        .evicted, key: entry.key, reason: .blobMissing, bytes: entry.receivedBytes)
                 }
             }
             return (removed, blobs)
@@ -134,10 +132,6 @@ extension DownloadStore {
     /// - Throws: ``StoreError``.
     public func freeSpace() throws -> Int64 {
         try StoreError.refuseForkedChild()
-        do {
-            return try folder.blobs.space()
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        return try StoreError.wrapping { try folder.blobs.space() }
     }
 }

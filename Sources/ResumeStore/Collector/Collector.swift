@@ -102,15 +102,11 @@ extension DownloadStore {
             return (try connection.candidates(&cursor, limit: Self.batch), cursor)
         }
         cursor = next
-        do {
-            let paused = try folder.locksThere(.paused)
-            return batch.map { candidate in
-                // A row with an ID that cannot be locked was manipulated.
-                let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
-                return Candidate(entry: candidate.entry, isPaused: isPaused)
-            }
-        } catch {
-            throw StoreError(wrapping: error)
+        let paused = try StoreError.wrapping { try folder.locksThere(.paused) }
+        return batch.map { candidate in
+            // A row with an ID that cannot be locked was manipulated.
+            let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
+            return Candidate(entry: candidate.entry, isPaused: isPaused)
         }
     }
 
@@ -156,16 +152,14 @@ private struct EvictionTerms {
 }
 
 extension Reason {
-    static let expired = Reason(code: .init(rawValue: "expired"), text: "not used for longer than the maximum age")
+    static let expired = Reason("expired", "not used for longer than the maximum age")
     static let gone = Reason(
-        code: .init(rawValue: "gone"),
-        text: "the server has reported for some time that the file does not exist (404, 410)")
+        "gone", "the server has reported for some time that the file does not exist (404, 410)")
     static let overBudget = Reason(
-        code: .init(rawValue: "over-budget"),
-        text: "the store exceeded its size limit and this entry was the least recently used")
+        "over-budget", "the store exceeded its size limit and this entry was the least recently used")
     static let pausedOverBudget = Reason(
-        code: .init(rawValue: "paused-over-budget"),
-        text: "the store exceeded its size limit and only paused downloads were left; "
+        "paused-over-budget",
+        "the store exceeded its size limit and only paused downloads were left; "
             + "this one was the least recently used")
-    static let purged = Reason(code: .init(rawValue: "purged"), text: "removed on request")
+    static let purged = Reason("purged", "removed on request")
 }

@@ -106,6 +106,15 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
+    /// Runs a closure that uses SQLite or the file system, and wraps its error.
+    package static func wrapping<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+    }
+
     /// The advice for a damaged database.
     static let rebuildAdvice =
         "Run 'resumectl doctor --rebuild' to recover all data that can be verified, or move the folder away."
@@ -148,6 +157,6 @@ extension StoreError {
 extension Reason {
     /// Returns what the store found wrong with stored bytes as the reason for starting over.
     package static func heldBytesDiffer(_ error: StoreError) -> Reason {
-        Reason(code: .init(rawValue: error.code.description), text: error.message)
+        Reason(error.code.description, error.message)
     }
 }

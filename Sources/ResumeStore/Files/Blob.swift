@@ -59,12 +59,12 @@ final class BlobCreation: Sendable {
     let file: OpenFile
     private let lock: StoreLock
 
-    init(in folder: StoreFolder) throws {
-        name = BlobName()
+    private init(_ name: BlobName, in folder: StoreFolder, _ make: () throws -> OpenFile) throws {
+        self.name = name
         lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
         do {
-            file = try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
+            file = try make()
         } catch {
             // deinit is not called.
             lock.unlock()
@@ -72,18 +72,19 @@ final class BlobCreation: Sendable {
         }
     }
 
+    convenience init(in folder: StoreFolder) throws {
+        let name = BlobName()
+        try self.init(name, in: folder) {
+            try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        }
+    }
+
     /// Gives an unnamed file its name or a named file another one, and sets the permissions of an unnamed file.
-    init(of file: OpenFile, as name: BlobName, isNamed: Bool, in folder: StoreFolder) throws {
-        (self.file, self.name) = (file, name)
-        lock = try StoreLock(creationsIn: folder)
-        try lock.holdShared()
-        do {
+    convenience init(of file: OpenFile, as name: BlobName, isNamed: Bool, in folder: StoreFolder) throws {
+        try self.init(name, in: folder) {
             if !isNamed { try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) } }
             try file.name(name.fileName, in: folder.blobs)
-        } catch {
-            // deinit is not called.
-            lock.unlock()
-            throw error
+            return file
         }
     }
 

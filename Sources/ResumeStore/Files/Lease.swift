@@ -1,4 +1,5 @@
 internal import ResumeFiles
+internal import ResumeHTTP
 internal import Synchronization
 
 /// The exclusive right to use an entry: a kernel lock on the byte with the entry's ID as its offset, released with this
@@ -39,6 +40,17 @@ final class Lease: Sendable {
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(10))
         }
+    }
+
+    /// Returns a number for a key without a row, which is different from all row IDs.
+    ///
+    /// Two keys with the same number would wait for each other. URLs with the same number cannot be constructed without
+    /// the store's secret key.
+    static func number(of key: String, _ identityKey: [UInt8]) -> Int64 {
+        let hash = RequestIdentity.code(identityKey, Array(key.utf8)).prefix(8).reduce(0 as UInt64) {
+            $0 << 8 | UInt64($1)
+        }
+        return 1 << 61 | Int64(hash >> 3)
     }
 
     /// Whether a task waits for this lease.

@@ -13,11 +13,13 @@ package struct StoreFolder: Sendable {
     package static let salvageName = "salvage.sqlite"
     /// The prefix of folders to which a rebuild moves old files.
     package static let asidePrefix = "aside-"
+    /// What SQLite appends to the name of a database.
+    package static let databaseSuffixes = ["", "-wal", "-shm", "-journal"]
     /// The files of a store except blobs.
     package static let fileNames =
         [
             databaseName, rebuiltName, salvageName,
-        ].flatMap { name in ["", "-wal", "-shm", "-journal"].map { name + $0 } }
+        ].flatMap { name in databaseSuffixes.map { name + $0 } }
         + ["lock", reserveName] + LockFile.allCases.map(\.rawValue)
     /// The size of a file that is removed when the file system is full, so that rows can be deleted.
     ///

@@ -1,5 +1,5 @@
 internal import ResumeFiles
-internal import ResumeHTTP
+package import ResumeHTTP
 package import ResumeSQLite
 
 /// Statements of a running transfer. Each one checks the generation, so an outdated writer changes nothing and gets
@@ -133,6 +133,11 @@ extension Connection {
             .integer(event.at), .text(event.kind.rawValue),
             .text(event.reason.stored), .integer(event.bytes))
         try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID.addingSaturating(-Self.eventLimit)))
+    }
+
+    /// Records an event that happens now.
+    package borrowing func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64) throws {
+        try record(Event(key: key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: bytes))
     }
 
     /// Returns the events of a key, or of all keys, oldest first.

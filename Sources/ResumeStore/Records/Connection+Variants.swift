@@ -8,6 +8,17 @@ struct Requester: Sendable, Hashable {
     /// The hash of the fields that the server named in `Vary`; nil if there were none.
     var varied: [UInt8]?
 
+    /// No request, so that all requests must be confirmed by the server.
+    static let nobody = Requester(code: nil, varied: nil)
+
+    /// Whether it is exactly this request.
+    func isSame(as identity: RequestIdentity?, key: [UInt8]) -> Bool {
+        guard let code, let identity else { return false }
+        return code == identity.code(key)
+    }
+}
+
+extension Requester {
     /// Hashes a request.
     ///
     /// - Parameters:
@@ -17,20 +28,6 @@ struct Requester: Sendable, Hashable {
     init(_ identity: RequestIdentity?, vary: String?, key: [UInt8]) {
         code = identity?.code(key)
         varied = vary.flatMap { $0 == "*" ? nil : identity?.code(ofFieldsNamedIn: $0, key) }
-    }
-
-    init(code: [UInt8]?, varied: [UInt8]?) {
-        self.code = code
-        self.varied = varied
-    }
-
-    /// No request, so that all requests must be confirmed by the server.
-    static let nobody = Requester(code: nil, varied: nil)
-
-    /// Whether it is exactly this request.
-    func isSame(as identity: RequestIdentity?, key: [UInt8]) -> Bool {
-        guard let code, let identity else { return false }
-        return code == identity.code(key)
     }
 }
 

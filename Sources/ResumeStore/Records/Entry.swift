@@ -92,6 +92,9 @@ public struct Entry: Sendable, Hashable {
             access: access)
     }
 
+    /// The name of the blob; nil if there is none.
+    package var blobName: BlobName? { chunks.first.flatMap { BlobName(path: $0.path) } }
+
     /// The part that is written next.
     var part: PartReference {
         PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)

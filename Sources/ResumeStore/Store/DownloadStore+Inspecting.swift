@@ -57,16 +57,13 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError``.
     public func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64 = 0) async throws {
-        let event = Event(key: key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: bytes)
-        try await write { connection in try connection.record(event) }
+        try await write { connection in try connection.record(kind, key: key, reason: reason, bytes: bytes) }
     }
 
-    package func leaseFile() throws -> ByteLocks {
+    package func leaseFile() throws -> ByteLocks { try lockFile(.leases) }
+
+    func lockFile(_ file: StoreFolder.LockFile) throws -> ByteLocks {
         try StoreError.refuseForkedChild()
-        do {
-            return try folder.locks(.leases)
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        return try StoreError.wrapping { try folder.locks(file) }
     }
 }

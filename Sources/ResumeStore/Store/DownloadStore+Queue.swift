@@ -1,4 +1,4 @@
-internal import ResumeFiles
+package import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
 
@@ -19,15 +19,7 @@ package final class QueueLease: Sendable {
 /// Indicates that a task waits for a download: after its delivery, the complete data is kept in the store for a copy.
 ///
 /// It ends when it is released.
-package final class WaitingSign: Sendable {
-    private let waiters: ByteLocks
-
-    fileprivate init(_ numbers: [Int64], in folder: StoreFolder) throws {
-        waiters = try folder.locks(.waiters)
-        // A shared lock, which nothing locks exclusively.
-        for number in numbers { _ = try waiters.tryLock(number, exclusively: false) }
-    }
-}
+package typealias WaitingSign = ByteLocks
 
 extension DownloadStore {
     /// Locks the queue with a name.
@@ -35,17 +27,13 @@ extension DownloadStore {
     /// - Throws: ``StoreError`` with `inUse` if a queue of that name is open in this process or another one.
     package func leaseQueue(named name: String) async throws -> QueueLease {
         let id = try await writeEntry { connection in try connection.queue(named: name) }
-        do {
-            let locks = try folder.locks(.queues)
-            guard try locks.tryLock(id) else {
-                throw StoreError(
-                    .inUse, "the queue \(Printable.escaped(name)) is already open in this or another process",
-                    advice: "Use that queue, or choose another name.")
-            }
-            return QueueLease(id: id, locks: locks)
-        } catch {
-            throw StoreError(wrapping: error)
+        let locks = try lockFile(.queues)
+        guard try StoreError.wrapping({ try locks.tryLock(id) }) else {
+            throw StoreError(
+                .inUse, "the queue \(Printable.escaped(name)) is already open in this or another process",
+                advice: "Use that queue, or choose another name.")
         }
+        return QueueLease(id: id, locks: locks)
     }
 
     /// Returns the undelivered requests of a queue in the order in which they run, with the numbers of their stored
@@ -111,11 +99,13 @@ extension DownloadStore {
             // The variant in use is the last used one.
             try connection.id(ofKey: Variant.key(name, try connection.variants(of: name).first?.number ?? 1))
         }
-        do {
-            return try WaitingSign([Lease.number(of: name, in: self)] + [id].compactMap(\.self), in: folder)
-        } catch {
-            throw StoreError(wrapping: error)
+        let waiters = try lockFile(.waiters)
+        try StoreError.wrapping {
+            // Shared locks, which nothing locks exclusively.
+            _ = try waiters.tryLock(Lease.number(of: name, identityKey), exclusively: false)
+            if let id { _ = try waiters.tryLock(id, exclusively: false) }
         }
+        return waiters
     }
 }
 

@@ -118,10 +118,8 @@ public final class DownloadStore: Sendable {
         durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         try StoreError.refuseForkedChild()
-        do {
-            return try database.withConnectionNow { try write(with: $0, durability: durability, body) }
-        } catch {
-            throw StoreError(wrapping: error)
+        return try StoreError.wrapping {
+            try database.withConnectionNow { try write(with: $0, durability: durability, body) }
         }
     }
 

@@ -42,7 +42,7 @@ extension DownloadStore {
         _ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool, on queue: isolated TransferQueue
     ) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
-        let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, in: self))
+        let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, identityKey))
         var keyLease: Lease?
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
