@@ -18,8 +18,6 @@ ALLOWED = {
     ("Sources/ResumeDownload/Body", "Sources/ResumeDownload/Engine"),
     # A run counts its own metrics; the observer describes requests and results.
     ("Sources/ResumeDownload/Engine", "Sources/ResumeDownload/Observability"),
-    # The writer of a body uses the ending and the errors of a transfer.
-    ("Sources/ResumeStore/Bytes", "Sources/ResumeStore/Transfer"),
     # A store owns its batch of deliveries and the watch of small files.
     ("Sources/ResumeStore/Store", "Sources/ResumeStore/Delivery"),
 }

@@ -409,7 +409,7 @@ struct FetchIdentityTests {
             let transfer = try await store.begin(url, headerFields: [.accept: "\(number)"])
             while try await !HonestServer(sampleBytes(9000, seed: UInt64(number)), etag: "\"\(number)\"").fill(transfer)
             {}
-            await transfer.close()
+            try await transfer.close()
         }
         #expect(store.entries.map(\.key) == [url.redacted] + (2...4).map { "\(url.redacted)#variant=\($0)" })
         // The two used last still belong to their callers.
@@ -429,12 +429,12 @@ struct FetchIdentityTests {
                 try await Self.leave(length, as: [.accept: "a"], in: memory, at: url)
                 let foreign = try await memory.begin(url, headerFields: [.accept: "b"])
                 await #expect(throws: StoreError(.misuse, "")) { try await foreign.promote(to: disk) }
-                await foreign.close()
-                #expect(memory.entries.map(\.bytes) == [Int64(length)])
+                try await foreign.close()
+                #expect(memory.entries.map(\.receivedBytes) == [Int64(length)])
                 #expect(try await disk.entries().isEmpty)
                 let own = try await memory.begin(url, headerFields: [.accept: "a"])
                 try await own.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
-                await own.close()
+                try await own.close()
             }
             await disk.close()
         }

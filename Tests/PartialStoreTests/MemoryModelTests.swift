@@ -58,7 +58,7 @@ struct MemoryModelTests {
                 let right = try await memory.begin(url, headerFields: [:], policy: policy)
                 delivered += try await Self.work(left, right, &random, &trace)
                 try await left.close()
-                await right.close()
+                try await right.close()
             }
             #expect(delivered > 3)
             await disk.close()
@@ -67,7 +67,7 @@ struct MemoryModelTests {
 
     /// Some requests of one transfer each, with the same answers.
     static func work(
-        _ left: Transfer, _ right: MemoryTransfer, _ random: inout SplitMix64, _ trace: inout [String]
+        _ left: Transfer, _ right: Transfer, _ random: inout SplitMix64, _ trace: inout [String]
     ) async throws -> Int {
         trace.append("begin \(left.key)")
         for _ in 0..<Int.random(in: 1...4, using: &random) {

@@ -74,7 +74,7 @@ private struct Model {
         self.isGrowing = isGrowing
         let row = PartReference(id: 1, generation: 2, offset: 0)
         ledger = PartLedger(row, received: Self.start, durable: 500, isFollowed: false, at: .zero)
-        if isGrowing { ledger.grow(upTo: 4 << 20) }
+        if isGrowing { ledger.pace = .rarely(upTo: 4 << 20) }
     }
 
     /// - Returns: False if the step is not possible now.

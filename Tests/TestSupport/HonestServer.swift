@@ -35,8 +35,7 @@ package struct HonestServer: Sendable {
     /// - Returns: Whether every byte is stored.
     /// - Throws: An error from the transfer.
     @discardableResult
-    package func fill(_ transfer: some PartialTransfer, upTo end: Int? = nil, piece: Int = 100_000) async throws -> Bool
-    {
+    package func fill(_ transfer: Transfer, upTo end: Int? = nil, piece: Int = 100_000) async throws -> Bool {
         let plan = await transfer.plan()
         if await transfer.isComplete { return true }
         let (head, body) = answer(plan.fields)

@@ -5,6 +5,8 @@ struct BlobLedger: Sendable {
     private(set) var parts: [PartLedger]
     /// The offset of the part that the main stream writes.
     private(set) var mainOffset: Int64
+    /// The most bytes that a power loss may cost.
+    private let interval: Int64
 
     /// Creates the accounts of an entry.
     ///
@@ -14,7 +16,7 @@ struct BlobLedger: Sendable {
     ///   - interval: The most bytes that a power loss may cost.
     init(_ entry: Entry, at now: Duration, interval: Int64) {
         let chunks = entry.chunks
-        mainOffset = entry.part.offset
+        (mainOffset, self.interval) = (entry.part.offset, interval)
         parts = chunks.enumerated().map { index, chunk in
             PartLedger(
                 PartReference(id: entry.id, generation: entry.generation, offset: chunk.offset), received: chunk.end,
@@ -22,39 +24,37 @@ struct BlobLedger: Sendable {
                 isFollowed: index + 1 < chunks.count && chunks[index + 1].offset == chunk.end, at: now)
         }
         if chunks.isEmpty { insert(PartLedger(entry.part, received: 0, durable: 0, isFollowed: false, at: now)) }
-        if entry.grows, parts.count == 1 { parts[0].grow(upTo: Self.growingLimit(interval)) }
+        commit(pace(of: entry))
     }
 
-    /// How many bytes may wait for a commit while the length of the blob counts.
-    ///
-    /// - Parameter interval: The most bytes that a power loss may cost.
-    /// - Returns: The number of bytes.
-    static func growingLimit(_ interval: Int64) -> Int64 { interval / 4 }
-
-    /// Stops counting the length of the blob: from now on, only commits make bytes survive the process.
-    mutating func stopGrowing() {
-        for index in parts.indices { parts[index].stopGrowing() }
+    /// Starts to record the bytes of an entry that had no row before.
+    mutating func resume(in entry: Entry) {
+        let pace = pace(of: entry)
+        update(nil) { $0.resume(in: entry.part, pace) }
     }
 
-    /// The account of the part at an offset; nil if there is none.
-    subscript(offset: Int64) -> PartLedger? { parts.first { $0.offset == offset } }
+    /// Returns how often the parts of an entry are committed.
+    private func pace(of entry: Entry) -> PartLedger.Pace {
+        if entry.id == 0 { return .never }
+        guard entry.grows, entry.chunks.count < 2 else { return .often }
+        return .rarely(upTo: min(interval / 4, PartLedger.mostGrowing))
+    }
 
-    /// Changes the account of the part at an offset.
+    /// Changes how often all parts are committed.
+    mutating func commit(_ pace: PartLedger.Pace) {
+        for index in parts.indices { parts[index].pace = pace }
+    }
+
+    /// Changes the account of a part.
     ///
+    /// - Parameters:
+    ///   - offset: The offset of the part; nil for the one that the main stream writes.
+    ///   - change: The change.
     /// - Returns: What the closure returns; nil if there is no such part.
     @discardableResult
-    mutating func update<Result>(_ offset: Int64, _ change: (inout PartLedger) -> Result) -> Result? {
-        parts.firstIndex { $0.offset == offset }.map { change(&parts[$0]) }
-    }
-
-    /// Creates the account of bytes in memory, which no row records.
-    init(inMemory received: Int64) {
-        mainOffset = 0
-        parts = [
-            PartLedger(
-                PartReference(id: 0, generation: 0, offset: 0), received: received, durable: received,
-                isFollowed: false, at: .zero)
-        ]
+    mutating func update<Result>(_ offset: Int64?, _ change: (inout PartLedger) -> Result) -> Result? {
+        let offset = offset ?? mainOffset
+        return parts.firstIndex { $0.offset == offset }.map { change(&parts[$0]) }
     }
 
     /// Adds the account of another part, replacing an empty one at the same offset.
@@ -112,26 +112,10 @@ final class SharedLedger: Sendable {
     func withLock<Result: Sendable>(_ body: (inout BlobLedger) -> Result) -> Result {
         ledger.withLock { body(&$0) }
     }
-}
 
-/// The account of one stream in a ``SharedLedger``.
-struct PartAccount: Sendable {
-    let ledger: SharedLedger
-    /// The offset of the part that the stream writes; nil for the main stream, whose part is set by the ledger.
-    let offset: Int64?
-
-    /// Calls a closure with the account.
-    ///
-    /// - Returns: The result of the closure; nil if the part was discarded.
+    /// Changes the account of a part; see ``BlobLedger/update(_:_:)``.
     @discardableResult
-    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? {
-        ledger.withLock { $0.update(offset ?? $0.mainOffset, body) }
+    func update<Result: Sendable>(_ offset: Int64?, _ change: (inout PartLedger) -> Result) -> Result? {
+        withLock { $0.update(offset, change) }
     }
-
-    /// The end of the bytes in the blob.
-    var received: Int64 { update { $0.received } ?? 0 }
-    /// The end of the bytes that survive the process.
-    var recorded: Int64 { update { $0.recorded } ?? 0 }
-    /// The offset of the part.
-    var partOffset: Int64 { ledger.withLock { offset ?? $0.mainOffset } }
 }

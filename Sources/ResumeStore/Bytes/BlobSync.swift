@@ -14,8 +14,8 @@ final class BlobSync: Sendable {
         let blob: OpenFile
         let name: BlobName
 
-        init?(_ entry: Entry, blob: OpenFile?) {
-            guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
+        init?(_ entry: Entry, blob: (any BodyStorage)?) {
+            guard let blob = blob as? OpenFile, let name = entry.blobName else { return nil }
             (id, generation, self.blob, self.name) = (entry.id, entry.generation, blob, name)
         }
     }
@@ -37,19 +37,20 @@ final class BlobSync: Sendable {
 
     /// The accounts of the bytes to flush.
     let ledger: SharedLedger
-    private let store: DownloadStore
+    /// The store; nil for one in memory, which has neither rows nor files.
+    private let store: DownloadStore?
     private let state: Mutex<State>
     /// Held during a commit, so that the commits of a part are made in order.
     private let committing = Mutex(())
-    private let clock: StoreClock
+    let clock: StoreClock
     /// The most bytes that a power loss may cost.
     private let interval: Int64
     /// The longest time until bytes are flushed.
     private static let longestDelay: Duration = .seconds(4)
 
-    init(store: DownloadStore, entry: Entry, blob: OpenFile?) {
+    init(store: DownloadStore?, entry: Entry, blob: (any BodyStorage)?) {
         self.store = store
-        (interval, clock) = (store.configuration.durableInterval, store.configuration.clock)
+        (interval, clock) = (store?.configuration.durableInterval ?? .max, store?.configuration.clock ?? .continuous)
         let now = clock.now()
         ledger = SharedLedger(BlobLedger(entry, at: now, interval: interval))
         state = Mutex(State(subject: Subject(entry, blob: blob), lastStart: now))
@@ -61,7 +62,7 @@ final class BlobSync: Sendable {
     ///   - entry: The entry.
     ///   - blob: The blob.
     ///   - keepsLedger: Whether the bytes are the same as before.
-    func reset(to entry: Entry, blob: OpenFile?, keepsLedger: Bool) {
+    func reset(to entry: Entry, blob: (any BodyStorage)?, keepsLedger: Bool) {
         if !keepsLedger {
             let fresh = BlobLedger(entry, at: clock.now(), interval: interval)
             ledger.withLock { $0 = fresh }
@@ -81,29 +82,26 @@ final class BlobSync: Sendable {
         return ledger.withLock(\.atRisk) < interval
     }
 
-    /// How many bytes may wait for a commit while the length of the blob counts.
-    var growingLimit: Int64 { BlobLedger.growingLimit(interval) }
-
     /// Records the bytes of a part that may be recorded; blocks.
     ///
     /// - Parameters:
-    ///   - account: The account of the part.
+    ///   - part: The offset of the part; nil for the one that the main stream writes.
     ///   - onlyIfDue: Whether to record nothing before a commit is due.
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
-    func record(_ account: PartAccount, onlyIfDue: Bool = false) throws {
+    func record(_ part: Int64?, onlyIfDue: Bool = false) throws {
         do {
             try committing.withLock { _ in
                 let now = clock.now()
-                let next = account.update { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
+                let next = ledger.update(part) { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
                 guard let commit = next else { return }
                 KillPoint.reached(.bytesWritten)
-                let isCurrent = try store.writeNow { connection in
+                let isCurrent = try store?.writeNow { connection in
                     try connection.checkpoint(
                         commit.row, received: commit.end - commit.row.offset, durable: 0, blocks: commit.blocks)
                 }
-                guard isCurrent else { throw Transfer.superseded }
+                guard isCurrent == true else { throw StoreError.superseded }
                 KillPoint.reached(.checkpointCommitted)
-                account.update { $0.wasRecorded(commit) }
+                ledger.update(part) { $0.wasRecorded(commit) }
             }
         } catch let error as StoreError where error.code == .superseded {
             // A failed flush also changes the generation, and is the better explanation.
@@ -114,9 +112,7 @@ final class BlobSync: Sendable {
 
     /// Records the bytes of all parts; blocks.
     private func recordAll() throws {
-        for offset in ledger.withLock({ $0.parts.map(\.offset) }) {
-            try record(PartAccount(ledger: ledger, offset: offset))
-        }
+        for offset in ledger.withLock({ $0.parts.map(\.offset) }) { try record(offset) }
     }
 
     /// Starts a flush in the background if enough bytes have arrived, or enough time has passed since the last one.
@@ -190,7 +186,7 @@ final class BlobSync: Sendable {
     func synchronize(with change: @escaping @Sendable (borrowing Connection) throws -> Bool) async throws -> Bool {
         let (subject, flushes) = begin()
         if let subject, !flushes.isEmpty { try await synchronizeData(subject) }
-        let isCurrent = try await store.write(durability: .power) { connection in try change(connection) }
+        let isCurrent = try await store?.write(durability: .power) { connection in try change(connection) } ?? false
         if isCurrent { ledger.withLock { $0.wasFlushed(flushes) } }
         return isCurrent
     }
@@ -223,12 +219,12 @@ final class BlobSync: Sendable {
             // Set before the generation changes; otherwise the error would blame another process.
             update(subject) { $0.failure = failure }
             do {
-                try await store.write { connection in
+                try await store?.write { connection in
                     _ = try connection.reduceChunks(of: subject.id, generation: subject.generation) { $0.durable }
                 }
             } catch {
                 // The row still claims the bytes; without the blob they are not trusted.
-                try? store.removeBlobs([subject.name])
+                try? store?.removeBlobs([subject.name])
             }
             throw failure
         }
@@ -238,7 +234,7 @@ final class BlobSync: Sendable {
     /// Flushes a blob and records the durable bytes.
     private func flush(_ subject: Subject, _ flushes: [PartLedger.Flush]) async throws {
         try await synchronizeData(subject)
-        let isCurrent = try await store.write(durability: .power) { connection in
+        let isCurrent = try await store?.write(durability: .power) { connection in
             // A download that takes long must not become the least recently used entry if the process is killed.
             try connection.setUsed(id: subject.id, now: WallClock.milliseconds)
             return try flushes.allSatisfy { flush in
@@ -246,7 +242,7 @@ final class BlobSync: Sendable {
                 return try connection.checkpoint(flush.row, received: length, durable: length)
             }
         }
-        guard isCurrent else { throw Transfer.superseded }
+        guard isCurrent == true else { throw StoreError.superseded }
         KillPoint.reached(.durableCommitted)
         ledger.withLock { $0.wasFlushed(flushes) }
     }

@@ -2,7 +2,7 @@ internal import ResumeHTTP
 
 /// Decides which bytes of a response body are skipped, compared, written or refused.
 ///
-/// It is a pure value; ``BodyWriter`` carries out its steps.
+/// It is a pure value; ``PartStream`` carries out its steps.
 struct BodyCourse: Sendable {
     /// What to do with the next bytes.
     enum Step: Sendable, Hashable {
@@ -127,9 +127,9 @@ struct BodyCourse: Sendable {
     var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max && isAtBorder) }
 
     /// Returns the complete length that this body proves once it has ended; nil if it proves none.
-    func completeLength(after ending: Transfer.BodyEnding) -> Int64? {
+    func completeLength(isCut: Bool) -> Int64? {
         guard hasComparedHeld, !goesOn else { return nil }
         if let announcedLength { return announcedLength }
-        return ending != .cut && end == nil ? position : nil
+        return !isCut && end == nil ? position : nil
     }
 }

@@ -23,6 +23,19 @@ package struct PartLedger: Sendable {
     /// The number of bytes before the end of a body that wait for its comparison or its digest.
     static let borderLength: Int64 = 4096
 
+    /// How often received bytes are committed.
+    package enum Pace: Sendable, Hashable {
+        /// Not at all, since there is no row.
+        case never
+        /// As often as the limit of lost bytes requires.
+        case often
+        /// After at most this many bytes, because the length of the blob counts as well: during the current boot, bytes
+        /// within that length survive the process without a commit.
+        case rarely(upTo: Int64)
+    }
+
+    /// How often received bytes are committed.
+    package var pace = Pace.often
     /// The row that records the part.
     private(set) var row: PartReference
     /// The end of the bytes in the blob, recorded or not.
@@ -39,10 +52,6 @@ package struct PartLedger: Sendable {
     private(set) var wantedEnd = Int64.max
     /// Whether the part behind this one was compared with this one's stream, or recorded as its continuation.
     private(set) var isFollowed: Bool
-    /// Whether there is no row yet.
-    private(set) var isSuspended = false
-    /// The number of bytes that may wait for a commit while the length of the blob counts; nil if it does not.
-    private var growingLimit: Int64?
     /// When the last commit began, by the store's clock.
     private var lastCommit: Duration
     /// Checksums that no commit has recorded completely; the last block grows.
@@ -125,19 +134,10 @@ package struct PartLedger: Sendable {
         return true
     }
 
-    /// Discards the bytes from an offset on, in memory only.
-    package mutating func truncate(to end: Int64) {
-        received = end
-        recorded = min(recorded, end)
-        durable = min(durable, end)
-        blocks = [Block(offset: end, length: 0, checksum: 0)]
-        (border, isFollowed) = (nil, false)
-    }
-
     // MARK: Recording
 
     /// The end of what a commit may record now.
-    private var recordable: Int64 { isSuspended || received > border ?? .max ? recorded : received }
+    private var recordable: Int64 { pace == .never || received > border ?? .max ? recorded : received }
 
     /// Whether there are bytes that can be committed now.
     package var hasUnrecorded: Bool { recordable > recorded }
@@ -148,8 +148,8 @@ package struct PartLedger: Sendable {
         guard unrecorded > 0 else { return false }
         let elapsed = now - lastCommit
         // The length of the blob counts only from the first commit on.
-        if let growingLimit, recorded > offset {
-            return unrecorded >= growingLimit || elapsed >= Self.growingDelay
+        if case .rarely(let limit) = pace, recorded > offset {
+            return unrecorded >= limit || elapsed >= Self.growingDelay
         }
         if unrecorded >= Self.unrecordedLimit { return true }
         return elapsed >= .milliseconds(200) || (unrecorded >= 128 << 10 && elapsed >= .milliseconds(10))
@@ -177,30 +177,10 @@ package struct PartLedger: Sendable {
         blocks.append(Block(offset: offset, length: 0, checksum: 0))
     }
 
-    /// Suspends recording until there is a row.
-    package mutating func suspend() { isSuspended = true }
-
-    /// Resumes recording, in a row.
-    ///
-    /// - Parameters:
-    ///   - row: The row.
-    ///   - growingLimit: The number of bytes that may wait for a commit because the length of the blob counts; nil if
-    ///     it does not.
-    package mutating func resume(with row: PartReference, growingUpTo growingLimit: Int64?) {
-        self.row = row
-        isSuspended = false
-        if let growingLimit { grow(upTo: growingLimit) }
+    /// Starts to record the part in a row.
+    package mutating func resume(in row: PartReference, _ pace: Pace) {
+        (self.row, self.pace) = (row, pace)
     }
-
-    /// Commits less often, because the length of the blob counts as well.
-    ///
-    /// During the current boot, bytes within that length survive the process without a commit.
-    ///
-    /// - Parameter limit: The number of bytes that may wait for a commit.
-    package mutating func grow(upTo limit: Int64) { growingLimit = min(limit, Self.mostGrowing) }
-
-    /// Commits as often as the limit of lost bytes requires.
-    package mutating func stopGrowing() { growingLimit = nil }
 
     // MARK: Flushing
 

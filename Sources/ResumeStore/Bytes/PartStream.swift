@@ -1,5 +1,4 @@
 internal import ResumeFiles
-internal import ResumeHTTP
 internal import Synchronization
 
 /// One stream into a blob: writes and records bytes on the thread that received them.
@@ -14,92 +13,51 @@ package final class PartStream: Sendable {
     /// The delay before a commit that failed is tried again, if no bytes arrive.
     private static let retryInterval: Duration = .milliseconds(200)
 
-    let writer: BodyWriter
-    private let store: DownloadStore
-    private let sync: BlobSync
+    /// The offset of the part; nil for the main stream, whose part is set by the ledger.
+    private let part: Int64?
+    /// The current body, locked during a write: wait for it only to end the body, or between two parts of it.
+    let body = Mutex<Body?>(nil)
+    let sync: BlobSync
     private let readable: ReadableBlob
     /// Commits when no more bytes arrive.
     private let look = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates the stream that writes the part at an offset; nil for the main stream.
-    init(_ offset: Int64?, of store: DownloadStore, sync: BlobSync, readable: ReadableBlob) {
-        (self.store, self.sync, self.readable) = (store, sync, readable)
-        writer = BodyWriter(PartAccount(ledger: sync.ledger, offset: offset))
+    init(_ offset: Int64?, _ sync: BlobSync, _ readable: ReadableBlob) {
+        (part, self.sync, self.readable) = (offset, sync, readable)
     }
 
-    var account: PartAccount { writer.account }
+    /// Calls a closure with the account of the part.
+    ///
+    /// - Returns: The result of the closure; nil if the part was discarded.
+    @discardableResult
+    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? { sync.ledger.update(part, body) }
+
+    /// The offset of the part.
+    var partOffset: Int64 { sync.ledger.withLock { part ?? $0.mainOffset } }
 
     /// The end of the received bytes in the blob, recorded or not.
-    package var held: Int64 { account.received }
+    package var held: Int64 { update { $0.received } ?? 0 }
 
     /// The end of the bytes that survive the process.
-    package var recorded: Int64 { account.recorded }
+    package var recorded: Int64 { update { $0.recorded } ?? 0 }
 
     /// The end of this stream, excluded: the next stream, or the end of the representation.
-    package var end: Int64 { account.update { $0.wantedEnd } ?? .max }
+    package var end: Int64 { update { $0.wantedEnd } ?? .max }
 
     /// Whether every announced byte of its body was received.
-    package var hasWholeBody: Bool { writer.course(\.isWhole) ?? false }
+    package var hasWholeBody: Bool { course(\.isWhole) ?? false }
 
     /// Whether all requested bytes have been received although the body continues.
-    package var hasAllWanted: Bool { writer.course(\.hasAllWanted) ?? false }
+    package var hasAllWanted: Bool { course(\.hasAllWanted) ?? false }
 
     /// Whether all bytes of this stream were received, but bytes behind them remain to be compared.
-    package var isAtBorder: Bool { held >= end && writer.course(\.isAtBorder) ?? false }
+    package var isAtBorder: Bool { course(\.isAtBorder) == true && held >= end }
 
     /// Whether all bytes of this stream were received, and only bytes of the next stream remain to be compared.
-    package var isAtSuccessor: Bool { held >= end && writer.course(\.isAtSuccessor) ?? false }
+    package var isAtSuccessor: Bool { course(\.isAtSuccessor) == true && held >= end }
 
-    // MARK: Bodies
-
-    /// Begins with the body of a response.
-    ///
-    /// - Parameters:
-    ///   - continuation: The verdict on the response.
-    ///   - blob: The blob.
-    ///   - end: The end of the representation, if the body announces none.
-    ///   - awaitsDigest: Whether a digest of the body will be compared.
-    /// - Throws: ``StoreError`` with `misuse` if the body would leave a gap.
-    func begin(
-        _ continuation: Verdict.Continuation, of blob: OpenFile, upTo end: Int64?, awaitsDigest: Bool = false
-    ) throws {
-        try writer.begin(continuation, of: blob)
-        let isToCompare = continuation.bodyEnd ?? .max < continuation.comparedEnd ?? 0
-        account.update {
-            $0.beginBody(
-                upTo: continuation.bodyEnd, isHeldBack: awaitsDigest || isToCompare, awaitsDigest: awaitsDigest,
-                representationEnd: end)
-        }
-    }
-
-    /// Leaves the rest from an offset on to another stream.
-    ///
-    /// - Returns: False if this one has already reached that offset.
-    /// - Throws: ``StoreError``
-    func shorten(to end: Int64, before successor: PartStream, overlap: Int64) throws -> Bool {
-        // Otherwise the bytes behind the new border would prevent recording all earlier ones.
-        if held > PartLedger.border(end) { try checkpoint() }
-        // Before the body can reach the border.
-        let before = account.update { $0.holdBack(from: PartLedger.border(end)) } ?? nil
-        guard writer.shorten(to: end, before: successor.account.partOffset, overlap: overlap) else {
-            let isCompared = writer.course(\.isCompared) ?? false
-            account.update {
-                $0.holdBack(from: before)
-                if isCompared { $0.wasCompared() }
-            }
-            return false
-        }
-        account.update { $0.shorten(to: end) }
-        return true
-    }
-
-    /// Records that the body has ended and is not known to differ from its `Content-Digest`.
-    ///
-    /// Everything is recorded from now on, unless bytes behind it are still to be compared.
-    func bodyEnded() {
-        guard writer.hasBody, writer.course(\.isAtBorder) == false else { return }
-        account.update { $0.holdBack(from: nil) }
-    }
+    // MARK: Receiving
 
     /// Handles the next part of the body; blocks the calling thread.
     ///
@@ -115,10 +73,10 @@ package final class PartStream: Sendable {
         while !rest.isEmpty, wantsMore {
             // In pieces, so that the loss in a crash does not grow with the size of the part, and exactly up to the
             // border, so that only bytes behind the border are held back.
-            let border = account.update { $0.awaitsDigest ? nil : $0.border } ?? nil
-            let beforeBorder = border.flatMap { border in writer.course { $0.bytesToCome(before: border) } } ?? 0
+            let border = update { $0.awaitsDigest ? nil : $0.border } ?? nil
+            let beforeBorder = border.flatMap { border in course { $0.bytesToCome(before: border) } } ?? 0
             let size = beforeBorder > 0 ? min(Self.pieceSize, Int(clamping: beforeBorder)) : Self.pieceSize
-            wantsMore = try writer.append(rest.extracting(first: size))
+            wantsMore = try StoreError.wrapping { try appendPiece(rest.extracting(first: size)) }
             rest = rest.extracting(droppingFirst: size)
             readable.changed()
             if beforeBorder > 0, held == border { try checkpoint() } else { try recordIfDue() }
@@ -135,7 +93,7 @@ package final class PartStream: Sendable {
 
     /// Ends the body, and stops checking for bytes that wait for a commit.
     func stop() {
-        writer.end()
+        endBody()
         look.withLock { $0?.cancel() }
     }
 
@@ -151,16 +109,16 @@ package final class PartStream: Sendable {
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
     package func checkpoint() throws {
-        try sync.record(account)
+        try sync.record(part)
         sync.proceed()
     }
 
     /// Records like ``checkpoint()`` if a commit is due, now or later.
     func recordIfDue() throws {
-        let now = store.configuration.clock.now()
-        let (isDue, isWaiting) = account.update { ($0.isDue(at: now), $0.hasUnrecorded) } ?? (false, false)
+        let now = sync.clock.now()
+        let (isDue, isWaiting) = update { ($0.isDue(at: now), $0.hasUnrecorded) } ?? (false, false)
         if isDue {
-            try sync.record(account, onlyIfDue: true)
+            try sync.record(part, onlyIfDue: true)
             sync.proceed()
         } else if isWaiting {
             look.withLock { look in look = look ?? Task { [weak self] in await self?.recordLater() } }
@@ -169,19 +127,19 @@ package final class PartStream: Sendable {
 
     /// Commits when that becomes due, until nothing waits for a commit.
     private func recordLater() async {
-        let clock = store.configuration.clock
+        let clock = sync.clock
         var pause = Self.lookInterval
         while true {
             do {
                 try await clock.sleep(clock.now() + pause)
                 let now = clock.now()
                 let isWaiting = look.withLock { look in
-                    let isWaiting = account.update { $0.hasUnrecorded } ?? false
+                    let isWaiting = update { $0.hasUnrecorded } ?? false
                     if !isWaiting, !Task.isCancelled { look = nil }
                     return isWaiting
                 }
                 guard isWaiting else { return }
-                if account.update({ $0.isDue(at: now) }) ?? false {
+                if update({ $0.isDue(at: now) }) ?? false {
                     try await Blocking.run { try self.checkpoint() }
                 }
                 pause = Self.lookInterval

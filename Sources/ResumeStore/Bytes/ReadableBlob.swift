@@ -9,7 +9,7 @@ internal import Synchronization
 final class ReadableBlob: Sendable {
     private struct State {
         /// The file, kept open after the delivery, when its name was removed or belongs to the user.
-        var blob: OpenFile?
+        var blob: (any BodyStorage)?
         var epoch = 0
         var totalLength: Int64?
         /// The blocks that were stored before the transfer and have not been compared with their checksums yet.
@@ -19,7 +19,7 @@ final class ReadableBlob: Sendable {
         var isWithheld: Bool
         var onChange: (@Sendable () -> Void)?
 
-        func readable(in epoch: Int) -> OpenFile? { self.epoch == epoch && !isWithheld ? blob : nil }
+        func readable(in epoch: Int) -> (any BodyStorage)? { self.epoch == epoch && !isWithheld ? blob : nil }
     }
 
     /// The result of reading a range.
@@ -34,7 +34,9 @@ final class ReadableBlob: Sendable {
     private let state: Mutex<State>
     private let ledger: SharedLedger
 
-    init(_ blob: OpenFile?, _ ledger: SharedLedger, totalLength: Int64?, unread: [Block], isWithheld: Bool) {
+    init(
+        _ blob: (any BodyStorage)?, _ ledger: SharedLedger, totalLength: Int64?, unread: [Block], isWithheld: Bool
+    ) {
         self.ledger = ledger
         state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread, isWithheld: isWithheld))
     }
@@ -51,7 +53,7 @@ final class ReadableBlob: Sendable {
     ///   - blob: The blob.
     ///   - totalLength: The number of requested bytes.
     ///   - givesUp: Whether bytes that could be read are no longer valid.
-    func begin(with blob: OpenFile?, totalLength: Int64?, givesUp: Bool) {
+    func begin(with blob: (any BodyStorage)?, totalLength: Int64?, givesUp: Bool) {
         state.withLock { state in
             let isOther = state.blob !== blob
             if isOther { state.unread = [] }
@@ -108,7 +110,7 @@ final class ReadableBlob: Sendable {
     }
 
     /// Returns the blob if the epoch is still the same.
-    func blob(in epoch: Int) -> OpenFile? {
+    func blob(in epoch: Int) -> (any BodyStorage)? {
         state.withLock { $0.readable(in: epoch) }
     }
 
@@ -120,11 +122,8 @@ final class ReadableBlob: Sendable {
         let (found, unread) = state.withLock { ($0.readable(in: epoch), $0.unread) }
         guard let blob = found else { return .givenUp }
         let blocks = unread.filter { $0.range.overlaps(range) }
-        do {
-            if let damaged = try blob.damaged(among: blocks).first { return .damaged(damaged) }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        let damaged = try StoreError.wrapping { try (blob as? OpenFile)?.damaged(among: blocks).first }
+        if let damaged { return .damaged(damaged) }
         if !blocks.isEmpty { state.withLock { $0.unread.removeAll { blocks.contains($0) } } }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Int(clamping: range.upperBound - range.lowerBound))

@@ -131,17 +131,15 @@ extension DownloadStore {
 
 extension Reason {
     static let unsyncedLost = Reason(
-        code: .init(rawValue: "unsynced-lost"),
-        text: "the machine was restarted; data that had not been synced to disk is downloaded again")
+        "unsynced-lost", "the machine was restarted; data that had not been synced to disk is downloaded again")
     static let blobShort = Reason(
-        code: .init(rawValue: "blob-short"),
-        text: "the data file is shorter than recorded; another program may have changed it")
-    static let blobMissing = Reason(code: .init(rawValue: "blob-missing"), text: "the data file no longer exists")
+        "blob-short", "the data file is shorter than recorded; another program may have changed it")
+    static let blobMissing = Reason("blob-missing", "the data file no longer exists")
 
     static func blockDamaged(_ range: Range<Int64>) -> Reason {
         Reason(
-            code: .init(rawValue: "block-damaged"),
-            text: "bytes \(range.lowerBound) to \(range.upperBound - 1) do not match their checksum; "
+            "block-damaged",
+            "bytes \(range.lowerBound) to \(range.upperBound - 1) do not match their checksum; "
                 + "they are downloaded again")
     }
 }

@@ -60,7 +60,7 @@ extension Transfer {
         do {
             if isClaimed { try checkpoint() } else { try await becomeOrdinary() }
         } catch let error as StoreError where [.busy, .database, .noSpace].contains(error.code) {
-            store.briefWatch.add(self)
+            disk?.briefWatch.add(self)
         } catch {
             // The next call reports the error.
         }

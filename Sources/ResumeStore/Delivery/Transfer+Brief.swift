@@ -19,7 +19,7 @@ extension Transfer {
     ///
     /// - Returns: False if the body needs a row.
     func beginBrief(with representation: Representation, reason: Reason) throws -> Bool {
-        guard !isClaimed, entry.selection == nil, let length = representation.completeLength,
+        guard !isClaimed, entry.selection == nil, let length = representation.completeLength, let store = disk,
             (0...Self.longestBrief).contains(length), try store.freeSpace() >= length + Self.spareSpace,
             let file = store.folder.unnamedBlob()
         else { return false }
@@ -28,7 +28,6 @@ extension Transfer {
         startReason = reason
         isSpliced = false
         begin(with: file)
-        main.account.update { $0.suspend() }
         store.briefWatch.add(self)
         return true
     }
@@ -88,8 +87,8 @@ extension Transfer {
         if blob != nil {
             KillPoint.reached(.startedOver)
             sync.reset(to: entry, blob: blob, keepsLedger: true)
-            let (row, limit) = (entry.part, entry.grows ? sync.growingLimit : nil)
-            main.account.update { $0.resume(with: row, growingUpTo: limit) }
+            let entry = entry
+            sync.ledger.withLock { $0.resume(in: entry) }
         } else {
             begin(with: nil)
         }
@@ -100,23 +99,21 @@ extension Transfer {
     ///
     /// It is done only once, since a file whose last name was removed cannot be named again.
     private func nameBlob() throws -> BlobCreation? {
-        guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else { return nil }
-        do {
-            let creation = try unclaimedName ?? BlobCreation(of: blob, as: name, isNamed: isNamed, in: store.folder)
+        guard let file, let name = entry.blobName else { return nil }
+        return try StoreError.wrapping {
+            let creation = try unclaimedName ?? BlobCreation(of: file, as: name, isNamed: isNamed, in: store.folder)
             unclaimedName = creation
             try store.folder.blobs.file.synchronize()
             KillPoint.reached(.blobCreated)
             return creation
-        } catch {
-            throw StoreError(wrapping: error)
         }
     }
 
     private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh {
-        let (store, entry, url, reason) = (store, entry, caller.url.redacted, startReason)
+        let (store, entry, url, reason) = (try store, entry, caller.url.redacted, startReason)
         let representation = creation == nil ? nil : entry.representation
         // A file that has been named at the destination may be edited there.
-        let grows = store.trustsLengths && !isNamed && main.account.update { $0.awaitsDigest } == false
+        let grows = store.trustsLengths && !isNamed && main.update { $0.awaitsDigest } == false
         let requester = requester(for: representation)
         let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
             let now = WallClock.milliseconds
@@ -146,13 +143,13 @@ extension Transfer {
             guard try store.writeNow({ try $0.restoreNumbers() }) else { throw error }
             claimed = try store.writeNow(durability: durability, claim)
         }
-        guard let claimed else { throw Self.superseded }
+        guard let claimed else { throw StoreError.superseded }
         return claimed
     }
 
     /// Whether the download is small, has no row, and its file can probably be named directly at the destination.
     func canDeliverBrief(to destination: Destination) -> Bool {
-        !isClaimed && destination.replaces && store.deliveries.canTake(destination)
+        !isClaimed && destination.replaces && disk?.deliveries.canTake(destination) == true
     }
 
     /// Delivers a small download without a row, together with others: its first name is the destination.
@@ -164,9 +161,7 @@ extension Transfer {
     /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
     func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
-        guard let blob, let keyLease, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
-            return false
-        }
+        guard let blob = file, let keyLease, let store = disk, let name = entry.blobName else { return false }
         let events = departure(to: destination.path, isProved: isProved)
         let file = DeliveryBatch.File(
             blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },

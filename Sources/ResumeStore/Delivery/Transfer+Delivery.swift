@@ -12,7 +12,7 @@ extension Transfer {
         let isCurrent = try await sync.synchronize { connection in
             try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
         }
-        guard isCurrent else { throw Self.superseded }
+        guard isCurrent else { throw StoreError.superseded }
         entry.state = .complete
         KillPoint.reached(.sealed)
     }
@@ -31,8 +31,8 @@ extension Transfer {
     /// the row and the blob are kept for it.
     ///
     /// - Parameter destination: The file.
-    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`; the complete download
-    ///   stays in the store. `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were
+    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`, or `misuse` for a store
+    ///   in memory (see ``promote(to:)``); the complete download stays in the store. `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were
     ///   discarded, and the next plan requests them again.
     public func deliver(to destination: Destination) async throws {
         try await deliver(to: destination, fulfilling: nil, isProved: isProved)
@@ -82,15 +82,10 @@ extension Transfer {
         } else if entry.state != .complete || entry.held.length != held {
             try await seal()
         }
-        guard let blob, let name = entry.chunks.first.flatMap({ BlobName(path: $0.path) }) else {
+        guard let blob = self.file, let name = entry.blobName else {
             throw StoreError(.misuse, "there is nothing to deliver")
         }
-        let file: FileStatus
-        do {
-            file = try blob.status()
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        let file = try StoreError.wrapping { try blob.status() }
         guard file.size >= held else {
             throw StoreError.blobShort
         }
@@ -99,7 +94,7 @@ extension Transfer {
         // belongs to the user now. In both cases it is copied, not linked.
         let isExact = file.size == held && file.links == 1
         let staging = Staging(
-            blob: blob, name: name, blobs: store.folder.blobs, length: held, destination: destination,
+            blob: blob, name: name, blobs: try store.folder.blobs, length: held, destination: destination,
             copies: isShared || !isExact)
         do {
             // Another disk may take long, or not answer.
@@ -132,7 +127,8 @@ extension Transfer {
     func leaveStore(
         isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
     ) throws {
-        let (entry, name, folder) = (entry, key, store.folder)
+        let (store, entry, name) = (try store, entry, key)
+        let folder = store.folder
         let isClaimed = isClaimed
         let events = departure(to: place, isProved: isProved)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody

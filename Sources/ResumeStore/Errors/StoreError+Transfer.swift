@@ -3,6 +3,8 @@ internal import ResumeHTTP
 /// Errors of transfers that are thrown in several places.
 extension StoreError {
     static let closed = StoreError(.misuse, "the transfer is closed")
+    static let superseded = StoreError(
+        .superseded, "another task or process restarted or removed this download", advice: "Run it again.")
     static let incomplete = StoreError(.misuse, "the download is not complete")
     static let blobShort = StoreError(.io, Reason.blobShort.text)
 

@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import ResumeHTTP
 
 /// The ``RequestClient`` of a fetch, whose bodies come from the caller's HTTP client.
-struct FetchClient<Partial: PartialTransfer, Body: AsyncSequence>: RequestClient where Body.Element: Sequence<UInt8> {
-    let transfer: Partial
+struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Sequence<UInt8> {
+    let transfer: Transfer
     let policy: ResumePolicy
     /// The maximum number of bytes.
     let limit: Int64

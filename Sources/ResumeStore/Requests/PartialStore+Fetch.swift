@@ -63,14 +63,14 @@ extension DownloadStore {
     }
 }
 
-extension PartialTransfer {
+extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
         policy: ResumePolicy, limit: Int64, retries: RetryBudget.Limits,
         _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
-        finish: (Self) async throws -> Result
+        finish: (Transfer) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
-        var loop = RequestLoop(FetchClient<Self, Body>(transfer: self, policy: policy, limit: limit), retries)
+        var loop = RequestLoop(FetchClient<Body>(transfer: self, policy: policy, limit: limit), retries)
         do {
             while true {
                 try await loop.run { _, plan in

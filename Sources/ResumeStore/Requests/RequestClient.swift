@@ -6,13 +6,11 @@ package import ResumeHTTP
 /// A method that reads from the network throws a ``RequestOutcome`` if the request failed. Any other error ends the
 /// download.
 package protocol RequestClient {
-    /// The transfer's type.
-    associatedtype Partial: PartialTransfer
     /// The body of a response.
     associatedtype Body
 
     /// Receives the bytes.
-    var transfer: Partial { get }
+    var transfer: Transfer { get }
     /// The conditions for resuming.
     var policy: ResumePolicy { get async }
 

@@ -12,23 +12,10 @@ struct Caller: Sendable {
     /// The destination file, if it is known.
     var destination: Destination?
 
-    init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
-        self.url = url
-        identity = headerFields.map { RequestIdentity(url, $0) }
-        self.policy = policy
-        self.destination = destination
-    }
-
-    init(url: DownloadURL, identity: RequestIdentity?, policy: ResumePolicy) {
-        self.url = url
-        self.identity = identity
-        self.policy = policy
-    }
-
     /// Decides whether the caller may use the bytes of an entry.
-    func access(to requester: Requester, isEmpty: Bool, _ key: [UInt8]) -> HeldPartial.Access {
-        if isEmpty { return .granted }
-        guard requester.isSame(as: identity, key: key) else { return .foreign }
+    func access(to entry: Entry, _ key: [UInt8]) -> HeldPartial.Access {
+        if entry.held.isEmpty, !entry.held.hasAllBytes { return .granted }
+        guard entry.requester.isSame(as: identity, key: key) else { return .foreign }
         return policy.confirmsComplete ? .unconfirmed : .granted
     }
 
@@ -42,10 +29,12 @@ struct Caller: Sendable {
     func leaves(_ held: HeldPartial, of other: Requester, _ key: [UInt8]) -> Bool {
         held.hasAllBytes || other.varied != requester(for: held.representation, key).varied
     }
+}
 
-    /// Decides whether the caller may use the bytes of an entry.
-    func access(to entry: Entry, _ key: [UInt8]) -> HeldPartial.Access {
-        access(to: entry.requester, isEmpty: entry.held.isEmpty && !entry.held.hasAllBytes, key)
+extension Caller {
+    init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
+        let identity = headerFields.map { RequestIdentity(url, $0) }
+        self.init(url: url, identity: identity, policy: policy, destination: destination)
     }
 }
 

@@ -59,8 +59,7 @@ extension DownloadStore {
                     if let keyLease {
                         let entry = Entry(unclaimed: name, caller, selection)
                         return Transfer(
-                            store: self, on: queue, name: name, caller: caller, lease: nil, keyLease: keyLease,
-                            entry: entry)
+                            .disk(self), on: queue, name: name, caller: caller, keyLease: keyLease, entry: entry)
                     }
                     guard waits else { throw StoreError.inUse(name) }
                     keyLease = try await Lease.wait(for: number, in: folder)
@@ -84,9 +83,7 @@ extension DownloadStore {
                 lease, keyLease, name: name, variant: variant, selection, for: caller, on: queue)
             guard let transfer = adopted else { continue }
             try await transfer.noteDestination()
-            // Encoded bytes cannot be used if the unencoded file is requested, even if they are complete.
-            let isCoded = await transfer.partial.representation?.contentCoding != nil
-            if isCoded, !caller.policy.storesCoded { try await transfer.discard(reason: .codedHeld) }
+            try await transfer.discardUnwantedCoding()
             return transfer
         }
         throw StoreError(
@@ -158,11 +155,8 @@ extension DownloadStore {
         // Another caller's entry is not changed until the server has confirmed that this caller may use it.
         let shown = access == .foreign ? entry.url : caller.url.redacted
         let lastBlocks = Trusted.last(of: entry, among: blocks)
-        let trusted: Trusted
-        do {
-            trusted = try await Blocking.run { try Trusted(entry, in: folder, comparing: lastBlocks) }
-        } catch {
-            throw StoreError(wrapping: error)
+        let trusted = try await Blocking.run {
+            try StoreError.wrapping { try Trusted(entry, in: folder, comparing: lastBlocks) }
         }
         let adopted: Entry? = try await write { connection in
             // If locks do not work, another process may have restarted the download in the meantime.
@@ -182,10 +176,7 @@ extension DownloadStore {
             }
             let lost = entry.receivedBytes - trusted.chunks.heldBytes
             if lost > 0 {
-                try connection.record(
-                    Event(
-                        key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: trusted.reason, bytes: lost)
-                )
+                try connection.record(.damaged, key: entry.key, reason: trusted.reason, bytes: lost)
             }
             return try connection.entry(id: entry.id)
         }
@@ -195,7 +186,7 @@ extension DownloadStore {
         // A folder with that name was created by another program and is kept; rows no longer refer to it.
         for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
         return Transfer(
-            store: self, on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
+            .disk(self), on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
             blob: trusted.blob, access: access,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
@@ -209,11 +200,11 @@ struct Fresh: Sendable {
 
 extension Entry {
     /// A download of which there is no row.
-    init(unclaimed name: String, _ caller: Caller, _ selection: RangeSelection?) {
+    init(unclaimed name: String, variant: Int = 1, _ caller: Caller, _ selection: RangeSelection?) {
         let now = WallClock.milliseconds
         self.init(
-            id: 0, generation: 0, bootID: "", requester: .nobody, key: name, variant: 1, url: caller.url.redacted,
-            selection: selection, representation: nil, state: .partial, chunks: [],
+            id: 0, generation: 0, bootID: "", requester: .nobody, key: Variant.key(name, variant), variant: variant,
+            url: caller.url.redacted, selection: selection, representation: nil, state: .partial, chunks: [],
             destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, goneAt: nil,
             isInUse: true)
     }

@@ -2,14 +2,12 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension ResumeData {
-    /// Creates resume data from the row of an entry; nil if the next request could not be for the remaining bytes only.
-    package init?(of entry: Entry, policy: ResumePolicy) {
-        self.init(of: entry, held: entry.held, receivedBytes: entry.receivedBytes, policy: policy)
-    }
-
-    /// Creates resume data from the state of an entry; nil if the next request could not be for the remaining bytes
-    /// only.
-    init?(of entry: Entry, held: HeldPartial, receivedBytes: Int64, policy: ResumePolicy) {
+    /// Creates resume data from an entry, or from its current state in a transfer; nil if the next request could not be
+    /// for the remaining bytes only.
+    package init?(
+        of entry: Entry, held current: HeldPartial? = nil, receivedBytes: Int64? = nil, policy: ResumePolicy
+    ) {
+        let held = current ?? entry.held
         // Bytes that the server has not confirmed for this caller do not belong to it.
         guard held.access != .foreign else { return nil }
         switch Plan(for: held, policy: policy) {
@@ -21,7 +19,8 @@ extension ResumeData {
         let key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
         self.init(
             url: entry.url, key: key, selection: entry.selection,
-            validator: held.representation?.validator, receivedBytes: receivedBytes, totalBytes: held.totalLength)
+            validator: held.representation?.validator,
+            receivedBytes: receivedBytes ?? entry.receivedBytes, totalBytes: held.totalLength)
     }
 
     /// Returns why the stored bytes are not those that this was created from; nil if they are or may be.
@@ -34,13 +33,11 @@ extension ResumeData {
 
 extension Reason {
     static let partialGone = Reason(
-        code: .init(rawValue: "partial-gone"),
-        text:
-            "the store no longer has the partial data that the resume data names: it was delivered or removed, "
+        "partial-gone",
+        "the store no longer has the partial data that the resume data names: it was delivered or removed, "
             + "or this is a different store")
     static let otherRepresentationHeld = Reason(
-        code: .init(rawValue: "other-representation-held"),
-        text: "the store now holds a different version of the file than the resume data names")
+        "other-representation-held", "the store now holds a different version of the file than the resume data names")
 }
 
 extension DownloadStore {

@@ -6,7 +6,7 @@ internal import ResumeSQLite
 extension Transfer {
     /// Returns the requester that the bytes of a response belong to.
     func requester(for representation: Representation?) -> Requester {
-        caller.requester(for: representation, store.identityKey)
+        caller.requester(for: representation, identityKey)
     }
 
     /// Records that the stored bytes belong to this caller: the server has confirmed them, or sent them in place of
@@ -15,15 +15,7 @@ extension Transfer {
         guard access != .granted else { return }
         access = .granted
         readable.grant()
-        let requester = requester(for: entry.representation)
-        if requester != entry.requester {
-            let (id, generation, url) = (entry.id, entry.generation, caller.url.redacted)
-            try await store.write { connection in
-                try connection.setRequester(id: id, generation: generation, requester, url: url)
-            }
-            entry.url = url
-            entry.requester = requester
-        }
+        try await setRequester(requester(for: entry.representation), url: caller.url.redacted)
         try await noteDestination()
     }
 
@@ -31,12 +23,17 @@ extension Transfer {
     ///
     /// Until the bytes have been compared and this caller has access, they belong to no caller, even after a crash.
     func leaveOwnerless() async throws {
-        guard access == .foreign, entry.requester != Requester.nobody else { return }
-        let (id, generation, url) = (entry.id, entry.generation, entry.url)
-        try await store.write { connection in
-            try connection.setRequester(id: id, generation: generation, .nobody, url: url)
+        if access == .foreign { try await setRequester(.nobody, url: entry.url) }
+    }
+
+    private func setRequester(_ requester: Requester, url: String) async throws {
+        guard requester != entry.requester else { return }
+        let (id, generation) = (entry.id, entry.generation)
+        try await disk?.write { connection in
+            try connection.setRequester(id: id, generation: generation, requester, url: url)
         }
-        entry.requester = .nobody
+        (entry.requester, entry.url) = (requester, url)
+        (blob as? MemoryBlob)?.owner = requester == .nobody ? nil : caller.identity
     }
 
     /// Records the destination if it is known and the entry belongs to this caller.
@@ -51,7 +48,7 @@ extension Transfer {
     /// named in `Vary`.
     func leaveForeignEntry() async throws {
         guard access == .foreign,
-            caller.leaves(partial, of: entry.requester, store.identityKey)
+            caller.leaves(partial, of: entry.requester, identityKey)
         else { return }
         _ = try await takeOwnVariant()
     }
@@ -98,14 +95,17 @@ extension Transfer {
     func takeOwnVariant() async throws -> HeldPartial {
         try claim()
         try? await sync.finish()
-        let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
-        main.stop()
-        lease = own.lease
-        heldCheck = nil
-        damage = nil
-        isSpliced = nil
-        uncompared = 0
-        entry = own.entry
+        if let memory {
+            let own = try memory.takeVariant(of: entry, for: caller)
+            main.stop()
+            Self.giveBack(entry, blob, length: held, to: home)
+            entry = own
+        } else {
+            let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
+            main.stop()
+            (lease, entry) = (own.lease, own.entry)
+        }
+        (damage, isSpliced, uncompared) = (nil, nil, 0)
         begin(with: nil)
         access = .granted
         readable.grant()

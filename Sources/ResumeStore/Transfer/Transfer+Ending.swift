@@ -36,8 +36,8 @@ extension Transfer {
         try requireOpen()
         let isAtBorder = main.isAtBorder
         main.bodyEnded()
-        let body = main.writer.end()
-        if let length = body?.completeLength(after: ending), entry.representation?.completeLength == nil {
+        let body = main.endBody()
+        if let length = body?.completeLength(isCut: ending == .cut), entry.representation?.completeLength == nil {
             try await learnLength(length)
         }
         if body?.hasComparedHeld == true { try await grantAccess() }
@@ -72,16 +72,19 @@ extension Transfer {
     }
 
     /// Ends the transfer and lets the next one use the entry.
-    func release() {
+    ///
+    /// - Parameter goes: Whether a store in memory removes the entry if no task waits for it.
+    func release(removing goes: Bool = false) {
         isClosed = true
+        main.stop()
+        Self.giveBack(entry, blob, length: held, to: home, goes: goes)
         lease = nil
         keyLease = nil
         onClaim = nil
-        if let name = unclaimedName?.name { try? store.removeBlobs([name]) }
+        if let name = unclaimedName?.name { try? disk?.removeBlobs([name]) }
         unclaimedName = nil
         heldCheck = nil
         // An open file keeps its disk blocks even if the collector has removed its name.
-        main.stop()
         for segment in segments { segment.stop() }
         sync.reset(to: entry, blob: nil, keepsLedger: true)
         blob = nil
@@ -106,6 +109,7 @@ extension Transfer {
         defer { release() }
         isClosed = true
         readable.close()
+        guard memory == nil else { return }
         // Must end before the lease is released: afterwards it could remove this entry.
         try? await makingRoom?.value
         // The checkpoint reports the errors of these syncs, unless they were reported before.
@@ -120,15 +124,41 @@ extension Transfer {
         // A sync may have become due in the meantime. After this call nothing more is written for this transfer.
         try? await sync.finish()
         guard receivedBytes == 0, !hasAllBytes, !entry.isPinned else { return }
-        let entry = entry
+        let (store, entry) = (try store, entry)
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)
+    }
+
+    /// Protects the entry for a task that intends to continue it, even after this transfer has ended.
+    ///
+    /// - Returns: The sign; nil if it cannot be created, so that the entry is not protected.
+    package var pausedSign: PausedSign? {
+        try? PausedSign(entry.id, among: store.pausedEntries, in: store.folder)
+    }
+}
+
+/// How received bytes are recorded before the end.
+extension Transfer {
+    /// Records the received bytes, so that they survive the process, and starts a sync to disk if one is due.
+    ///
+    /// - Throws: ``StoreError``, with `superseded` if another process restarted the download.
+    public func checkpoint() throws {
+        if held > 0 { try claim() }
+        try main.checkpoint()
+        for segment in segments { try segment.checkpoint() }
+    }
+
+    /// Waits for the running sync, then makes all received bytes survive a power loss.
+    func synchronize() async throws {
+        try await sync.finish()
+        try checkpoint()
+        try await sync.finish()
+        try await sync.synchronize()
     }
 }
 
 extension Reason {
     static let gapNotCompared = Reason(
-        code: .init(rawValue: "gap-not-compared"),
-        text:
-            "the server's responses end at a gap in the partial data, so the bytes after the gap cannot be compared")
+        "gap-not-compared",
+        "the server's responses end at a gap in the partial data, so the bytes after the gap cannot be compared")
 }

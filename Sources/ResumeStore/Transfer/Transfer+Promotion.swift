@@ -3,6 +3,51 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 
 extension Transfer {
+    /// Moves the received bytes from a store in memory to one on disk, and ends this transfer.
+    ///
+    /// Use it for downloads that turn out to be too large for memory, or that must survive the process. The bytes are
+    /// synced before a row refers to them, and they replace the data in the store on disk in one transaction. If the
+    /// process dies, the store on disk has either its previous data or all of the new data.
+    ///
+    /// - Parameter disk: The store.
+    /// - Returns: The download in that store, with its lease, ready to be continued.
+    /// - Throws: ``StoreError``: `misuse` if the bytes are on disk already, or were fetched for another request and the
+    ///   server has not confirmed them for this one; `inUse` if the download is in use there, `holdsMore` if more has
+    ///   been received there, `noEntry` if nothing has been received here, and other errors of a store on disk. Then
+    ///   the data here is kept.
+    public func promote(to disk: DownloadStore) async throws -> Transfer {
+        try requireOpen()
+        guard memory != nil else { throw StoreError(.misuse, "the download is on disk already") }
+        guard access != .foreign else {
+            throw StoreError(
+                .misuse, "the stored bytes were downloaded with a different request",
+                advice: "Let the server confirm them first: plan, send, receive, endBody.")
+        }
+        guard let representation = entry.representation, let blob, held > 0 || hasAllBytes else {
+            throw StoreError.nothingHeld(key)
+        }
+        // Prevents further writes.
+        main.stop()
+        isClosed = true
+        do {
+            let bytes = try blob.bytes(count: Int(held))
+            let transfer = try await disk.begin(
+                caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,
+                waits: false, on: TransferQueue(of: disk))
+            do {
+                try await transfer.replace(with: representation, bytes: bytes)
+            } catch {
+                try? await transfer.close()
+                throw error
+            }
+            release(removing: true)
+            return transfer
+        } catch {
+            isClosed = false
+            throw error
+        }
+    }
+
     /// Replaces the entry's blob with one that contains bytes from memory.
     ///
     /// The bytes are synced before a row names them, and the row changes from the old to the new blob in one
@@ -19,12 +64,11 @@ extension Transfer {
         guard !hasAllBytes, receivedBytes <= bytes.count else {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
-        let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
-        let count = Int64(bytes.count)
+        let (store, length, count) = (try store, length(of: representation), Int64(bytes.count))
         try await store.makeRoom(for: max(length ?? count, count))
         try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
-        let (store, blocks) = (store, Block.blocks(of: bytes))
+        let blocks = Block.blocks(of: bytes)
         let (requester, url) = (requester(for: representation), caller.url.redacted)
         let (file, replaced): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
             try unsafe file.write(bytes.span.bytes, at: 0)
@@ -44,7 +88,7 @@ extension Transfer {
                 return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
             }
         }
-        guard let replaced else { throw Self.superseded }
+        guard let replaced else { throw StoreError.superseded }
         KillPoint.reached(.promotionCommitted)
         try take(replaced.entry)
         begin(with: file)
@@ -55,7 +99,7 @@ extension Transfer {
 
 extension Reason {
     static let promoted = Reason(
-        code: .init(rawValue: "promoted"), text: "the partial data was moved from memory to disk")
+        "promoted", "the partial data was moved from memory to disk")
 }
 
 extension Block {

@@ -28,8 +28,8 @@ extension Transfer {
 extension Reason {
     static func delivered(to place: String, isProved: Bool) -> Reason {
         Reason(
-            code: .init(rawValue: "delivered"),
-            text: "the complete file was delivered to \(place)"
+            "delivered",
+            "the complete file was delivered to \(place)"
                 + (isProved ? "" : "; that it is one version is not proved, since the server sent no validator"))
     }
 }

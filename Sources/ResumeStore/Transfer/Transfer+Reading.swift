@@ -29,6 +29,33 @@ extension Transfer {
         case .damaged(let block): throw StoreError(.heldBytesDiffer, Reason.blockDamaged(block.range).text)
         }
     }
+
+    /// Returns the bytes of a complete download, ends the transfer and removes the download from the store.
+    ///
+    /// Bytes that were stored before are compared with their checksums first. If another task or process waits for the
+    /// same download, it is kept in the store.
+    ///
+    /// - Parameter limit: The maximum number of bytes.
+    /// - Returns: All bytes.
+    /// - Throws: ``StoreError``: `tooLarge`, `misuse`, `io`, `database`; the complete download stays in the store.
+    ///   `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were discarded, and the
+    ///   next plan requests them again.
+    public func takeData(upTo limit: Int) async throws -> [UInt8] {
+        try requireOpen()
+        guard isComplete, let blob else { throw StoreError.incomplete }
+        guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
+        try await requireConfirmed()
+        // The process may end before these bytes are used. Until then they are kept, as after each body.
+        if isAwaited { try await becomeOrdinary() }
+        if isClaimed { try checkpoint() }
+        let bytes = try blob.bytes(count: Int(held))
+        guard memory == nil else {
+            release(removing: true)
+            return bytes
+        }
+        try leaveStore(isShared: isAwaited, to: "memory")
+        return bytes
+    }
 }
 
 /// The state of a transfer as seen by a reader that follows it.
@@ -39,13 +66,6 @@ package struct HeldView: Sendable, Hashable {
     package var held: Int64
     /// The number of requested bytes; nil if it is not known yet.
     package var totalLength: Int64?
-
-    /// Creates a view.
-    package init(epoch: Int, held: Int64, totalLength: Int64?) {
-        self.epoch = epoch
-        self.held = held
-        self.totalLength = totalLength
-    }
 }
 
 /// Reading from other threads.

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import ResumeFiles
 public import ResumeHTTP
 internal import ResumeSQLite
@@ -6,14 +7,15 @@ extension Transfer {
     /// Gives the entry a new representation and a new, empty blob; the old blob is removed after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
         try await leaveForeignEntry()
+        if beginInMemory(with: representation) { return }
         if try beginBrief(with: representation, reason: reason) { return }
         try claim()
-        let length = HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
+        let (store, length) = (try store, length(of: representation))
         if let length { try await store.makeRoom(for: length) }
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
-        let (store, requester, url) = (store, requester(for: representation), caller.url.redacted)
+        let (requester, url) = (requester(for: representation), caller.url.redacted)
         // The blob has a separate lock, taken before its name exists and kept across the commit until a row names it.
         let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
             try store.writeNow { connection in
@@ -27,7 +29,7 @@ extension Transfer {
                 return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
             }
         }
-        guard let begun else { throw Self.superseded }
+        guard let begun else { throw StoreError.superseded }
         isSpliced = false
         KillPoint.reached(.startedOver)
         try store.removeBlobs(begun.abandoned)
@@ -45,11 +47,22 @@ extension Transfer {
 
     func learnLength(_ length: Int64) async throws {
         let (id, generation) = (entry.id, entry.generation)
-        try await store.write { connection in
+        try await disk?.write { connection in
             try connection.learnLength(id: id, generation: generation, length: length)
         }
         entry.representation?.completeLength = length
         readable.learn(totalLength: entry.totalBytes)
+    }
+
+    /// Records when the server first reported that the resource does not exist.
+    ///
+    /// The stored bytes are kept for a while, since such a response may be a temporary mistake.
+    func noteAbsence(_ response: HTTPResponse) async throws {
+        let isGone = [404, 410].contains(response.status.code)
+        guard isClaimed, isGone != (entry.goneAt != nil) else { return }
+        let (id, since) = (entry.id, isGone ? WallClock.milliseconds : nil)
+        try await disk?.write { connection in try connection.setGone(id: id, since: since) }
+        entry.goneAt = since
     }
 
     /// Discards all stored bytes because they are wrong, and records the reason.
@@ -63,21 +76,39 @@ extension Transfer {
         // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
         if access == .foreign, try await takeOwnVariant().isEmpty { return try await note(reason) }
         try? await sync.finish()
-        let entry = entry
-        let lost = receivedBytes
-        let emptied: Rewritten? = try await store.write { connection in
-            let blobs = try connection.blobs(of: entry.id)
-            guard try connection.reduceChunks(of: entry.id, generation: entry.generation, { _ in [] }) else {
-                return nil
-            }
-            try connection.record(
-                Event(key: entry.key, at: WallClock.milliseconds, kind: .restarted, reason: reason, bytes: lost))
-            return Rewritten(abandoned: blobs, entry: try connection.entry(id: entry.id))
-        }
-        guard let emptied else { throw Self.superseded }
-        try store.removeBlobs(emptied.abandoned)
-        try take(emptied.entry)
+        let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
+        try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
+        try disk?.removeBlobs(Array(blobs))
         begin(with: nil)
+    }
+
+    /// Discards encoded bytes if the caller requests the unencoded file, even if they are complete.
+    func discardUnwantedCoding() async throws {
+        guard entry.representation?.contentCoding != nil, !policy.storesCoded else { return }
+        try await discard(reason: .codedHeld)
+    }
+
+    /// Records that stored bytes are wrong, and continues with the parts that remain.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of event.
+    ///   - reason: Why the bytes are wrong.
+    ///   - lost: The number of these bytes.
+    ///   - change: Removes them from the recorded parts.
+    /// - Throws: ``StoreError``: `superseded`, `io`, `database`.
+    func reduce(
+        _ kind: Event.Kind, _ reason: Reason, lost: Int64, _ change: @Sendable ([Entry.Chunk]) -> [Entry.Chunk]
+    ) async throws {
+        guard memory == nil else { return entry.chunks = change(Entry.Chunk.inMemory(held)) }
+        let entry = entry
+        let reduced: Entry? = try await store.write { connection in
+            let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation, change)
+            guard isCurrent else { return nil }
+            try connection.record(
+                Event(key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: lost))
+            return try connection.entry(id: entry.id)
+        }
+        try take(reduced)
     }
 
     /// Discards the last stored bytes because they are wrong; keeps those before, and those behind a gap.
@@ -88,7 +119,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
-        main.writer.end()
+        main.endBody()
         try claim()
         if access == .foreign {
             // Bytes that are wrong for this caller stay for the one that they were fetched for.
@@ -96,25 +127,14 @@ extension Transfer {
         }
         guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
         try? await sync.finish()
-        let (entry, end) = (entry, max(length, held))
-        let shortened: Entry?
+        let end = max(length, held)
         do {
-            shortened = try await store.write { connection in
-                try connection.record(
-                    Event(
-                        key: entry.key, at: WallClock.milliseconds, kind: .damaged, reason: reason,
-                        bytes: end - length))
-                let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation) {
-                    $0.removing(length..<end)
-                }
-                return isCurrent ? try connection.entry(id: entry.id) : nil
-            }
-        } catch {
+            try await reduce(.damaged, reason, lost: end - length) { $0.removing(length..<end) }
+        } catch let error where (error as? StoreError)?.code != .superseded {
             // The row still claims wrong bytes; without the blob they are not trusted.
-            try? store.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
+            try? disk?.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
             throw error
         }
-        try take(shortened)
         begin(with: blob, givesUp: end > length)
     }
 
@@ -123,8 +143,11 @@ extension Transfer {
     /// - Parameters:
     ///   - blob: The blob.
     ///   - givesUp: Whether bytes were discarded that the entry no longer shows.
-    func begin(with blob: OpenFile?, givesUp: Bool = false) {
-        if self.blob !== blob { heldCheck = nil }
+    func begin(with blob: (any BodyStorage)?, givesUp: Bool = false) {
+        if self.blob !== blob {
+            heldCheck = nil
+            memory?.giveUp(entry.key)
+        }
         self.blob = blob
         let before = parts.disjoint.extents
         for segment in segments { segment.stop() }
@@ -155,7 +178,7 @@ extension Transfer {
     func reload() async throws {
         let (id, generation) = (entry.id, entry.generation)
         let current = try await store.read { connection in try connection.entry(id: id) }
-        guard current?.generation == generation else { throw Self.superseded }
+        guard current?.generation == generation else { throw StoreError.superseded }
         try take(current)
     }
 
@@ -164,7 +187,7 @@ extension Transfer {
     /// If it were read later and locks do not work, it might be another process's: its generation and its blob would
     /// replace those being written, and the wrong blob would be recorded and delivered.
     func take(_ current: Entry?) throws(StoreError) {
-        guard let current, current.key == entry.key, current.selection == entry.selection else { throw Self.superseded }
+        guard let current, current.key == entry.key, current.selection == entry.selection else { throw .superseded }
         entry = current
     }
 
@@ -181,37 +204,6 @@ struct Rewritten: Sendable {
     let entry: Entry?
 }
 
-/// The bytes of a blob, for computing a digest.
-package struct HeldBytes: Sendable {
-    let blob: OpenFile?
-
-    /// Passes the bytes to a closure in order; blocks until it has read them.
-    ///
-    /// - Throws: ``StoreError``, or any error of `body`.
-    package func forEachBuffer(in range: Range<Int64>, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        guard let blob else { return }
-        let size = 256 * 1024
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-        defer { unsafe buffer.deallocate() }
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let wanted = Int(min(Int64(size), range.upperBound - offset))
-            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            let count: Int
-            do {
-                count = try unsafe blob.read(into: target, at: offset)
-            } catch {
-                throw StoreError(wrapping: error)
-            }
-            guard count == wanted else {
-                throw StoreError.blobShort
-            }
-            try unsafe body(UnsafeRawBufferPointer(target))
-            offset += Int64(count)
-        }
-    }
-}
-
 extension Transfer {
     /// Creates a blob and commits the row that names it; orphaned blobs are not removed in between.
     ///
@@ -224,14 +216,15 @@ extension Transfer {
         filling fill: (OpenFile) throws -> Void = { _ in }, _ commit: (BlobName) async throws -> Result
     ) async throws -> (OpenFile, Result) {
         do {
-            let creation = try BlobCreation(in: store.folder)
+            let folder = try store.folder
+            let creation = try BlobCreation(in: folder)
             do {
                 try fill(creation.file)
             } catch {
-                _ = try? store.folder.blobs.remove(creation.name.fileName)
+                _ = try? folder.blobs.remove(creation.name.fileName)
                 throw error
             }
-            try await FolderSynchronizer.shared.synchronize(store.folder.blobs)
+            try await FolderSynchronizer.shared.synchronize(folder.blobs)
             KillPoint.reached(.blobCreated)
             let result = try await commit(creation.name)
             return withExtendedLifetime(creation) { (creation.file, result) }
@@ -244,10 +237,6 @@ extension Transfer {
 extension DownloadStore {
     /// Removes blobs that no row names.
     package func removeBlobs(_ names: [BlobName]) throws {
-        do {
-            for name in names { try folder.blobs.remove(name.fileName) }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        try StoreError.wrapping { for name in names { try folder.blobs.remove(name.fileName) } }
     }
 }

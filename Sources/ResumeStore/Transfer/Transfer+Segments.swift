@@ -35,7 +35,7 @@ extension Transfer {
         let coming = adjoining > 0 || policy.overlap <= 0 ? [] : (segments + [main]).filter { $0.end == start }
         // A part of an earlier transfer is continued in its row. A part that a stream of this transfer has written is
         // not, so that each stream has a separate account and end.
-        let streams = Set((segments + [main]).map(\.account.partOffset))
+        let streams = Set((segments + [main]).map(\.partOffset))
         let before = parts.last { $0.length > 0 && $0.end == start && !streams.contains($0.offset) }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
         if before == nil {
@@ -49,15 +49,15 @@ extension Transfer {
             try take(current)
             KillPoint.reached(.segmentOpened)
         }
-        let (isNew, now) = (before == nil, store.configuration.clock.now())
+        let (isNew, now) = (before == nil, sync.clock.now())
         sync.ledger.withLock { ledger in
             if isNew {
                 if adjoining > 0 { ledger.follow(upTo: start) }
                 ledger.insert(PartLedger(part, received: start, durable: start, isFollowed: false, at: now))
             }
-            ledger.stopGrowing()
+            ledger.commit(.often)
         }
-        let segment = PartStream(part.offset, of: store, sync: sync, readable: readable)
+        let segment = PartStream(part.offset, sync, readable)
         try segment.begin(comparing(continuation), of: blob, upTo: nil)
         let split = [running].compactMap(\.self).filter { $0.end > start }
         for other in coming + split

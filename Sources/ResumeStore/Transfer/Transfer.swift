@@ -3,23 +3,24 @@ internal import ResumeFiles
 public import ResumeHTTP
 internal import ResumeSQLite
 
-/// One download that this process has exclusive use of: plans requests, judges responses, receives bytes, delivers the
-/// file.
+/// One download that this process has exclusive use of, on disk or in memory: plans requests, judges responses, receives
+/// bytes, delivers the file.
 ///
 /// This is the API for programs with their own HTTP client; the engine uses it too. Call in this order, for each
 /// request: ``plan(avoidsRange:)``, send the request, ``receive(_:to:)``, ``write(_:)`` for each part of the body,
-/// ``endBody(_:)``; when that returns true, ``deliver(to:)``. Call ``close()`` at the end, also after an error.
+/// ``endBody(_:)``; when that returns true, ``deliver(to:)`` or ``takeData(upTo:)``. Call ``close()`` at the end, also
+/// after an error: received bytes are kept for the next request.
 ///
 /// It runs on a separate queue, since writing to files blocks.
 public actor Transfer {
     /// The key of the download in the store, which all of its variants share.
     public nonisolated let key: String
-    nonisolated let store: DownloadStore
+    nonisolated let home: Home
     /// The lease of the row; released by ``close()`` and after the delivery.
     var lease: Lease?
     /// The lease of the key, taken before there was a row.
     var keyLease: Lease?
-    /// Whether there is a row.
+    /// Whether there is a row, or none is needed because the store is in memory.
     var isClaimed: Bool
     /// Whether a file without a row has been named at the destination, so that it belongs to the user.
     var isNamed = false
@@ -40,7 +41,7 @@ public actor Transfer {
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
-    var blob: OpenFile?
+    var blob: (any BodyStorage)?
     /// The stream that starts at the first missing byte.
     package nonisolated let main: PartStream
     /// Additional parallel streams.
@@ -74,25 +75,30 @@ public actor Transfer {
     }
 
     init(
-        store: DownloadStore, on queue: TransferQueue, name: String, caller: Caller, lease: Lease?,
-        keyLease: Lease? = nil, entry: Entry, blob: OpenFile? = nil,
+        _ home: Home, on queue: TransferQueue? = nil, name: String, caller: Caller, lease: Lease? = nil,
+        keyLease: Lease? = nil, entry: Entry, blob: (any BodyStorage)? = nil,
         access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
     ) {
         self.caller = caller
         self.caller.policy = caller.policy.moving(from: entry.url, to: caller.url)
         self.access = access
         self.damage = damage
-        if let blob, !unread.isEmpty { heldCheck = HeldCheck(of: blob, blocks: unread) }
+        if let file = blob as? OpenFile, !unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: unread) }
         key = name
-        self.store = store
-        (self.lease, self.keyLease, isClaimed) = (lease, keyLease, lease != nil)
+        self.home = home
+        let disk: DownloadStore? = if case .disk(let store) = home { store } else { nil }
+        (self.lease, self.keyLease, isClaimed) = (lease, keyLease, lease != nil || disk == nil)
         self.entry = entry
         self.blob = blob
-        sync = BlobSync(store: store, entry: entry, blob: blob)
+        sync = BlobSync(store: disk, entry: entry, blob: blob)
         readable = ReadableBlob(
             blob, sync.ledger, totalLength: entry.totalBytes, unread: unread, isWithheld: access != .granted)
-        main = PartStream(nil, of: store, sync: sync, readable: readable)
-        executor = queue.executor
+        main = PartStream(nil, sync, readable)
+        executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
+    }
+
+    deinit {
+        if !isClosed { Self.giveBack(entry, blob, length: held, to: home) }
     }
 
     /// Whether another task or process waits for this download.
@@ -127,6 +133,11 @@ public actor Transfer {
         try await body(self)
     }
 
+    /// Returns the number of requested bytes of a representation; nil if it is not known.
+    func length(of representation: Representation) -> Int64? {
+        HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
+    }
+
     /// Decides what to request next.
     ///
     /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if
@@ -142,7 +153,8 @@ public actor Transfer {
     ///   - response: The status and the header fields.
     ///   - plan: The plan of the request.
     /// - Returns: What to do: if `Verdict.usesBody` is true, the body must be written, otherwise discarded.
-    /// - Throws: ``StoreError``: `noSpace` if the announced length does not fit, `superseded`, `io`, `database`.
+    /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`,
+    ///   `database`. Then the stored bytes are kept.
     public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         let verdict = try judge(response, to: plan)
         try await follow(verdict, of: response)
@@ -153,11 +165,11 @@ public actor Transfer {
     /// response.
     package func judge(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
         try requireOpen()
-        guard main.writer.course(\.isAtBorder) != true else {
+        guard main.course(\.isAtBorder) != true else {
             throw StoreError(
                 .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
         }
-        main.writer.end()
+        main.endBody()
         return Verdict(for: response, to: plan, held: partial, policy: policy)
     }
 
@@ -165,6 +177,7 @@ public actor Transfer {
     package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
         try await noteAbsence(response)
+        if let use = verdict.continuation { try memory?.requireRoom(for: length(of: use.representation)) }
         switch verdict {
         case .append(let continuation):
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
@@ -172,7 +185,7 @@ public actor Transfer {
             try beginBody(continuation, of: response)
             // The server sends these bytes to this caller too.
             readable.grant()
-            try await store.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
+            try await disk?.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
             try beginBody(Verdict.Continuation(whole: representation, reason: reason), of: response)
@@ -182,15 +195,15 @@ public actor Transfer {
         case .complete(let representation, let reason):
             try await learn(representation)
             try await grantAccess()
-            try await store.record(.resumed, key: entry.key, reason: reason, bytes: held)
+            try await disk?.record(.resumed, key: entry.key, reason: reason, bytes: held)
         case .askForWhole(let reason), .retry(let reason, _), .refuse(let reason):
-            try await store.record(.refused, key: entry.key, reason: reason, bytes: held)
+            try await note(reason)
         }
     }
 
     /// Records a decision about the stored bytes, to be shown to people.
     package func note(_ reason: Reason) async throws {
-        try await store.record(.refused, key: entry.key, reason: reason, bytes: held)
+        try await disk?.record(.refused, key: entry.key, reason: reason, bytes: held)
     }
 
     /// Continues the same download with another URL or other header fields.
@@ -210,29 +223,18 @@ public actor Transfer {
             // The blob may soon contain bytes that are discarded.
             try checkpoint()
             let id = entry.id
-            try store.writeNow { connection in try connection.stopGrowing(id: id) }
+            try disk?.writeNow { connection in try connection.stopGrowing(id: id) }
             entry.grows = false
-            sync.ledger.withLock { $0.stopGrowing() }
+            sync.ledger.withLock { $0.commit(.often) }
         }
         try main.begin(
             continuation, of: blob, upTo: entry.representation?.completeLength, awaitsDigest: awaitsDigest)
     }
 
-    /// Records when the server first reported that the resource does not exist.
-    ///
-    /// The stored bytes are kept for a while, since such a response may be a temporary mistake.
-    private func noteAbsence(_ response: HTTPResponse) async throws {
-        let isGone = [404, 410].contains(response.status.code)
-        guard isClaimed, isGone != (entry.goneAt != nil) else { return }
-        let (id, since) = (entry.id, isGone ? WallClock.milliseconds : nil)
-        try await store.write { connection in try connection.setGone(id: id, since: since) }
-        entry.goneAt = since
-    }
-
     /// Handles the next part of a body: compares bytes that are stored already, and writes the others at their offset.
     ///
     /// - Parameter bytes: The part; it is not retained.
-    /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `superseded`, `io`.
+    /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `tooLarge`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
         for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
@@ -242,15 +244,12 @@ public actor Transfer {
     }
 
     /// Whether a body is being received.
-    package nonisolated var isReceiving: Bool { main.writer.hasBody }
+    package nonisolated var isReceiving: Bool { main.course { _ in true } ?? false }
 
     /// Whether all requested bytes have been received although the body continues.
     ///
     /// The rest of the body need not be read then.
     public nonisolated var hasAllWanted: Bool { main.hasAllWanted }
-
-    static let superseded = StoreError(
-        .superseded, "another task or process restarted or removed this download", advice: "Run it again.")
 
     func requireOpen() throws(StoreError) {
         if isClosed { throw .closed }

@@ -30,21 +30,9 @@ public final class MemoryStore: PartialStore {
         }
     }
 
-    /// One download in the store.
-    public struct Entry: Sendable, Hashable {
-        /// The key.
-        public var key: String
-        /// The URL of the last request, without user info and signature.
-        public var url: String
-        /// The number of received bytes; while it is in use, the number when that began.
-        public var bytes: Int64
-        /// Whether a task is using it.
-        public var isInUse: Bool
-    }
-
     private struct Waiter {
         let number: UInt64
-        let continuation: CheckedContinuation<MemoryPartial?, any Error>
+        let continuation: CheckedContinuation<MemoryHeld?, any Error>
     }
 
     private struct State {
@@ -62,11 +50,12 @@ public final class MemoryStore: PartialStore {
     /// Makes an empty store.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
-        state = Mutex(State(shelf: MemoryShelf(configuration)))
+        let (size, entries) = (configuration.maximumSize, configuration.maximumEntries)
+        state = Mutex(State(shelf: MemoryShelf(maximumSize: size, maximumEntries: entries)))
         identityKey = RequestIdentity.newKey()
     }
 
-    /// All entries, sorted by key.
+    /// All entries, sorted by key; of one in use, the state when that began.
     public var entries: [Entry] { state.withLock { $0.shelf.contents } }
 
     /// The total capacity reserved for all entries in bytes.
@@ -80,61 +69,55 @@ public final class MemoryStore: PartialStore {
         state.withLock { $0.shelf.removeIdle() }
     }
 
-    /// Opens a download and takes its lease, so that no other task can use it.
+    /// Opens a download exclusively; see
+    /// ``PartialStore/begin(_:headerFields:key:selection:policy:waits:)`` for the parameters.
     ///
-    /// - Parameters:
-    ///   - url: The URL that will be requested.
-    ///   - headerFields: The caller's own header fields, including credentials. Callers that send the same fields to
-    ///     the same URL get a complete download without a request; all others, and callers that pass nil, ask the
-    ///     server first.
-    ///   - key: The key of the download; nil for the URL without user info and signature.
-    ///   - selection: The ranges to download; nil for the whole representation. Each selection is a separate download.
-    ///   - policy: The conditions for resuming.
-    ///   - waits: Whether to wait if another task is using the download, or to fail.
-    /// - Returns: The transfer. Close or release it to let the next task use the entry.
-    /// - Throws: ``StoreError``, with `inUse` if it is in use and `waits` is false; `CancellationError`.
+    /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
     public func begin(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), waits: Bool = true
-    ) async throws -> MemoryTransfer {
-        let name = key.map { Variant.withoutNumber(DownloadURL.redactedKey($0)) } ?? url.redacted
-        var caller = Caller(url: url, headerFields: headerFields, policy: policy)
-        var fresh = MemoryPartial(url: url, name: name, selection: selection)
-        let (identity, whole) = (caller.identity, fresh.key)
-        fresh.variant = state.withLock { $0.shelf.variants(of: whole) }.best(for: identity, key: identityKey) ?? 1
-        var partial = try await take(fresh.key, orElse: fresh, waits: waits) ?? fresh
+    ) async throws -> Transfer {
+        let caller = Caller(url: url, headerFields: headerFields, policy: policy)
+        let name = DownloadStore.key(of: url, named: key, selection: selection)
+        let variants = state.withLock { $0.shelf.variants(of: name) }
+        let variant = variants.best(for: caller.identity, key: identityKey) ?? 1
+        let fresh = Entry(unclaimed: name, variant: variant, caller, selection)
+        var held = try await take(fresh.key, orElse: fresh, waits: waits) ?? MemoryHeld(entry: fresh)
         // A custom key may equal the key of other ranges or variants.
-        if partial.key != fresh.key || partial.selection != selection { partial = fresh }
-        let access = caller.access(to: partial.requester, isEmpty: partial.isEmpty, identityKey)
-        caller.policy = policy.moving(from: partial.url.redacted, to: url)
-        if access != .foreign { partial.url = url }
-        let transfer = MemoryTransfer(store: self, partial: partial, caller: caller, access: access)
+        if held.entry.variant != variant || held.entry.selection != selection { held = MemoryHeld(entry: fresh) }
+        let access = caller.access(to: held.entry, identityKey)
+        let transfer = Transfer(
+            .memory(self), name: name, caller: caller, entry: held.entry, blob: held.blob, access: access)
         // A caller that was cancelled while it got the lease releases it for the next one.
         try Task.checkCancellation()
-        // Encoded bytes are useless to a caller that wants the decoded file, even if they are complete.
-        if partial.representation?.contentCoding != nil, !policy.storesCoded {
-            try await transfer.discard(reason: .codedHeld)
-        }
+        try await transfer.discardUnwantedCoding()
         return transfer
     }
 
-    /// Takes an entry for another representation of a download.
+    /// Moves a partial download to a store on disk, so that it survives the process.
     ///
-    /// - Throws: ``StoreError`` with `inUse` if all possible variants are in use.
-    func takeVariant(of partial: MemoryPartial, at url: DownloadURL) throws -> MemoryPartial {
-        let fresh = MemoryPartial(url: url, name: partial.name, selection: partial.selection)
-        guard let taken = state.withLock({ $0.shelf.takeVariant(fresh) }) else { throw StoreError.inUse(partial.key) }
-        return taken
-    }
-
-    /// Opens an existing entry unchanged.
-    ///
-    /// - Returns: The transfer; nil if there is no such entry.
-    /// - Throws: As for ``begin(_:headerFields:key:selection:policy:waits:)``.
-    func reopen(_ key: String, waits: Bool) async throws -> MemoryTransfer? {
-        guard let partial = try await take(key, orElse: nil, waits: waits) else { return nil }
-        let caller = Caller(url: partial.url, identity: partial.identity, policy: ResumePolicy())
-        return MemoryTransfer(store: self, partial: partial, caller: caller, access: .granted)
+    /// - Parameters:
+    ///   - key: The key: ``Entry/key``, or the URL without user info and signature.
+    ///   - disk: The store.
+    ///   - waits: Whether to wait if another task is using the download, or to fail.
+    /// - Returns: How many bytes were moved.
+    /// - Throws: The errors of ``Transfer/promote(to:)``; also `inUse` if it is in use and `waits` is false. Then the
+    ///   data in memory is kept.
+    @discardableResult
+    public func promote(_ key: String, to disk: DownloadStore, waits: Bool = true) async throws -> Int64 {
+        guard let held = try await take(key, orElse: nil, waits: waits) else { throw StoreError.nothingHeld(key) }
+        let (entry, owner) = (held.entry, held.blob?.owner)
+        let caller = try Caller(url: DownloadURL(entry.url), identity: owner, policy: ResumePolicy())
+        let transfer = Transfer(.memory(self), name: entry.name, caller: caller, entry: entry, blob: held.blob)
+        do {
+            let moved = try await transfer.promote(to: disk)
+            let count = await moved.receivedBytes
+            try await moved.close()
+            return count
+        } catch {
+            try? await transfer.close()
+            throw error
+        }
     }
 }
 
@@ -143,16 +126,16 @@ extension MemoryStore {
     /// Takes the lease of an entry.
     ///
     /// - Returns: The entry; nil if there is none and none was to be added.
-    private func take(_ key: String, orElse fresh: MemoryPartial?, waits: Bool) async throws -> MemoryPartial? {
+    private func take(_ key: String, orElse fresh: Entry?, waits: Bool) async throws -> MemoryHeld? {
         let number = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<MemoryPartial?, any Error>? in
+                let result = state.withLock { state -> Result<MemoryHeld?, any Error>? in
                     switch state.shelf.take(key, orElse: fresh) {
-                    case .taken(let partial): return .success(partial)
+                    case .taken(let held): return .success(held)
                     case .absent: return .success(nil)
                     case .inUse where !waits: return .failure(StoreError.inUse(key))
                     // The cancellation handler has already run and found no waiter.
@@ -180,39 +163,64 @@ extension MemoryStore {
     ///   - key: The key of the entry.
     /// - Returns: The granted capacity in bytes.
     /// - Throws: ``StoreError`` with `noSpace` if all other entries are in use as well.
-    func reserve(_ range: ClosedRange<Int>, for key: String) throws -> Int {
+    private func reserve(_ range: ClosedRange<Int>, for key: String) throws -> Int {
         if let granted = state.withLock({ $0.shelf.reserve(key, range) }) { return granted }
         throw StoreError(
             .noSpace, "all \(configuration.maximumSize) bytes of the memory store are in use",
             advice: "Try again when other downloads have finished, or use a store on disk.")
     }
 
-    /// Frees the capacity of an entry in use that was emptied.
+    /// Throws if an entry may not have that many bytes.
+    func requireRoom(for length: Int64?) throws(StoreError) {
+        guard let length, length > configuration.maximumEntrySize else { return }
+        throw StoreError.tooLarge(length, limit: Int64(configuration.maximumEntrySize))
+    }
+
+    /// Creates an empty blob for an entry in use.
+    func makeBlob(of entry: Entry, for owner: RequestIdentity?) -> MemoryBlob {
+        let most = configuration.maximumEntrySize
+        return MemoryBlob(owner: owner, limit: min(entry.totalBytes.flatMap { Int(exactly: $0) } ?? most, most)) {
+            [unowned self, key = entry.key] in try self.reserve($0, for: key)
+        }
+    }
+
+    /// Takes an empty entry for another representation of a download.
+    ///
+    /// - Throws: ``StoreError`` with `inUse` if all possible variants are in use.
+    func takeVariant(of entry: Entry, for caller: Caller) throws(StoreError) -> Entry {
+        let own = state.withLock {
+            $0.shelf.takeVariant(of: entry.name) { Entry(unclaimed: entry.name, variant: $0, caller, entry.selection) }
+        }
+        guard let own else { throw StoreError.inUse(entry.key) }
+        return own
+    }
+
+    /// Frees the capacity of an entry in use whose blob was discarded.
     func giveUp(_ key: String) {
         state.withLock { _ = $0.shelf.reserve(key, 0...0) }
     }
 
-    /// Releases an entry: passes it to the next waiting task, or returns it to the store.
+    /// Passes an entry to the next waiting task, or returns it to the store.
     ///
     /// - Parameters:
-    ///   - key: The key of the entry.
-    ///   - partial: Its contents.
-    ///   - size: Its capacity in bytes.
+    ///   - held: The entry and its bytes.
     ///   - goes: Whether to remove it if no task waits for it.
-    func giveBack(_ key: String, _ partial: MemoryPartial, size: Int, goes: Bool) {
+    func giveBack(_ held: MemoryHeld, goes: Bool) {
+        let key = held.entry.key
+        // A blob that is removed with its last reference needs no trimming.
+        if !goes { held.blob?.trim() }
+        let size = held.blob?.room ?? 0
         let next = state.withLock { state -> Waiter? in
             if let next = state.waiters[key]?.first {
                 state.waiters[key]?.removeFirst()
-                var handedOn = partial
-                handedOn.blob = nil
-                state.shelf.update(key, handedOn, size: size)
+                state.shelf.update(MemoryHeld(entry: held.entry), size: size)
                 return next
             }
             state.waiters[key] = nil
-            state.shelf.update(key, partial, size: size)
+            state.shelf.update(held, size: size)
             if goes { state.shelf.remove(key) } else { state.shelf.putBack(key) }
             return nil
         }
-        next?.continuation.resume(returning: partial)
+        next?.continuation.resume(returning: held)
     }
 }

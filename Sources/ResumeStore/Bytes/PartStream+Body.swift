@@ -2,81 +2,93 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
-/// Compares the body of a response with a blob and writes the rest.
-///
-/// It is a synchronous object instead of an actor: bytes are written on the thread that received them, since waking
-/// another thread costs about as much as writing them.
-final class BodyWriter: Sendable {
-    private struct Body {
+/// Compares the body of a response with the blob and writes the rest.
+extension PartStream {
+    /// A body that is being received.
+    struct Body {
         var course: BodyCourse
         let storage: any BodyStorage
     }
-
-    /// The account of the part's received bytes.
-    let account: PartAccount
-    /// Locked during a write; wait for it only to end the body, or between two parts of it.
-    private let body = Mutex<Body?>(nil)
-
-    init(_ account: PartAccount) {
-        self.account = account
-    }
-
-    /// Whether a body is being written.
-    var hasBody: Bool { course { _ in true } ?? false }
 
     /// Reads the course of the current body; nil if there is no body.
     func course<Result: Sendable>(_ read: (BodyCourse) -> Result) -> Result? {
         body.withLock { body in body.map { read($0.course) } }
     }
 
-    /// Starts a body.
+    /// Begins with the body of a response.
     ///
+    /// - Parameters:
+    ///   - continuation: The verdict on the response.
+    ///   - storage: The blob.
+    ///   - end: The end of the representation, if the body announces none.
+    ///   - awaitsDigest: Whether a digest of the body will be compared.
     /// - Throws: ``StoreError`` with `misuse` if the body would leave a gap.
-    func begin(_ continuation: Verdict.Continuation, of storage: any BodyStorage) throws {
-        let received = account.received
+    func begin(
+        _ continuation: Verdict.Continuation, of storage: any BodyStorage, upTo end: Int64?, awaitsDigest: Bool = false
+    ) throws {
+        let received = held
         guard continuation.bodyStart <= received else {
             throw StoreError(.misuse, "the response belongs to a plan that later requests of this transfer replaced")
         }
         let course = BodyCourse(continuation, received: received)
         body.withLock { $0 = Body(course: course, storage: storage) }
+        let isToCompare = continuation.bodyEnd ?? .max < continuation.comparedEnd ?? 0
+        update {
+            $0.beginBody(
+                upTo: continuation.bodyEnd, isHeldBack: awaitsDigest || isToCompare, awaitsDigest: awaitsDigest,
+                representationEnd: end)
+        }
     }
 
-    /// Moves the end of the body forward, because another stream writes from that offset; waits for a running write.
+    /// Leaves the rest from an offset on to another stream.
     ///
-    /// - Returns: False if the body has already reached that offset.
-    func shorten(to end: Int64, before part: Int64, overlap: Int64) -> Bool {
-        body.withLock { $0?.course.shorten(to: end, before: part, overlap: overlap) ?? false }
+    /// - Returns: False if this one has already reached that offset.
+    /// - Throws: ``StoreError``
+    func shorten(to end: Int64, before successor: PartStream, overlap: Int64) throws -> Bool {
+        // Otherwise the bytes behind the new border would prevent recording all earlier ones.
+        if held > PartLedger.border(end) { try checkpoint() }
+        // Before the body can reach the border.
+        let before = update { $0.holdBack(from: PartLedger.border(end)) } ?? nil
+        let part = successor.partOffset
+        // Waits for a running write.
+        guard body.withLock({ $0?.course.shorten(to: end, before: part, overlap: overlap) ?? false }) else {
+            let isCompared = course(\.isCompared) ?? false
+            update {
+                $0.holdBack(from: before)
+                if isCompared { $0.wasCompared() }
+            }
+            return false
+        }
+        update { $0.shorten(to: end) }
+        return true
+    }
+
+    /// Records that the body has ended and is not known to differ from its `Content-Digest`.
+    ///
+    /// Everything is recorded from now on, unless bytes behind it are still to be compared.
+    func bodyEnded() {
+        if course(\.isAtBorder) == false { update { $0.holdBack(from: nil) } }
     }
 
     /// Ends the body, if there is one; waits for a running write.
     @discardableResult
-    func end() -> BodyCourse? {
+    func endBody() -> BodyCourse? {
         body.withLock { $0.take()?.course }
     }
 
-    /// Ends the body and discards the bytes from an offset on, in memory only.
-    func truncate(to end: Int64) {
-        self.end()
-        account.update { $0.truncate(to: end) }
-    }
-
-    /// Handles the next part of the body.
+    /// Handles the next bytes of the body.
     ///
     /// - Returns: Whether more of the body is needed.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `io`, `misuse`.
-    func append(_ bytes: RawSpan) throws -> Bool {
+    func appendPiece(_ bytes: RawSpan) throws -> Bool {
         try body.withLock { current in
             guard var body = current else {
                 throw StoreError(.misuse, "bytes were written before a usable response")
             }
-            do {
-                // Also if a write fails: bytes that were written before the failure count.
-                defer { current = body }
-                try append(bytes, to: &body)
-                return !body.course.hasAllWanted
-            } catch let error as SystemError {
-                throw StoreError(wrapping: error)
-            }
+            // Also if a write fails: bytes that were written before the failure count.
+            defer { current = body }
+            try append(bytes, to: &body)
+            return !body.course.hasAllWanted
         }
     }
 
@@ -84,7 +96,7 @@ final class BodyWriter: Sendable {
         var rest = bytes
         while !rest.isEmpty {
             if let part = body.course.undecidedBorder {
-                body.course.meetSuccessor(received: account.ledger.withLock { $0[part]?.received } ?? 0)
+                body.course.meetSuccessor(received: sync.ledger.update(part) { $0.received } ?? 0)
             }
             let (step, count) = body.course.next(rest.byteCount)
             let part = rest.extracting(first: count)
@@ -99,17 +111,17 @@ final class BodyWriter: Sendable {
             body.course.advance(step, by: count)
             rest = rest.extracting(droppingFirst: count)
         }
-        if body.course.isCompared { account.update { $0.wasCompared() } }
+        if body.course.isCompared { update { $0.wasCompared() } }
     }
 
     /// Records written bytes; their checksum is computed outside the ledger's lock.
     private func note(_ bytes: RawSpan) {
-        while let start = account.update({ $0.growingBlock }) {
+        while let start = update({ $0.growingBlock }) {
             var block = start
             block.checksum = Checksum.crc32c(bytes, continuing: start.checksum)
             block.length = start.length.addingSaturating(Int64(bytes.byteCount))
             let grown = block
-            if account.update({ $0.receive(extending: start, to: grown) }) ?? true { return }
+            if update({ $0.receive(extending: start, to: grown) }) ?? true { return }
         }
     }
 

@@ -1,0 +1,67 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+
+/// What differs between transfers of a store on disk and of one in memory.
+extension Transfer {
+    /// The store of a transfer.
+    enum Home: Sendable {
+        case disk(DownloadStore)
+        case memory(MemoryStore)
+    }
+
+    /// The store, if it is on disk.
+    nonisolated var disk: DownloadStore? {
+        if case .disk(let store) = home { store } else { nil }
+    }
+
+    /// The store, if it is in memory.
+    nonisolated var memory: MemoryStore? {
+        if case .memory(let store) = home { store } else { nil }
+    }
+
+    /// The store on disk, for what a store in memory cannot do.
+    nonisolated var store: DownloadStore {
+        get throws(StoreError) {
+            if let disk { return disk }
+            throw StoreError(
+                .misuse, "the download is in memory", advice: "Move it to a store on disk with promote(to:).")
+        }
+    }
+
+    /// The key of the hashes of requests.
+    nonisolated var identityKey: [UInt8] { disk?.identityKey ?? memory?.identityKey ?? [] }
+
+    /// The blob, if it is a file.
+    var file: OpenFile? { blob as? OpenFile }
+
+    /// Starts an empty blob in memory.
+    ///
+    /// - Returns: False for a store on disk.
+    func beginInMemory(with representation: Representation) -> Bool {
+        guard let memory else { return false }
+        (entry.representation, entry.chunks) = (representation, [])
+        (entry.requester, entry.url) = (requester(for: representation), caller.url.redacted)
+        isSpliced = false
+        begin(with: memory.makeBlob(of: entry, for: caller.identity))
+        access = .granted
+        readable.grant()
+        return true
+    }
+
+    /// Returns an entry to a store in memory; does nothing for a store on disk.
+    static func giveBack(
+        _ entry: Entry, _ blob: (any BodyStorage)?, length: Int64, to home: Home, goes: Bool = false
+    ) {
+        guard case .memory(let memory) = home else { return }
+        var entry = entry
+        entry.chunks = Entry.Chunk.inMemory(length)
+        memory.giveBack(MemoryHeld(entry: entry, blob: blob as? MemoryBlob), goes: goes)
+    }
+}
+
+extension Entry.Chunk {
+    /// The only part of an entry in memory.
+    static func inMemory(_ length: Int64) -> [Entry.Chunk] {
+        [Entry.Chunk(path: "", offset: 0, length: length, durable: length)]
+    }
+}
