@@ -122,31 +122,17 @@ int resume_files_begin_sync(int descriptor) {
 #endif
 }
 
-int resume_files_clone(int source, int target) {
 #if defined(__linux__)
+int resume_files_clone(int source, int target) {
     return ioctl(target, _IOW(0x94, 9, int) /* FICLONE */, source);
-#else
-    (void)source;
-    (void)target;
-    errno = ENOTSUP;
-    return -1;
-#endif
 }
 
 ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length) {
-#if defined(__linux__)
     off_t from = (off_t)offset;
     off_t to = (off_t)offset;
     return copy_file_range(source, &from, target, &to, length, 0);
-#else
-    (void)source;
-    (void)target;
-    (void)offset;
-    (void)length;
-    errno = ENOTSUP;
-    return -1;
-#endif
 }
+#endif
 
 int resume_files_rename_new(int folder, const char *old_name, const char *new_name) {
 #if defined(__APPLE__)
@@ -207,13 +193,7 @@ void resume_files_watch_forks(void) {
 }
 
 int resume_files_has_no_hole(int descriptor, int64_t offset) {
-#ifdef SEEK_HOLE
     struct stat status;
     if (fstat(descriptor, &status) == -1) return 0;
     return lseek(descriptor, (off_t)offset, SEEK_HOLE) >= status.st_size;
-#else
-    (void)descriptor;
-    (void)offset;
-    return 0;
-#endif
 }

@@ -32,7 +32,8 @@ extension Diagnostics {
             let links = name == StoreFolder.databaseName ? 1 + rebuildLinks : 1
             return problem(of: status, links: links, at: "\(path)/\(name)", in: path)
         }
-        checks.append(Check(name: "files", value: value(problems.count), problem: joined(problems)))
+        let text = problems.isEmpty ? nil : problems.joined(separator: " ")
+        checks.append(Check(name: "files", value: value(problems.count), problem: text))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
         if !aside.isEmpty {
             let value =
@@ -68,10 +69,6 @@ extension Diagnostics {
 
     fileprivate static func value(_ problems: Int, ok: String = "ok") -> String {
         problems == 0 ? ok : problems == 1 ? "1 problem" : "\(problems) problems"
-    }
-
-    static func joined(_ problems: [String]) -> String? {
-        problems.isEmpty ? nil : problems.joined(separator: " ")
     }
 }
 

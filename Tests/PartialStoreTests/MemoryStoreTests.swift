@@ -325,6 +325,29 @@ struct MemoryStoreTests {
         #expect(try await transfer.endBody(.whole))
     }
 
+    @Test("A download in memory is read while it is received, and is delivered only after it was moved to disk")
+    func disk() async throws {
+        let memory = MemoryStore()
+        let content = Self.server(20_000).content
+        let transfer = try await memory.begin(try Self.url("a"), headerFields: [:])
+        try await Self.server(20_000).fill(transfer, upTo: 10_000)
+        #expect(await transfer.heldRanges == [0..<10_000])
+        #expect(try await transfer.read(5_000..<7_000) == Array(content[5_000..<7_000]))
+        await #expect(throws: StoreError(.notHeld, "")) { try await transfer.read(9_000..<10_001) }
+        #expect(try await Self.server(20_000).fill(transfer))
+        try await TemporaryFolder.with { folder in
+            let destination = try Destination(checking: folder["out"])
+            await #expect(throws: StoreError(.misuse, "")) { try await transfer.deliver(to: destination) }
+            let disk = try await DownloadStore.open(at: folder["store"])
+            let moved = try await transfer.promote(to: disk)
+            await #expect(throws: StoreError(.misuse, "")) { try await moved.promote(to: disk) }
+            try await moved.deliver(to: destination)
+            #expect(try Files.bytes(folder["out"]) == content)
+            await disk.close()
+        }
+        #expect(memory.entries.isEmpty && memory.size == 0)
+    }
+
     @Test("Nothing is written for a plan that was made before everything was discarded")
     func planBeforeDiscard() async throws {
         let transfer = try await MemoryStore().begin(try Self.url("a"), headerFields: [:])

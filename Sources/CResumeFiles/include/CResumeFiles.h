@@ -30,11 +30,13 @@ int resume_files_sync_file_system(int descriptor);
 /// with `errno` set if some cannot be written; the following sync may not report that error again.
 int resume_files_begin_sync(int descriptor);
 
+#if defined(__linux__)
 /// Makes `target` share the blocks of `source`. Returns -1 if the file system does not support it.
 int resume_files_clone(int source, int target);
 
 /// Copies inside the kernel at the same offset in both files. Returns the number of bytes copied, -1 on failure.
 ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length);
+#endif
 
 /// Renames a file in a folder; fails with EEXIST if the new name is in use. If the file system does not support that, a
 /// second name is added and the old one is kept.

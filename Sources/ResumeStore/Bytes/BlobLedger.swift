@@ -30,7 +30,7 @@ struct BlobLedger: Sendable {
     /// Starts to record the bytes of an entry that had no row before.
     mutating func resume(in entry: Entry) {
         let pace = pace(of: entry)
-        update(nil) { $0.resume(in: entry.part, pace) }
+        update(nil) { ($0.row, $0.pace) = (entry.part, pace) }
     }
 
     /// Returns how often the parts of an entry are committed.

@@ -37,7 +37,7 @@ package struct PartLedger: Sendable {
     /// How often received bytes are committed.
     package var pace = Pace.often
     /// The row that records the part.
-    private(set) var row: PartReference
+    var row: PartReference
     /// The end of the bytes in the blob, recorded or not.
     package private(set) var received: Int64
     /// The end of the bytes that a commit has recorded: they survive the process.
@@ -175,11 +175,6 @@ package struct PartLedger: Sendable {
 
     private mutating func beginBlock(at offset: Int64) {
         blocks.append(Block(offset: offset, length: 0, checksum: 0))
-    }
-
-    /// Starts to record the part in a row.
-    package mutating func resume(in row: PartReference, _ pace: Pace) {
-        (self.row, self.pace) = (row, pace)
     }
 
     // MARK: Flushing

@@ -142,13 +142,9 @@ extension Connection {
 
     /// Returns the events of a key, or of all keys, oldest first.
     package borrowing func events(key: String?) throws -> [Event] {
-        let rows =
-            if let key {
-                try rows("\(Self.events) WHERE key = ? ORDER BY id", .text(key), body: Self.event)
-            } else {
-                try rows("\(Self.events) ORDER BY id", body: Self.event)
-            }
-        return rows.compactMap { $0 }
+        // There are too few rows for an index to matter.
+        try rows("\(Self.events) WHERE key = ifnull(?, key) ORDER BY id", .optional(key), body: Self.event)
+            .compactMap { $0 }
     }
 
     /// Returns the last event of an entry.

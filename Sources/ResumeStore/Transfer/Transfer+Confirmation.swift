@@ -25,7 +25,7 @@ extension Transfer {
     private func damageOfHeld() async throws -> Reason? {
         try requireOpen()
         guard let check = heldCheck else { return nil }
-        let damaged = try await check.damaged
+        let damaged = try await check.damaged.value
         heldCheck = nil
         guard let first = damaged.first else {
             readable.confirm(givesUp: false)
