@@ -341,6 +341,7 @@ struct MemoryStoreTests {
             let disk = try await DownloadStore.open(at: folder["store"])
             let moved = try await transfer.promote(to: disk)
             await #expect(throws: StoreError(.misuse, "")) { try await moved.promote(to: disk) }
+            await #expect(throws: StoreError(.notHeld, "")) { try await transfer.read(0..<1) }
             try await moved.deliver(to: destination)
             #expect(try Files.bytes(folder["out"]) == content)
             await disk.close()

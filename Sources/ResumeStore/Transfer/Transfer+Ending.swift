@@ -77,6 +77,8 @@ extension Transfer {
     func release(removing goes: Bool = false) {
         isClosed = true
         main.stop()
+        // The next user of the entry may change the bytes.
+        if memory != nil { readable.close() }
         Self.giveBack(entry, blob, length: held, to: home, goes: goes)
         lease = nil
         keyLease = nil
