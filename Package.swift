@@ -201,7 +201,7 @@ let package = Package(
             name: "Scenarios", dependencies: ["OriginServer"], path: "Tests/Scenarios", swiftSettings: testSettings),
         .testTarget(
             name: "ResumeCommandsTests",
-            dependencies: ["OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeStore", httpTypes],
+            dependencies: ["OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
             swiftSettings: testSettings),
         .testTarget(
             name: "ResumectlTests",

@@ -42,23 +42,25 @@ final class Home: Sendable {
     ///   - arguments: Without the program's name.
     ///   - environment: Replaces the one that names the store.
     ///   - width: How wide the terminal on standard error is; nil for none.
+    ///   - height: How many rows that terminal has.
     ///   - outputWidth: How wide the terminal on standard output is; nil for none.
     ///   - confirm: Answers questions; nil if there is no terminal to ask in.
     ///   - location: Where issues are reported.
     /// - Returns: The status and what was printed.
     @discardableResult
     func run(
-        _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil, outputWidth: Int? = nil,
-        confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
+        _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil, height: Int = 24,
+        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
         await run(
-            arguments, environment: environment, width: width, outputWidth: outputWidth, confirm: confirm, at: location)
+            arguments, environment: environment, width: width, height: height, outputWidth: outputWidth,
+            confirm: confirm, at: location)
     }
 
     @discardableResult
     func run(
-        _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil, outputWidth: Int? = nil,
-        confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
+        _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil, height: Int = 24,
+        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
         let output = Recorder()
         let errors = Recorder()
@@ -71,8 +73,8 @@ final class Home: Sendable {
                 errors.append($0)
                 note($0)
             },
-            environment: environment ?? ["RESUMECTL_STORE": store], terminalWidth: width,
-            outputWidth: outputWidth, confirm: confirm)
+            environment: environment ?? ["RESUMECTL_STORE": store],
+            terminalSize: { width.map { TerminalSize(width: $0, height: height) } }, outputWidth: outputWidth, confirm: confirm)
         let status = await ResumeCtl.run(arguments, in: context)
         let outcome = Outcome(status: status, output: output.text, errors: errors.text)
         printed.withLock { $0 += outcome.output + outcome.errors }

@@ -3,9 +3,6 @@ import Testing
 
 /// How a command line ended, and what it printed.
 struct Outcome: Sendable {
-    /// What goes before each drawing of the progress bar, and takes the last one away.
-    static let clearing = "\r\u{1B}[K"
-
     var status: ResumeCommands.ExitStatus
     var output: String
     var errors: String
@@ -36,7 +33,7 @@ struct Outcome: Sendable {
         let name = arguments.first ?? "resumectl"
         let shown = name.debugDescription
         var talk = errors
-        if isTerminal { talk = talk.replacing(Self.clearing, with: "") }
+        if isTerminal { talk = talk.replacing(/\r|\e\[\d*[AJK]/, with: "") }
         // A script may hold tabs; what a person reads holds line ends only.
         let data = name == "completions" ? output.replacing("\t", with: "") : output
         #expect(Self.hidden(in: data).isEmpty, "standard output of \(shown)", sourceLocation: location)

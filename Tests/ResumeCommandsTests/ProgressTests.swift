@@ -1,26 +1,27 @@
 import OriginServer
 import ResumeCommands
-import ResumeDownload
-import ResumeHTTP
 import Testing
 
-/// The bar on a terminal, and how much is said.
+/// The progress in a terminal, and which messages are printed.
 @Suite(.timeLimit(.minutes(20)))
 struct ProgressTests {
     private let home: Home
 
     init() throws { home = try Home() }
 
-    /// What was drawn: what follows a clearing and has no line end, but for the last.
+    /// The lines that were drawn and replaced later; the text between two carriage returns is one drawing.
     private func drawn(_ outcome: Outcome) -> [String] {
-        let pieces = outcome.errors.split(separator: Outcome.clearing, omittingEmptySubsequences: false).dropFirst()
-        let bars = pieces.dropLast().filter { !$0.contains("\n") } + pieces.suffix(1)
-        return bars.map { bar in String(bar.prefix { $0 != "\n" }) }
+        outcome.errors.split(separator: "\r").flatMap { drawing in
+            drawing.split(separator: "\n").filter { $0.hasSuffix("\u{1B}[K") }
+                .map { String($0.replacing(/\e\[\d*[AJK]/, with: "")) }
+        }
     }
 
-    @Test func bar() async throws {
+    @Test("One download shows its name, its share, its bytes and the words that remain")
+    func one() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
-            .file(Sample.resource, for: request, cutAfter: request.number == 1 ? 100_000 : nil)
+            .file(
+                Sample.resource, for: request, cutAfter: request.number == 1 ? 100_000 : nil, bytesPerSecond: 400_000)
         }
         try await OriginServer.withServer(handler: handler) { server in
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0", width: 100)
@@ -29,43 +30,18 @@ struct ProgressTests {
             #expect(second.status == .success)
             #expect(second.output == home["out.bin"] + "\n")
             let lines = drawn(second)
-            #expect(lines.allSatisfy { $0.count < 100 && $0.contains("97.7 KiB reused") }, "\(lines)")
-            #expect(lines.first?.wholeMatch(of: /\ *33% \[#+-+\] 97\.7 KiB of 293\.0 KiB .*/) != nil, "\(lines)")
-            let last = try #require(lines.last)
-            #expect(last.firstMatch(of: /^100% \[#+\] 293\.0 KiB of 293\.0 KiB/) != nil, "\(last)")
-            // The last thing is a line of its own, so that the prompt is not in it.
-            #expect(second.errors.hasSuffix("\n"))
-            // The words that come between take the bar's place and leave nothing of it.
+            let pattern = /out\.bin +(\[#*-+\] +)?\d+% +[0-9.]+ KiB of 293\.0 KiB.*/
+            #expect(lines.contains { $0.wholeMatch(of: pattern) != nil }, "\(lines)")
+            #expect(lines.allSatisfy { $0.hasPrefix("out.bin ") && $0.count < 100 }, "\(lines)")
+            // Nothing of the progress remains.
+            let end = try #require(second.errors.split(separator: "\r").last)
+            let rest = end.replacing(/\e\[\d*[AJK]/, with: "")
+            #expect(rest == "\(home["out.bin"]): done, 293.0 KiB, 97.7 KiB of it reused\n" || rest.isEmpty, "\(rest)")
             #expect(second.errors.contains("\(home["out.bin"]): done, 293.0 KiB, 97.7 KiB of it reused\n"))
         }
     }
 
-    /// The rate and the time that is left, by a clock that the test sets.
-    @Test func rate() {
-        let start = ContinuousClock.now
-        var bar = ProgressBar()
-        var received: Int64 = 102_400
-        func line(_ event: DownloadEvent, after milliseconds: Int) -> String? {
-            bar.take(event, of: "file", width: 100, now: start + .milliseconds(milliseconds))
-        }
-        let size: Int64 = 1_024_000
-        let first = line(.resumed(offset: received, totalBytes: size), after: 0)
-        #expect(first == " 10% [####------------------------------------] 100.0 KiB of 1000.0 KiB  100.0 KiB reused")
-        // Drawn ten times a second at most.
-        received += 1024
-        #expect(line(.progress(receivedBytes: received, totalBytes: size), after: 99) == nil)
-        // No rate is told of less than a fifth of a second.
-        #expect(line(.progress(receivedBytes: received, totalBytes: size), after: 100)?.contains("/s") == false)
-        received = 307_200
-        let middle = line(.progress(receivedBytes: received, totalBytes: size), after: 2000)
-        #expect(middle?.hasSuffix("300.0 KiB of 1000.0 KiB  100.0 KiB/s  7s left  100.0 KiB reused") == true)
-        // What came more than five seconds ago does not count any more.
-        received = 409_600
-        let late = line(.progress(receivedBytes: received, totalBytes: size), after: 12_000)
-        #expect(late?.contains("10.0 KiB/s  1m0s left") == true, "\(late ?? "none")")
-    }
-
-    @Test(arguments: [0, 1, 5, 20, 40, 60, 250])
+    @Test("No line is wider than the terminal", arguments: [0, 1, 5, 20, 40, 60, 250])
     func fits(width: Int) async throws {
         let handler: @Sendable (OriginRequest) -> Response = {
             .file(Sample.resource, for: $0, bytesPerSecond: 600_000)
@@ -74,33 +50,52 @@ struct ProgressTests {
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], width: width)
             #expect(outcome.status == .success)
             let lines = drawn(outcome)
-            #expect(!lines.isEmpty)
+            #expect(lines.isEmpty == (width < 2))
             #expect(lines.allSatisfy { $0.count < max(width, 1) }, "\(lines)")
         }
     }
 
-    @Test func barOfSeveral() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let urls = (1...3).map { server.url("/\($0).bin") }
-            let outcome = await home.run(["get", "--directory", home.path] + urls, width: 80)
+    @Test("Several downloads have a line each, and a total, which remains")
+    func several() async throws {
+        let gate = Gate()
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            guard request.path == "/3.bin" else { return .file(Sample.resource, for: request) }
+            let head = Step.head(status: "200 OK", fields: [("Content-Length", "300000"), ("ETag", "\"v1\"")])
+            return Response([
+                head, .body(Sample.content, 0..<150_000), .gate(gate), .body(Sample.content, 150_000..<300_000),
+            ])
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let urls = (1...4).map { server.url("/\($0).bin") }
+            let get = Task { await home.run(["get", "-P", home.path, "-j", "1"] + urls, width: 120) }
+            let text = "2 of 4 files  732.4 KiB of at least 878.9 KiB"
+            #expect(try await eventually { home.transcriptSoFar.contains(text) }, "\(home.transcriptSoFar)")
+            gate.open()
+            let outcome = await get.value
             #expect(outcome.status == .success)
-            let last = try #require(drawn(outcome).last)
-            #expect(last.contains("3/3 files"))
-            #expect(last.contains("878.9 KiB of 878.9 KiB"))
+            let lines = drawn(outcome)
+            #expect(lines.contains { $0.hasPrefix("3.bin ") && $0.contains("50%  146.5 KiB of 293.0 KiB") }, "\(lines)")
+            #expect(lines.contains { $0.hasSuffix("1 waiting for a slot") }, "\(lines)")
+            #expect(outcome.errors.contains(/\n4 of 4 files, 1\.1 MiB received in \d+s, [0-9.]+ [KM]?i?B\/s\n\e\[J$/))
+            for number in 1...4 { #expect(outcome.errors.contains("/\(number).bin: done, 293.0 KiB\n")) }
         }
     }
 
-    @Test func lengthNotKnown() async throws {
-        var resource = Sample.resource
-        resource.framing = .chunked(size: 30_000)
-        let chunked = resource
-        try await OriginServer.withServer(handler: { .file(chunked, for: $0) }) { server in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], width: 80)
-            #expect(outcome.status == .success)
-            let lines = drawn(outcome)
-            // No share and no bar before the end is known, which the last line tells.
-            #expect(lines.first?.contains("%") == false && lines.first?.contains("[") == false, "\(lines)")
-            #expect(lines.last?.contains("100%") == true && lines.last?.contains("293.0 KiB of 293.0 KiB") == true)
+    @Test("Messages that come at different times are all printed, in a low terminal too")
+    func messages() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.path == "/7.bin" ? .status("404 Not Found") : .file(Sample.resource, for: request)
+        }
+        try await OriginServer.withServer(handler: handler) { server in
+            let urls = (1...12).map { server.url("/\($0).bin") }
+            let outcome = await home.run(["get", "-P", home.path, "-j", "8"] + urls, width: 60, height: 4)
+            #expect(outcome.status == .refused)
+            for number in 1...12 {
+                let line = number == 7 ? "7.bin: the server" : "/\(number).bin: done"
+                #expect(outcome.errors.ranges(of: line).count == 1, "\(line): \(outcome.errors)")
+            }
+            #expect(outcome.errors.contains("11 of 12 files, 3.1 MiB received in"))
+            #expect(outcome.errors.hasSuffix("resumectl: 1 of 12 downloads did not complete\n"))
         }
     }
 
@@ -154,23 +149,6 @@ struct ProgressTests {
             #expect(outcome.status == .success)
             #expect(outcome.errors.contains("length not verified"))
         }
-    }
-
-    /// What begins anew has nothing yet; what only waits changes nothing.
-    @Test func barAfterARestart() {
-        var bar = ProgressBar()
-        let start = ContinuousClock.now
-        var lines: [String] = []
-        let events: [DownloadEvent] = [
-            .resumed(offset: 512, totalBytes: 1024), .restarted(reason: .restartRequested, totalBytes: 2048), .waiting,
-            .progress(receivedBytes: 1024, totalBytes: 2048),
-        ]
-        for (index, event) in events.enumerated() {
-            lines.append(bar.take(event, of: "file", width: 100, now: start + .seconds(index)) ?? "none")
-        }
-        let shares = lines.map { $0.prefix(4) }
-        #expect(shares == [" 50%", "  0%", "  0%", " 50%"], "\(lines)")
-        #expect(lines[0].contains("reused") && !lines[1].contains("reused"), "\(lines)")
     }
 
     @Test func verboseWithoutALength() async throws {

@@ -20,6 +20,7 @@ extension GetCommand {
         after earlier: [ExitStatus], _ reporter: GetReporter
     ) async throws {
         let slots = DownloadSlots(count: maxConcurrent, mostDelivered: mostDelivered)
+        reporter.start()
         await withDiscardingTaskGroup { group in
             var free = slots.free.makeAsyncIterator()
             for (number, item) in items.enumerated() {
@@ -31,7 +32,7 @@ extension GetCommand {
                 group.addTask {
                     var request = request(for: item)
                     request.onReceived = { slots.received($0, number) }
-                    slots.ended(number, with: await download(request, with: downloader, reporter))
+                    slots.ended(number, with: await download(request, number, with: downloader, reporter))
                 }
             }
         }
@@ -49,22 +50,23 @@ extension GetCommand {
     }
 
     private func download(
-        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter
+        _ request: DownloadRequest, _ number: Int, with downloader: Downloader, _ reporter: GetReporter
     ) async -> ExitStatus? {
+        reporter.begin(request, number)
         do {
-            _ = try await downloader.download(request) { reporter.report($0, of: request) }
+            _ = try await downloader.download(request) { reporter.report($0, of: request, number) }
             return nil
         } catch let error as StoreError where skipExisting && error.code == .destinationExists {
-            reporter.skipped(request, because: error)
+            reporter.skipped(request, because: error, number)
             return nil
         } catch let error as CancellationError {
             let failure = await interruption(of: request, with: downloader)
-            reporter.report(failure, error, of: request)
+            reporter.report(failure, error, of: request, number)
             return failure.status
         } catch {
             let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
             let failure = CommandFailure(named ?? error)
-            reporter.report(failure, error, of: request)
+            reporter.report(failure, error, of: request, number)
             return failure.status
         }
     }

@@ -10,15 +10,20 @@ internal import ResumeStore
 
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
-        let reporter = GetReporter(command: self, context: context)
         let list = try list(context)
-        let items = list.items.filter { item in
+        var items: [DownloadList.Item] = []
+        var skipped: [DownloadList.Item] = []
+        for item in list.items {
             // A name given by the server is not known yet.
-            guard skipExisting, !remoteHeaderName, Self.hasFile(item.path) else { return true }
-            reporter.skipped(request(for: item))
-            return false
+            if skipExisting, !remoteHeaderName, Self.hasFile(item.path) {
+                skipped.append(item)
+            } else {
+                items.append(item)
+            }
         }
-        reporter.begin(items.count, of: list.items.count + list.clashes.count)
+        let reporter = GetReporter(
+            command: self, count: items.count, of: list.items.count + list.clashes.count, context: context)
+        for item in skipped { reporter.skipped(request(for: item)) }
         let failures = list.clashes.map { clash in
             let error = error(for: clash, context)
             let failure = CommandFailure(error)

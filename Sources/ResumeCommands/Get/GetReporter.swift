@@ -2,39 +2,46 @@ internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
-internal import Synchronization
 
-/// Reports running downloads: as JSON on standard output, or as messages and a progress bar on standard error.
+/// Reports running downloads: as JSON on standard output, or as messages and progress on standard error.
 final class GetReporter: Sendable {
-    private struct State {
-        var bar = ProgressBar()
-        var isBarShown = false
-        var total = 0
-    }
-
     private let json: Bool
     private let isQuiet: Bool
     private let isVerbose: Bool
     /// Whether the paths of delivered files are printed, for another program.
     private let printsPaths: Bool
-    private let width: Int?
+    /// The number of requested downloads.
+    private let total: Int
+    /// The progress in a terminal; nil if none is shown.
+    private let display: ProgressDisplay?
     private let context: CommandContext
-    private let state = Mutex(State())
 
-    init(command: GetCommand, context: CommandContext) {
+    /// Makes a reporter.
+    ///
+    /// - Parameters:
+    ///   - command: The command with its options.
+    ///   - count: The number of downloads that follow.
+    ///   - total: The number of requested downloads.
+    ///   - context: The streams.
+    init(command: GetCommand, count: Int, of total: Int, context: CommandContext) {
         json = command.json
         isQuiet = command.quiet
         isVerbose = command.verbose
         printsPaths = !command.json && !command.quiet && context.outputWidth == nil
-        width = command.noProgress || command.quiet || command.json ? nil : context.terminalWidth
+        self.total = total
+        let isShown = !command.noProgress && !command.quiet && !command.json && context.terminalSize() != nil
+        display = isShown ? ProgressDisplay(count: count, size: context.terminalSize, write: context.errors) : nil
         self.context = context
     }
 
-    /// Sets the number of downloads that follow, out of the requested ones.
-    func begin(_ count: Int, of total: Int) {
-        state.withLock { state in
-            state.bar.count = count
-            state.total = total
+    /// Starts to show the progress, until ``finish(failed:)``.
+    func start() { display?.start() }
+
+    /// Records that a download starts.
+    func begin(_ request: DownloadRequest, _ number: Int) {
+        display?.update { state in
+            let path = request.usesServerFilename ? nil : request.destination.split(separator: "/").last
+            state.begin(number, named: path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url))
         }
     }
 
@@ -43,7 +50,9 @@ final class GetReporter: Sendable {
     /// - Parameters:
     ///   - request: The download.
     ///   - error: The error that revealed it, if the server named the file.
-    func skipped(_ request: DownloadRequest, because error: StoreError? = nil) {
+    ///   - number: The number of the download; nil if it was not started.
+    func skipped(_ request: DownloadRequest, because error: StoreError? = nil, _ number: Int? = nil) {
+        if let number { display?.update { $0.end(number, isFailure: false) } }
         let taken = (error?.cause as? SystemError)?.path
         if json {
             let path = taken ?? (try? Destination(request.destination))?.path
@@ -56,48 +65,43 @@ final class GetReporter: Sendable {
         say("\(Printable.escaped(taken ?? request.destination)): already exists, skipped")
     }
 
-    func report(_ event: DownloadEvent, of request: DownloadRequest) {
+    func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int) {
         if json {
             context.print(Self.json(event, of: request).text)
             return
         }
         if let line = line(for: event, of: request) { say(line) }
         if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
-        guard let width else { return }
-        state.withLock { state in
-            guard let line = state.bar.take(event, of: request.destination, width: width) else { return }
-            state.isBarShown = true
-            context.errors("\r\u{1B}[K" + line)
-        }
+        display?.update { $0.take(event, of: number) }
     }
 
-    func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) {
+    /// Reports a download that failed.
+    ///
+    /// - Parameters:
+    ///   - failure: The status and the message.
+    ///   - error: The error.
+    ///   - request: The download.
+    ///   - number: The number of the download; nil if it was not started.
+    func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest, _ number: Int? = nil) {
         if json {
             context.print(Self.json(failure, error, of: request).text)
         }
         say(
             "resumectl: \(Redaction.url(request.url)): \(Printable.escaped(failure.message))",
             isError: true)
+        if let number { display?.update { $0.end(number, isFailure: true) } }
     }
 
-    /// Ends the line of the bar and repeats how many downloads failed, since their messages may have scrolled away.
+    /// Ends the progress and repeats how many downloads failed, since their messages may have scrolled away.
     func finish(failed: Int) {
-        let total = state.withLock { state in
-            if state.isBarShown { context.errors("\n") }
-            state.isBarShown = false
-            return state.total
-        }
-        if failed > 0, total > 1 { say("resumectl: \(failed) of \(total) downloads did not complete", isError: true) }
+        display?.finish()
+        guard failed > 0, total > 1 else { return }
+        context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }
 
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
-        state.withLock { state in
-            // The line replaces the bar; the next event draws the bar again below it.
-            if state.isBarShown { context.errors("\r\u{1B}[K") }
-            state.isBarShown = false
-            context.say(line)
-        }
+        if let display { display.say(line) } else { context.say(line) }
     }
 
     private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {

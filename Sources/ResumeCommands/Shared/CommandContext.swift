@@ -12,8 +12,8 @@ public struct CommandContext: Sendable {
     public var environment: [String: String]
     /// The system's description of the last failed write of results; nil if there was none.
     public var outputFailure: @Sendable () -> String?
-    /// The width of the terminal on standard error; nil if it is not a terminal.
-    public var terminalWidth: Int?
+    /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
+    public var terminalSize: @Sendable () -> TerminalSize?
     /// The width of the terminal on standard output; nil if it is not a terminal.
     public var outputWidth: Int?
     /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.
@@ -25,14 +25,15 @@ public struct CommandContext: Sendable {
     /// Makes a context.
     public init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
-        environment: [String: String], terminalWidth: Int? = nil, outputWidth: Int? = nil,
-        confirm: (@Sendable (String) -> Bool)? = nil, outputFailure: @escaping @Sendable () -> String? = { nil }
+        environment: [String: String], terminalSize: @escaping @Sendable () -> TerminalSize? = { nil },
+        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
+        outputFailure: @escaping @Sendable () -> String? = { nil }
     ) {
         self.outputFailure = outputFailure
         self.output = output
         self.errors = errors
         self.environment = environment
-        self.terminalWidth = terminalWidth
+        self.terminalSize = terminalSize
         self.outputWidth = outputWidth
         self.confirm = confirm
     }
@@ -47,9 +48,10 @@ public struct CommandContext: Sendable {
                 // It is no failure if a reader such as `head` closes the pipe.
                 if number != 0, number != EPIPE { failure.number.store(number, ordering: .relaxed) }
             }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
-            environment: environment, terminalWidth: Self.width(of: STDERR_FILENO, environment),
-            // Even a terminal that can only print lines has a width.
-            outputWidth: Self.width(of: STDOUT_FILENO, [:]),
+            environment: environment,
+            // A terminal that can only print lines has a width, but no lines can be replaced.
+            terminalSize: { environment["TERM"] == "dumb" ? nil : Self.size(of: STDERR_FILENO) },
+            outputWidth: Self.size(of: STDOUT_FILENO)?.width,
             confirm: canAsk ? Self.isConfirmed : nil,
             outputFailure: { failure.text })
     }
@@ -93,11 +95,11 @@ public struct CommandContext: Sendable {
         }
     }
 
-    private static func width(of descriptor: Int32, _ environment: [String: String]) -> Int? {
-        guard isatty(descriptor) == 1, environment["TERM"] != "dumb" else { return nil }
+    private static func size(of descriptor: Int32) -> TerminalSize? {
+        guard isatty(descriptor) == 1 else { return nil }
         var size = winsize()
-        let isKnown = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-        return isKnown ? Int(size.ws_col) : 80
+        let isKnown = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
+        return isKnown ? TerminalSize(width: Int(size.ws_col), height: Int(size.ws_row)) : .standard
     }
 
     /// Returns the path of the store: the option, `RESUMECTL_STORE`, or a folder in the user's cache folder.

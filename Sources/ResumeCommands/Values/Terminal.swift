@@ -1,15 +1,60 @@
+/// The size of a terminal in characters.
+public struct TerminalSize: Sendable, Hashable {
+    /// The number of columns.
+    public var width: Int
+    /// The number of rows.
+    public var height: Int
+
+    /// The size of a terminal that does not tell its size.
+    static let standard = TerminalSize(width: 80, height: 24)
+
+    /// Makes a size.
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+}
+
 /// Text that has to fit a line of a terminal.
-enum Terminal {
-    /// Returns how many columns a text takes up; ideographs and emoji take up two each.
-    static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
+package enum Terminal {
+    /// Returns how many columns a text takes up; ideographs and emoji take up two each, combining marks none.
+    package static func columns(_ text: some StringProtocol) -> Int {
+        // Bytes of ASCII text are characters of one column each.
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+        return text.unicodeScalars.reduce(0) { $0 + columns($1) }
+    }
+
+    /// Returns how many rows a text takes up in a terminal that wraps it.
+    package static func rows(_ text: String, width: Int) -> Int {
+        guard columns(text) > width else { return 1 }
+        var (rows, column) = (1, 0)
+        for scalar in text.unicodeScalars {
+            let columns = columns(scalar)
+            // A wide character is not split.
+            if column + columns > width, column > 0 { (rows, column) = (rows + 1, 0) }
+            column += columns
+        }
+        return rows
+    }
 
     /// Returns a text with its middle left out, if it is wider than a number of columns.
-    static func shortened(_ text: String, to width: Int) -> String {
-        guard columns(text) > width, width > 1 else { return text }
+    package static func shortened(_ text: String, to width: Int) -> String {
+        guard columns(text) > width, width > 1 else { return cut(text, to: width) }
         // The end of a URL is its file name, and more important than the beginning.
         let room = width - 1
         let end = fitting(text.reversed(), room - room / 2)
         return String(fitting(text, room / 2)) + "…" + String(end.reversed())
+    }
+
+    /// Returns a text with its end left out, if it is wider than a number of columns.
+    package static func cut(_ text: String, to width: Int) -> String {
+        guard columns(text) > width else { return text }
+        return width < 1 ? "" : String(fitting(text, width - 1)) + "…"
+    }
+
+    /// Returns a text with spaces after it, up to a number of columns.
+    package static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(width - columns(text), 0))
     }
 
     /// Returns as many of the first characters as fit.
@@ -17,20 +62,28 @@ enum Terminal {
         var left = width
         var result: [Character] = []
         for character in characters {
-            left -= columns(character)
+            left -= columns(String(character))
             guard left >= 0 else { break }
             result.append(character)
         }
         return result
     }
 
-    private static func columns(_ character: Character) -> Int {
-        character.unicodeScalars.contains { scalar in wide.contains { $0.contains(scalar.value) } } ? 2 : 1
+    /// Terminals add up the widths of the code points of a character.
+    private static func columns(_ scalar: Unicode.Scalar) -> Int {
+        // In some terminals, the selector of the emoji form makes a narrow character wide.
+        if scalar.value == 0xFE0F { return 1 }
+        if wide.contains(where: { $0.contains(scalar.value) }) || scalar.properties.isEmojiPresentation { return 2 }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        // Vowels and final consonants join the consonant before them.
+        default: return (0x1160...0x11FF).contains(scalar.value) ? 0 : 1
+        }
     }
 
     /// East Asian wide characters and emoji, in blocks.
     private static let wide: [ClosedRange<UInt32>] = [
-        0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
-        0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+        0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
     ]
 }

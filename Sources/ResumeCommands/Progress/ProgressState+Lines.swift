@@ -1,0 +1,195 @@
+internal import ResumeHTTP
+internal import ResumeStore
+
+extension ProgressState {
+    /// Returns the lines that show the state: one for each running download, as many as fit, one that sums up the
+    /// others, and the total.
+    ///
+    /// - Parameter size: The terminal. The lines take up all of its rows but one, at most, and all columns but one.
+    /// - Returns: The lines; none if the terminal has only one row or one column.
+    package func lines(in size: TerminalSize) -> [String] {
+        let width = size.width - 1
+        guard width > 0, size.height > 1 else { return [] }
+        // The total of a single download is that download.
+        let rows = size.height - (count > 1 ? 2 : 1)
+        // Files that only wait for the disk are the first to be summed up.
+        let sorted = files.sorted { ($0.value.isSaving ? 1 : 0, $0.key) < ($1.value.isSaving ? 1 : 0, $1.key) }
+            .map(\.value)
+        let shown = sorted.prefix(sorted.count <= rows ? rows : max(rows - 1, 0))
+        var lines = FileTable(files: Array(shown), now: now).lines(width: width)
+        if shown.count < sorted.count, rows > 0 {
+            lines.append(Self.line(of: Array(sorted[shown.count...]), width: width))
+        }
+        if count > 1 { lines.append(total(width: width)) }
+        return lines
+    }
+
+    /// Returns one line for files that do not fit.
+    private static func line(of files: [File], width: Int) -> String {
+        let received = ByteCount.text(files.reduce(Int64(0)) { $0.addingSaturating($1.received) })
+        let rates = files.compactMap(\.meter.rate)
+        let rate = rates.isEmpty ? "" : "  \(ByteCount.text(rates.reduce(0) { $0.addingSaturating($1) }))/s"
+        let saving = files.count(where: \.isSaving)
+        let more = "and \(files.count) more"
+        let words = saving == files.count ? "\(more), being saved to disk" : more
+        return fitting(["\(words)  \(received)\(rate)", "\(words)  \(received)", words, more], width)
+    }
+
+    /// Returns the line about all downloads.
+    private func total(width: Int) -> String {
+        // Lengths are known of files that have started.
+        let areKnown = waiting == 0 && files.values.allSatisfy { $0.total != nil }
+        let missing = files.values.reduce(Int64(0)) { $0.addingSaturating($1.missing ?? 0) }
+        let least = areKnown ? "" : "at least "
+        let all = received.addingSaturating(missing)
+        let bytes = missing > 0 || areKnown ? " of \(least)\(ByteCount.text(all))" : ""
+        let percent = areKnown && all > 0 ? "  \(Rendering.percent(received, of: all))" : ""
+        let rate = meter.rate
+        let speed = rate.map { "  \(ByteCount.text($0))/s" } ?? ""
+        let left = rate.flatMap { rate in
+            rate > 0 && missing > 0 ? "  \(least)\(TimeSpan.text(missing / rate)) left" : nil
+        }
+        let files = "\(done) of \(count) files"
+        let failures = failed > 0 ? ", \(failed) failed" : ""
+        let slots = waiting > 0 ? "  \(waiting) waiting for a slot" : ""
+        let received = ByteCount.text(self.received)
+        return Self.fitting(
+            [
+                "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")\(slots)",
+                "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")",
+                "\(files)\(failures)\(percent)  \(received)\(speed)\(left ?? "")",
+                "\(files)\(percent)  \(received)\(speed)", "\(files)\(percent)  \(received)", "\(files)\(percent)",
+                "\(done)/\(count)\(percent)", "\(done)/\(count)",
+            ], width)
+    }
+
+    /// Returns the first text that fits, or else the beginning of the last one.
+    static func fitting(_ texts: [String], _ width: Int) -> String {
+        texts.first { Terminal.columns($0) <= width } ?? Terminal.cut(texts.last ?? "", to: width)
+    }
+}
+
+extension ProgressState.File {
+    var isSaving: Bool { if case .saving = phase { true } else { false } }
+}
+
+/// The lines of running downloads, in columns.
+private struct FileTable {
+    let files: [ProgressState.File]
+    let now: ContinuousClock.Instant
+
+    /// The columns after the name, in their order, and the least widths of most of them, so that they seldom move.
+    private enum Column: CaseIterable {
+        case bar, percent, bytes, speed, left
+
+        var least: Int {
+            switch self {
+            case .bar: 0
+            case .percent: 4
+            case .bytes: 21
+            case .speed: 10
+            case .left: 10
+            }
+        }
+    }
+
+    /// From the most to the least detailed.
+    private static let layouts: [[Column]] = [
+        [.bar, .percent, .bytes, .speed, .left], [.percent, .bytes, .speed, .left], [.percent, .speed, .left],
+    ]
+    /// The least room for a name, in layouts with more than a percentage; with a bar, the least room for both.
+    private static let leastName = (plain: 12, besideBar: 40)
+    /// Longer names get more room only if one is shown.
+    private static let usualName = 40
+    private static let gap = "  "
+
+    func lines(width: Int) -> [String] {
+        for columns in Self.layouts {
+            let sized = columns.map { column in
+                (column, files.reduce(column.least) { max($0, text($1, column).utf8.count) })
+            }
+            let hasBar = columns.contains(.bar)
+            let room = width - sized.reduce(0) { $0 + $1.1 + Self.gap.count }
+            guard room >= (hasBar ? Self.leastName.besideBar : Self.leastName.plain) else { continue }
+            let bar = hasBar ? min(room / 2, 40) : 0
+            let longest = files.reduce(Self.usualName) { max($0, Terminal.columns($1.name)) }
+            let name = min(room - bar, longest)
+            return files.map { line($0, name: name, columns: sized, bar: bar, width: width) }
+        }
+        return files.map { narrow($0, width: width) }
+    }
+
+    private func line(
+        _ file: ProgressState.File, name: Int, columns: [(Column, Int)], bar: Int, width: Int
+    ) -> String {
+        let start = Terminal.padded(Terminal.shortened(file.name, to: name), to: name)
+        if let words = words(file) {
+            let percent = text(file, .percent)
+            let known = percent.isEmpty ? words : "\(percent), \(words)"
+            return start + Self.gap + Terminal.cut(known, to: width - name - Self.gap.count)
+        }
+        let cells = columns.map { column, width in
+            if column == .bar { return graph(file, bar) }
+            let text = text(file, column)
+            return String(repeating: " ", count: max(width - text.utf8.count, 0)) + text
+        }
+        return trimmed(([start] + cells).joined(separator: Self.gap))
+    }
+
+    /// Returns the line in a terminal that has room for the name and one fact.
+    private func narrow(_ file: ProgressState.File, width: Int) -> String {
+        let fact = word(file) ?? (file.total == nil ? ByteCount.text(file.received) : text(file, .percent))
+        let room = width - fact.utf8.count - Self.gap.count
+        guard room > 0 else { return Terminal.cut(fact, to: width) }
+        return Terminal.padded(Terminal.shortened(file.name, to: room), to: room) + Self.gap + fact
+    }
+
+    private func graph(_ file: ProgressState.File, _ width: Int) -> String {
+        guard let total = file.total, total > 0 else { return String(repeating: " ", count: width) }
+        let filled = Int(min(Double(file.received) / Double(total), 1) * Double(width - 2))
+        return "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: width - 2 - filled) + "]"
+    }
+
+    private func text(_ file: ProgressState.File, _ column: Column) -> String {
+        let received = ByteCount.text(file.received)
+        switch column {
+        case .bar: return ""
+        case .percent: return file.total.map { Rendering.percent(file.received, of: $0) } ?? ""
+        case .bytes: return file.total.map { "\(received) of \(ByteCount.text($0))" } ?? received
+        case .speed: return file.meter.rate.map { "\(ByteCount.text($0))/s" } ?? ""
+        case .left:
+            guard let rate = file.meter.rate, let missing = file.missing, rate > 0, missing > 0 else { return "" }
+            return "\(TimeSpan.text(missing / rate)) left"
+        }
+    }
+
+    /// Says what a download does if it does not receive bytes.
+    private func words(_ file: ProgressState.File) -> String? {
+        switch file.phase {
+        case .receiving: return nil
+        case .connecting: return "connecting"
+        case .waiting: return "waiting for another download of it"
+        case .saving: return "saving to disk"
+        case .retrying(let why, let time):
+            let seconds = (time - now).components.seconds
+            return "retrying\(seconds > 0 ? " in \(TimeSpan.text(seconds))" : ""): \(Printable.escaped(why))"
+        }
+    }
+
+    /// Says the same in one word.
+    private func word(_ file: ProgressState.File) -> String? {
+        switch file.phase {
+        case .receiving: nil
+        case .connecting: "starting"
+        case .waiting: "waiting"
+        case .saving: "saving"
+        case .retrying: "retrying"
+        }
+    }
+
+    private func trimmed(_ line: String) -> String {
+        var line = line[...]
+        while line.last == " " { line.removeLast() }
+        return String(line)
+    }
+}

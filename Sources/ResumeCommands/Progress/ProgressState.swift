@@ -1,0 +1,127 @@
+package import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// What is known about the downloads of one run: a value that takes events, and is drawn as lines (``lines(in:)``).
+package struct ProgressState {
+    /// A running download.
+    struct File {
+        enum Phase {
+            /// No response yet.
+            case connecting
+            /// Another task or process downloads the same resource.
+            case waiting
+            case receiving
+            case retrying(why: String, at: ContinuousClock.Instant)
+            /// All bytes have been received, and are checked and flushed to disk.
+            case saving
+        }
+
+        let name: String
+        var phase = Phase.connecting
+        var received: Int64 = 0
+        var total: Int64?
+        /// The bytes received from the network in this run.
+        var fetched: Int64 = 0
+        var meter = RateMeter()
+
+        /// The bytes that are missing; nil if the length is unknown.
+        var missing: Int64? { total.map { max($0 - received, 0) } }
+    }
+
+    /// The running downloads by their numbers.
+    private(set) var files: [Int: File] = [:]
+    /// The number of downloads, including those that have not started.
+    package let count: Int
+    private(set) var done = 0
+    private(set) var failed = 0
+    /// The bytes of delivered files.
+    private(set) var delivered: Int64 = 0
+    /// The bytes received from the network by downloads that have ended.
+    private var fetchedBefore: Int64 = 0
+    private(set) var meter = RateMeter()
+    private let start: ContinuousClock.Instant
+    /// The time of the last ``tick(_:)``.
+    private(set) var now: ContinuousClock.Instant
+
+    /// Makes the state before the first download.
+    ///
+    /// - Parameters:
+    ///   - count: The number of downloads.
+    ///   - now: The time.
+    package init(count: Int, now: ContinuousClock.Instant = .now) {
+        self.count = count
+        start = now
+        self.now = now
+    }
+
+    /// The number of downloads that have not started.
+    var waiting: Int { max(count - done - failed - files.count, 0) }
+    /// The bytes received from the network in this run.
+    private var fetched: Int64 { files.values.reduce(fetchedBefore) { $0.addingSaturating($1.fetched) } }
+    /// The bytes of all files that have been received, in this run or earlier.
+    var received: Int64 { files.values.reduce(delivered) { $0.addingSaturating($1.received) } }
+
+    /// Records that a download starts.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the download.
+    ///   - name: Its file, without control characters.
+    package mutating func begin(_ number: Int, named name: String) { files[number] = File(name: name) }
+
+    /// Handles an event of a running download.
+    package mutating func take(_ event: DownloadEvent, of number: Int) {
+        guard var file = files[number] else { return }
+        switch event {
+        case .waiting: file.phase = .waiting
+        case .retrying(let reason, let seconds): file.phase = .retrying(why: reason.clause, at: now + .seconds(seconds))
+        case .started(let total):
+            file.phase = .receiving
+            file.total = total
+        case .restarted(_, let total):
+            (file.phase, file.received, file.total) = (.receiving, 0, total)
+        case .resumed(let offset, let total):
+            (file.phase, file.received, file.total) = (.receiving, max(file.received, offset), total)
+        case .progress(let received, let total):
+            file.fetched = file.fetched.addingSaturating(max(received - file.received, 0))
+            (file.received, file.total) = (received, total)
+            file.phase = total == received ? .saving : .receiving
+        case .finished(let result):
+            done += 1
+            delivered = delivered.addingSaturating(result.totalBytes)
+            fetchedBefore = fetchedBefore.addingSaturating(result.fetchedBytes)
+            files[number] = nil
+            return
+        case .damaged, .resumeDataOutdated: break
+        }
+        files[number] = file
+    }
+
+    /// Records that a download has ended without a file.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the download.
+    ///   - isFailure: False if it was not needed.
+    package mutating func end(_ number: Int, isFailure: Bool) {
+        if let file = files.removeValue(forKey: number) { fetchedBefore = fetchedBefore.addingSaturating(file.fetched) }
+        if isFailure { failed += 1 } else { done += 1 }
+    }
+
+    /// Measures the rates; called before each drawing.
+    package mutating func tick(_ now: ContinuousClock.Instant = .now) {
+        self.now = now
+        meter.record(fetched, at: now)
+        for number in files.keys {
+            guard let fetched = files[number]?.fetched else { continue }
+            files[number]?.meter.record(fetched, at: now)
+        }
+    }
+
+    /// The line that remains when all downloads have ended; nil for a single one.
+    package var summary: String? {
+        guard count > 1 else { return nil }
+        let rate = fetched > 0 ? ", \(ByteCount.text(RateMeter.rate(of: fetched, in: now - start)))/s" : ""
+        let time = TimeSpan.text((now - start).components.seconds)
+        return "\(done) of \(count) files, \(ByteCount.text(fetched)) received in \(time)\(rate)"
+    }
+}

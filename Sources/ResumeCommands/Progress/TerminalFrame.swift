@@ -1,0 +1,29 @@
+/// The lines at the bottom of a terminal that are replaced again and again, with ordinary lines scrolling up above them.
+///
+/// A value that returns the text to write. The cursor stays at the beginning of the row below the last line, so that
+/// whatever is printed after the end of the process begins on a row without other text.
+package struct TerminalFrame {
+    /// The lines that are on the screen.
+    private var drawn: [String] = []
+
+    /// Makes a frame without lines.
+    package init() {}
+
+    /// Returns the text that replaces the lines.
+    ///
+    /// - Parameters:
+    ///   - lines: The new lines, none of which is wider than the terminal.
+    ///   - messages: Ordinary lines to print above them.
+    ///   - width: The width of the terminal, which may have changed.
+    /// - Returns: The text; empty if there is nothing to do.
+    package mutating func replace(with lines: [String], after messages: [String] = [], width: Int) -> String {
+        guard !drawn.isEmpty || !lines.isEmpty || !messages.isEmpty else { return "" }
+        // A terminal that has become narrower has wrapped the lines.
+        let rows = drawn.reduce(0) { $0 + Terminal.rows($1, width: width) }
+        drawn = lines
+        // Rows are overwritten before their rest is cleared, so that nothing flickers. An ordinary line may wrap, and
+        // then it would leave the rest of what was there.
+        let start = rows == 0 ? "\r" : messages.isEmpty ? "\r\u{1B}[\(rows)A" : "\r\u{1B}[\(rows)A\u{1B}[J"
+        return start + messages.map { "\($0)\n" }.joined() + lines.map { "\($0)\u{1B}[K\n" }.joined() + "\u{1B}[J"
+    }
+}

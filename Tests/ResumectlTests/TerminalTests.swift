@@ -1,0 +1,152 @@
+import OriginServer
+import TestSupport
+import Testing
+
+/// `get` in a real terminal: tmux, of which the test reads the screen.
+@Suite(.timeLimit(.minutes(20)), .serialized, .enabled(if: Shell.has("tmux"), "needs tmux"))
+struct TerminalTests {
+    private static let content = Content(length: 300_000, seed: 7)
+    private static let numbers = (1...16).map { $0 < 10 ? "0\($0)" : "\($0)" }
+
+    /// A shell in a terminal.
+    private struct Terminal {
+        let folder: TemporaryFolder
+
+        func tmux(_ arguments: String...) async throws -> String {
+            let outcome = try await Shell.outcome(
+                "tmux", ["-S", folder["tmux"], "-f", "/dev/null"] + arguments,
+                environment: Resumectl(folder: folder).environment)
+            guard outcome.status == 0 else { throw Shell.Failure(description: "tmux \(arguments): \(outcome.errors)") }
+            return outcome.output
+        }
+
+        /// The rows of the screen, without empty ones at the end and spaces at the ends of rows.
+        func rows() async throws -> [String] {
+            var rows = try await tmux("capture-pane", "-p").split(separator: "\n", omittingEmptySubsequences: false)
+            while rows.last?.isEmpty == true { rows.removeLast() }
+            return rows.map { row in
+                var row = row
+                while row.last == " " { row.removeLast() }
+                return String(row)
+            }
+        }
+
+        func resize(_ width: Int, _ height: Int) async throws {
+            _ = try await tmux("resize-window", "-x", "\(width)", "-y", "\(height)")
+        }
+
+        /// Waits until the screen is as expected.
+        func expect(
+            _ what: String, at location: SourceLocation = #_sourceLocation, _ isExpected: ([String]) -> Bool
+        ) async throws {
+            let deadline = ContinuousClock.now + .seconds(60)
+            var rows: [String] = []
+            while ContinuousClock.now < deadline {
+                rows = try await self.rows()
+                if isExpected(rows) { return }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            Issue.record("\(what), not on the screen:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
+        }
+    }
+
+    /// Runs a test in a terminal in which sixteen downloads have received half of their bytes and wait for the rest.
+    ///
+    /// The test opens the gate at its end.
+    private func withDownloads(
+        _ body: (_ terminal: Terminal, _ gate: Gate, _ origin: String) async throws -> Void
+    ) async throws {
+        let gate = Gate()
+        let handler: @Sendable (OriginRequest) -> Response = { _ in
+            let head = Step.head(status: "200 OK", fields: [("Content-Length", "300000"), ("ETag", "\"v1\"")])
+            return Response([
+                head, .body(Self.content, 0..<150_000), .gate(gate), .body(Self.content, 150_000..<300_000),
+            ])
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            try await TemporaryFolder.with { folder async throws in
+                let terminal = Terminal(folder: folder)
+                _ = try await terminal.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
+                do {
+                    let urls = "\(server.baseURL)/映画-"
+                    let list = Self.numbers.map { "\(urls)\($0).bin\n" }.joined()
+                    try Files.write(Array(list.utf8), to: folder["list"])
+                    let get = "PS1='$ '; clear; \(Resumectl.path) get --stall-timeout 1h -j 16 -i \(folder["list"]) -P \(folder["files"])"
+                    _ = try await terminal.tmux("send-keys", "-l", get)
+                    _ = try await terminal.tmux("send-keys", "Enter")
+                    try await body(terminal, gate, server.baseURL)
+                } catch {
+                    _ = try? await terminal.tmux("kill-server")
+                    throw error
+                }
+                _ = try await terminal.tmux("kill-server")
+            }
+        }
+    }
+
+    /// The rows of the downloads at a width.
+    private static func rows(_ width: Int) -> [String] {
+        let files = numbers.map { number in
+            let name = "映画-\(number).bin"
+            return switch width {
+            case 20: "\(name)     50%"
+            case 50: "\(name)           50%       0 B/s"
+            case 80: "\(name)                 50%  146.5 KiB of 293.0 KiB       0 B/s"
+            default:
+                "\(name)" + String(repeating: " ", count: 31)
+                    + "[###################-------------------]   50%  146.5 KiB of 293.0 KiB       0 B/s"
+            }
+        }
+        let total = "0 of 16 files  50%"
+        return files + [width == 20 ? total : "\(total)  2.3 MiB of 4.6 MiB  0 B/s"]
+    }
+
+    @Test("Sixteen downloads in terminals of several widths, and as files are finished")
+    func widths() async throws {
+        try await withDownloads { terminal, gate, _ async throws in
+            for width in [80, 50, 20, 200, 20, 80] {
+                try await terminal.resize(width, 24)
+                let expected = Self.rows(width)
+                try await terminal.expect("\(width) columns") { $0 == expected }
+            }
+            // The rest is summed up.
+            try await terminal.resize(80, 10)
+            try await terminal.expect("ten rows") { rows in
+                rows.count == 9 && rows[7] == "and 9 more  1.3 MiB  0 B/s" && rows[8].hasPrefix("0 of 16 files  50%")
+            }
+            try await terminal.resize(200, 24)
+            gate.open()
+            try await terminal.expect("the end") { rows in
+                rows.count == 18 && rows.prefix(16).allSatisfy { $0.hasSuffix(".bin: done, 293.0 KiB") }
+                    && rows[16].hasPrefix("16 of 16 files, 4.6 MiB received in ") && rows[17] == "$"
+            }
+        }
+    }
+
+    @Test("After one Ctrl-C or two, messages and a prompt on rows of their own remain", arguments: [1, 2])
+    func interruption(count: Int) async throws {
+        try await withDownloads { terminal, _, origin async throws in
+            try await Self.interrupt(terminal, count, origin)
+        }
+    }
+
+    private static func interrupt(_ terminal: Terminal, _ count: Int, _ origin: String) async throws {
+        try await terminal.resize(200, 50)
+        let progress = rows(200)
+        try await terminal.expect("all downloads") { $0 == progress }
+        for _ in 0..<count { _ = try await terminal.tmux("send-keys", "C-c") }
+        try await terminal.expect("the prompt") { $0.last?.hasSuffix("$") == true }
+        let rows = try await terminal.rows()
+        let message = "interrupted; the partial data is kept. Run the command again to resume."
+        for row in rows.dropLast() {
+            let isMessage = row.hasPrefix("resumectl: \(origin)/") && row.hasSuffix(message)
+            let isSummary = row.hasPrefix("0 of 16 files, 2.3 MiB received in ") || row.hasSuffix("downloads did not complete")
+            // The terminal shows the keys. A second signal may end the process before it has removed the progress.
+            let isRest = row.hasPrefix("^C") || count == 2 && progress.contains(row)
+            #expect(isMessage || isSummary || isRest, "\(row)")
+        }
+        guard count == 1 else { return }
+        #expect(rows.count { $0.hasSuffix(message) } == 16, "\(rows)")
+        #expect(rows.dropLast().last == "resumectl: 16 of 16 downloads did not complete")
+    }
+}
