@@ -7,9 +7,10 @@ struct LogCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Show why downloads were resumed, restarted or removed.",
-        usage: "resumectl log [<options>] [<key-or-url>]",
+        usage: "resumectl log [<options>] [<entry>]",
         discussion: """
-            The newest events are printed last. The store records the last 1000 events.
+            The newest events are printed last. The store records the last 1000 events. Of an entry that was removed \
+            with purge, it keeps only the removal.
 
             EXAMPLE:
               resumectl log
@@ -19,14 +20,16 @@ struct LogCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Argument(help: ArgumentHelp("Only events of this entry, even if it has been removed.", valueName: "key-or-url"))
+    @Argument(
+        help: ArgumentHelp(
+            "Only events of this entry (see show), or of a removed one with this key or URL.", valueName: "entry"))
     var key: String?
 
     @Flag(name: .long, help: "Print one JSON object per event.")
     var json = false
 
     @Option(
-        name: [.customShort("n"), .customLong("number")],
+        name: [.customShort("n", allowingJoined: true), .customLong("number")],
         help: ArgumentHelp("Number of events, the newest ones; 0 for all of them.", valueName: "n"))
     var count: Int = 50
 
@@ -50,6 +53,10 @@ struct LogCommand: ContextCommand {
 
     func validate() throws {
         guard count >= 0 else { throw ValidationError("--number must not be negative; 0 prints all events") }
+        let now = CurrentTime.milliseconds
+        if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {
+            throw ValidationError("--since must be earlier than --until; a time such as 2h means two hours ago")
+        }
     }
 
     func run(_ context: CommandContext) async throws {
@@ -77,8 +84,14 @@ struct LogCommand: ContextCommand {
         guard let key else { return try await store.events() }
         let events = try await store.events(key: key)
         guard events.isEmpty else { return events }
-        if let entry = try? await store.entry(named: key, context) { return try await store.events(key: entry.key) }
-        guard let url = try? TypedURL.parse(key) else { return [] }
-        return try await store.events(key: url.redacted)
+        if let url = try? TypedURL.parse(key) {
+            let events = try await store.events(key: url.redacted)
+            if !events.isEmpty { return events }
+        }
+        do {
+            return try await store.events(key: store.entry(matching: key, context).key)
+        } catch let error as StoreError where error.code == .noEntry {
+            return []
+        }
     }
 }

@@ -2,19 +2,42 @@ internal import ArgumentParser
 internal import ResumeStore
 
 /// The command `resumectl pin`.
-struct PinCommand: ContextCommand {
+struct PinCommand: PinningCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Exclude an entry from automatic removal and gc.",
         discussion: "EXAMPLE:\n  resumectl pin https://example.org/image.iso")
+    static let isPinned = true
 
     @OptionGroup var storeOptions: StoreOptions
+    @OptionGroup var entry: EntryArgument
+}
 
-    @Argument(help: ArgumentHelp("Key or URL of the entry.", valueName: "key-or-url"))
-    var key: String
+/// The command `resumectl unpin`.
+struct UnpinCommand: PinningCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin", abstract: "Include a pinned entry in automatic removal and gc again.",
+        discussion: "EXAMPLE:\n  resumectl unpin https://example.org/image.iso")
+    static let isPinned = false
 
+    @OptionGroup var storeOptions: StoreOptions
+    @OptionGroup var entry: EntryArgument
+}
+
+/// A command that pins or unpins an entry.
+protocol PinningCommand: ContextCommand {
+    /// Whether the entry is pinned afterwards.
+    static var isPinned: Bool { get }
+    var storeOptions: StoreOptions { get }
+    var entry: EntryArgument { get }
+}
+
+extension PinningCommand {
     func run(_ context: CommandContext) async throws {
         try await context.withStore(storeOptions.store) { store in
-            _ = try await store.setPinned(true, key: try await store.entry(named: key, context).key)
+            let key = try await store.entry(matching: entry.name, context).key
+            _ = try await store.setPinned(Self.isPinned, key: key)
+            // A part of a name may have been given.
+            context.say("\(Self.isPinned ? "pinned" : "unpinned"): \(Redaction.key(key))")
         }
     }
 }

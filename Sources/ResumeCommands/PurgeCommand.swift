@@ -7,16 +7,16 @@ struct PurgeCommand: ContextCommand {
         commandName: "purge",
         abstract: "Remove selected entries and their data.",
         usage: """
-            resumectl purge [<options>] <key-or-url> ...
+            resumectl purge [<options>] <entry> ...
             resumectl purge [<options>] --all [--yes]
-            resumectl purge [<options>] [<key-or-url> ...]
+            resumectl purge [<options>] [<entry> ...]
               [--older-than <time>] [--larger-than <size>] [--match <glob>]
 
             Options: [--store <dir>] [--include-pinned] [--dry-run] [--json]
             """,
         discussion: """
             Entries in use and pinned entries are kept and reported. If several conditions are given, an entry must meet \
-            all of them. In a terminal, --all asks before it removes anything; elsewhere, it requires --yes to remove more \
+            all of them; if none does, nothing is removed and the exit status is 0. In a terminal, --all asks before it removes anything; elsewhere, it requires --yes to remove more \
             than 100 entries.
 
             EXAMPLE:
@@ -25,9 +25,8 @@ struct PurgeCommand: ContextCommand {
             """)
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Argument(help: ArgumentHelp("Keys or URLs of the entries to remove.", valueName: "key-or-url"))
-    var keys: [String] = []
+    @OptionGroup var entries: EntryArguments
+    @OptionGroup var conditions: EntryConditions
 
     @Flag(name: .long, help: "Remove all entries that are not pinned.")
     var all = false
@@ -40,20 +39,9 @@ struct PurgeCommand: ContextCommand {
 
     @Option(
         name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only entries not used for this long, such as 12h or 7d.", valueName: "time"),
-        transform: TimeSpan.argument)
-    var olderThan: TimeSpan?
-
-    @Option(
-        name: .long, parsing: .unconditional,
         help: ArgumentHelp("Only entries larger than this, such as 500k or 1.5GiB.", valueName: "size"),
         transform: ByteCount.argument)
     var largerThan: ByteCount?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only entries whose key or URL matches; * and ? are wildcards.", valueName: "glob"))
-    var match: Glob?
 
     @Flag(name: .long, help: "Print what would be removed without removing it.")
     var dryRun = false
@@ -62,13 +50,13 @@ struct PurgeCommand: ContextCommand {
     var json = false
 
     func validate() throws {
-        let hasCondition = olderThan != nil || largerThan != nil || match != nil
-        if keys.isEmpty && !all && !hasCondition {
-            throw ValidationError("specify what to remove: keys or URLs, --all, --older-than, --larger-than or --match")
+        let hasCondition = conditions.olderThan != nil || largerThan != nil || conditions.match != nil
+        if entries.names.isEmpty && !all && !hasCondition {
+            throw ValidationError("specify what to remove: entries, --all, --older-than, --larger-than or --match")
         }
         if yes && !all { throw ValidationError("--yes requires --all") }
-        if all && (!keys.isEmpty || hasCondition) {
-            throw ValidationError("--all cannot be combined with keys or conditions")
+        if all && (!entries.names.isEmpty || hasCondition) {
+            throw ValidationError("--all cannot be combined with entries or conditions")
         }
     }
 
@@ -98,13 +86,14 @@ struct PurgeCommand: ContextCommand {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }
         guard report.removed.isEmpty else { return }
-        let message =
-            switch (report.inUse.isEmpty, report.pinned.isEmpty) {
-            case (true, true): "no entry matches"
-            case (false, true): "all matching entries are in use"
-            case (true, false): "all matching entries are pinned; use --include-pinned to remove them"
-            case (false, false): "all matching entries are in use or pinned"
-            }
+        let message: String
+        switch (report.inUse.isEmpty, report.pinned.isEmpty) {
+        // As with gc, nothing to do is no failure.
+        case (true, true): return context.say("no entry matches")
+        case (false, true): message = "all matching entries are in use"
+        case (true, false): message = "all matching entries are pinned; use --include-pinned to remove them"
+        case (false, false): message = "all matching entries are in use or pinned"
+        }
         throw CommandFailure(.refused, message)
     }
 
@@ -114,12 +103,13 @@ struct PurgeCommand: ContextCommand {
     ) async throws -> (names: Set<String>, unknown: [String]) {
         var names: Set<String> = []
         var unknown: [String] = []
-        for key in keys {
-            if let entry = try? await store.entry(named: key, context) {
+        for name in entries.names {
+            do {
+                let entry = try await store.entry(matching: name, context)
                 // A URL stands for all variants of its download.
-                names.insert(entry.key == key ? key : entry.name)
-            } else {
-                unknown.append(key)
+                names.insert(entry.key == name ? name : entry.name)
+            } catch let error as StoreError where error.code == .noEntry {
+                unknown.append(name)
             }
         }
         return (names, unknown)
@@ -128,9 +118,8 @@ struct PurgeCommand: ContextCommand {
     /// Returns the condition that entries must meet.
     private func condition(_ names: Set<String>, now: Int64) -> (Entry) -> Bool {
         { entry in
-            (keys.isEmpty || names.contains(entry.key) || names.contains(entry.name))
-                && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
-                && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && (match?.matches(entry) ?? true)
+            (entries.names.isEmpty || names.contains(entry.key) || names.contains(entry.name))
+                && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && conditions.select(entry, now: now)
         }
     }
 

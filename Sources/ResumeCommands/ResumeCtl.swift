@@ -70,17 +70,24 @@ public struct ResumeCtl: ParsableCommand {
         }
     }
 
-    /// Returns a message of the argument parser, with the command that was probably meant if there is none of that name.
+    /// Returns a message of the argument parser that says which commands there are if there is none of that name.
     private static func suggesting(_ message: String, _ arguments: [String]) -> String {
         let commands = configuration.subcommands.map { $0.configuration }
         let names = commands.compactMap(\.commandName)
         guard let typed = arguments.first, !names.contains(typed), typed != "help",
-            !commands.contains(where: { $0.aliases.contains(typed) }),
-            let name = Suggestion.name(for: typed, among: names)
+            !typed.hasPrefix("-"), !commands.contains(where: { $0.aliases.contains(typed) })
         else { return message }
-        // The text is only shown since it is nearly the name of a command. The parser's first line is about it, or about
-        // an option of the command.
+        // The parser's first line is about this text, or about an option of the command. The text may be a secret unless
+        // it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then replaces it.
+        let advice: String
+        if let name = Suggestion.name(for: typed, among: names) {
+            advice = "did you mean '\(name)'?"
+        } else if (try? DownloadURL(typed)) != nil {
+            advice = "to download a URL, run 'resumectl get URL'"
+        } else {
+            advice = "the commands are \(names.joined(separator: ", "))"
+        }
         let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-        return (["Error: there is no command '\(typed)'; did you mean '\(name)'?"] + rest).joined(separator: "\n")
+        return (["Error: unknown command '\(typed)'; \(advice)"] + rest).joined(separator: "\n")
     }
 }

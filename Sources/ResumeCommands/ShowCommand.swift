@@ -17,17 +17,14 @@ struct ShowCommand: ContextCommand {
             """)
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Argument(
-        help: ArgumentHelp("Key, URL, destination, or a part of them that no other entry has.", valueName: "entry"))
-    var key: String
+    @OptionGroup var entry: EntryArgument
 
     @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
         let (entry, events) = try await context.withStore(storeOptions.store) { store in
-            let entry = try await store.entry(matching: key, context)
+            let entry = try await store.entry(matching: self.entry.name, context)
             return (entry, try await store.events(key: entry.key))
         }
         guard json else {

@@ -9,7 +9,7 @@ struct VerifyCommand: ContextCommand {
         commandName: "verify",
         abstract: "Check database rows against files, and bytes against checksums.",
         discussion: """
-            Exits with status 65 if a problem was found and not repaired.
+            Without entries, the whole store is checked. Exits with status 65 if a problem was found and not repaired.
 
             EXAMPLE:
               resumectl verify
@@ -17,10 +17,7 @@ struct VerifyCommand: ContextCommand {
             """)
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Argument(
-        help: ArgumentHelp("Keys or URLs of the entries to check. Default: the whole store.", valueName: "key-or-url"))
-    var keys: [String] = []
+    @OptionGroup var entries: EntryArguments
 
     @Flag(name: .long, help: "Remove damaged data and keep the rest.")
     var repair = false
@@ -38,8 +35,8 @@ struct VerifyCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         let findings = try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
-            for key in keys { names.insert(try await store.entry(named: key, context).key) }
-            return try await store.verify(keys: keys.isEmpty ? nil : names, repairing: repair && !dryRun)
+            for name in entries.names { names.insert(try await store.entry(matching: name, context).key) }
+            return try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun)
         }
         for finding in findings { context.print(json ? Self.json(finding).text : Self.line(finding)) }
         if findings.isEmpty && !json { context.print("no problems found") }

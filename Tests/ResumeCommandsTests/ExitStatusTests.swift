@@ -154,7 +154,7 @@ struct ExitStatusTests {
     }
 
     /// Destinations that cannot be written, relative to the home.
-    private static let unwritable = ["missing/out.bin", "folder", "folder/", "file/out.bin", "folder/.", "folder/.."]
+    private static let unwritable = ["missing/out.bin", "folder", "file/out.bin", "folder/.", "folder/.."]
 
     @Test(arguments: unwritable)
     func unwritableDestination(name: String) async throws {

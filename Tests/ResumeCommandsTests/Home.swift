@@ -50,7 +50,8 @@ final class Home: Sendable {
     @discardableResult
     func run(
         _ arguments: String..., environment: [String: String]? = nil, width: Int? = nil, height: Int = 24,
-        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
+        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
+        at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
         await run(
             arguments, environment: environment, width: width, height: height, outputWidth: outputWidth,
@@ -60,7 +61,8 @@ final class Home: Sendable {
     @discardableResult
     func run(
         _ arguments: [String], environment: [String: String]? = nil, width: Int? = nil, height: Int = 24,
-        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil, at location: SourceLocation = #_sourceLocation
+        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
+        at location: SourceLocation = #_sourceLocation
     ) async -> Outcome {
         let output = Recorder()
         let errors = Recorder()
@@ -74,7 +76,8 @@ final class Home: Sendable {
                 note($0)
             },
             environment: environment ?? ["RESUMECTL_STORE": store],
-            terminalSize: { width.map { TerminalSize(width: $0, height: height) } }, outputWidth: outputWidth, confirm: confirm)
+            terminalSize: { width.map { TerminalSize(width: $0, height: height) } }, outputWidth: outputWidth,
+            confirm: confirm)
         let status = await ResumeCtl.run(arguments, in: context)
         let outcome = Outcome(status: status, output: output.text, errors: errors.text)
         printed.withLock { $0 += outcome.output + outcome.errors }

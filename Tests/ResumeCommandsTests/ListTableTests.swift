@@ -23,7 +23,7 @@ struct ListTableTests {
         let outcome = await home.run("list", outputWidth: 400)
         #expect(outcome.errors.isEmpty)
         try #require(outcome.lines.count == 4)
-        let (header, first, second) = (outcome.lines[0], outcome.lines[1], outcome.lines[2])
+        let (header, second, first) = (outcome.lines[0], outcome.lines[1], outcome.lines[2])
         #expect(header.wholeMatch(of: /STATE    RECEIVED                      USED  +URL/) != nil, "\(header)")
         #expect(
             first.hasPrefix("partial  97.7 KiB of 293.0 KiB (33%)   ") && first.hasSuffix("  \(short)"), "\(first)")
@@ -66,11 +66,11 @@ struct ListTableTests {
         for width in [nil, 40] {
             let outcome = await home.run("list", width: width)
             #expect(outcome.lines.count == 2)
-            #expect(outcome.lines.map { $0.split(separator: " ").last.map(String.init) } == [short, long])
+            #expect(outcome.lines.map { $0.split(separator: " ").last.map(String.init) } == [long, short])
             let fields = outcome.lines.map { $0.split(separator: /\ {2,}/).map(String.init) }
             #expect(
                 fields.map { $0.prefix(2) } == [
-                    ["partial", "97.7 KiB of 293.0 KiB (33%)"], ["partial", "195.3 KiB of 293.0 KiB (66%)"],
+                    ["partial", "195.3 KiB of 293.0 KiB (66%)"], ["partial", "97.7 KiB of 293.0 KiB (33%)"],
                 ])
             #expect(fields.allSatisfy { $0.count == 4 && $0[2].hasSuffix("s ago") })
         }

@@ -76,23 +76,23 @@ struct ListTests {
         func keys(_ arguments: String...) async throws -> [String] {
             try await home.run(["list", "--json"] + arguments).json.compactMap { $0["key"]?.string }
         }
-        #expect(try await keys() == ["c", "b", "a"])
-        #expect(try await keys("--sort", "used") == ["c", "b", "a"])
+        #expect(try await keys() == ["a", "b", "c"])
+        #expect(try await keys("--sort", "used") == ["a", "b", "c"])
         #expect(try await keys("--sort", "size") == ["b", "c", "a"])
         #expect(try await keys("--sort", "received") == ["b", "c", "a"])
         try home.sql("UPDATE download SET url = 'http://h/' || key || '/b.bin'")
         #expect(try await keys("--sort", "url") == ["a", "b", "c"])
-        #expect(try await keys("--reverse") == ["a", "b", "c"])
-        #expect(try await keys("--limit", "2") == ["c", "b"])
+        #expect(try await keys("--reverse") == ["c", "b", "a"])
+        #expect(try await keys("--limit", "2") == ["a", "b"])
         #expect(try await keys("--sort", "size", "--reverse", "--limit", "1") == ["a"])
-        #expect(try await keys("--state", "partial") == ["c", "b", "a"])
+        #expect(try await keys("--state", "partial") == ["a", "b", "c"])
         #expect(try await keys("--state", "complete").isEmpty)
         try home.sql("UPDATE download SET complete_length = 900000 WHERE key = 'a'")
         #expect(try await keys("--sort", "size") == ["a", "b", "c"])
-        #expect(try await keys("--sort", "created") == ["b", "c", "a"])
-        #expect(try await keys("--older-than", "10m") == ["c", "b"])
+        #expect(try await keys("--sort", "created") == ["a", "c", "b"])
+        #expect(try await keys("--older-than", "10m") == ["b", "c"])
         #expect(try await keys("--older-than", "30m") == ["c"])
-        #expect(try await keys("--match", "?") == ["c", "b", "a"])
+        #expect(try await keys("--match", "?") == ["a", "b", "c"])
         #expect(try await keys("--match", "*/b/b.bin") == ["b"])
         #expect(try await keys("--match", "*/b/b.bin", "--older-than", "30m").isEmpty)
         #expect(await home.run("list", "--match", "none").errors == "no entry matches\n")
@@ -163,10 +163,6 @@ struct ListTests {
         #expect(both.errors == "resumectl: 2 entries match .bin; name one of them:\n  big\n  \(other)\n")
         let none = await home.run("show", "none.bin")
         #expect(none.status == .notFound && none.errors.contains("there is no entry none.bin"))
-        // Only where nothing is changed.
-        for command in ["pin", "purge", "verify"] {
-            #expect(await home.run(command, "mid").status != .success, "\(command)")
-        }
         #expect(await home.run("show", "").status == .notFound)
     }
 

@@ -60,7 +60,9 @@ struct ProgressStateTests {
     /// Two files that arrive, one that waits, and seven that have not begun.
     private static let sample: ProgressState = {
         var state = ProgressState(count: 12, now: start)
-        for number in 0..<5 { state.begin(number, named: ["a.iso", "model-00001-of-00042.bin", "映画.mkv", "d", "e"][number]) }
+        for number in 0..<5 {
+            state.begin(number, named: ["a.iso", "model-00001-of-00042.bin", "映画.mkv", "d", "e"][number])
+        }
         state.take(.started(totalBytes: 100 << 20), of: 0)
         state.take(.resumed(offset: 50 << 20, totalBytes: 1 << 30), of: 1)
         state.take(.waiting, of: 2)
@@ -158,7 +160,8 @@ struct ProgressStateTests {
         let retrying = lines(after: .retrying(reason: why, afterSeconds: 3.5))
         #expect(retrying == ["f retrying in 3s: \(why.clause)", "f retrying"])
         #expect(lines(at: 4)[0] == "f retrying: \(why.clause)")
-        #expect(lines(after: .progress(receivedBytes: 10, totalBytes: 10), at: 4) == ["f 100%, saving to disk", "f saving"])
+        #expect(
+            lines(after: .progress(receivedBytes: 10, totalBytes: 10), at: 4) == ["f 100%, saving to disk", "f saving"])
     }
 
     @Test("A total is shown once all lengths are known")

@@ -75,7 +75,9 @@ struct TerminalFrameTests {
         screen.write(frame.replace(with: [], width: 40))
         for step in 0..<60 {
             if Int.random(in: 0..<4, using: &numbers) == 0 { screen.width = Int.random(in: 2...90, using: &numbers) }
-            let new = (0..<Int.random(in: 0...3, using: &numbers)).map { "\(step).\($0) " + String(repeating: "m", count: Int.random(in: 0...100, using: &numbers)) }
+            let new = (0..<Int.random(in: 0...3, using: &numbers)).map {
+                "\(step).\($0) " + String(repeating: "m", count: Int.random(in: 0...100, using: &numbers))
+            }
             lines = (0..<Int.random(in: 0...6, using: &numbers)).map { _ in
                 let text = String(repeating: Bool.random(using: &numbers) ? "映" : "x", count: 90)
                 return Terminal.cut(text, to: Int.random(in: 1..<screen.width, using: &numbers))
@@ -100,7 +102,8 @@ struct TerminalFrameTests {
     @Test(
         "Columns of text",
         arguments: [
-            ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("\u{301}", 0), ("映画", 4), ("한", 2), ("\u{1112}\u{1161}\u{11AB}", 2),
+            ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("\u{301}", 0), ("映画", 4), ("한", 2),
+            ("\u{1112}\u{1161}\u{11AB}", 2),
             ("🚀", 2), ("⌚", 2), ("…", 1), ("क्ष", 2), ("ｶﾞ", 2), ("Ａ", 2), ("❤\u{FE0F}", 2),
         ])
     func columns(text: String, columns: Int) {

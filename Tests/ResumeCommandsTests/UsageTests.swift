@@ -153,7 +153,7 @@ struct UsageTests {
         for arguments in [[typed], [typed, "http://127.0.0.1:9/a", "--json"]] {
             let outcome = await home.run(arguments)
             #expect(outcome.status == .usage)
-            let text = "there is no command '\(typed)'; did you mean '\(Self.mistyped[typed] ?? "")'?"
+            let text = "unknown command '\(typed)'; did you mean '\(Self.mistyped[typed] ?? "")'?"
             #expect(outcome.errors.contains(text), "\(outcome.errors)")
         }
     }
@@ -163,6 +163,55 @@ struct UsageTests {
     func noSuggestion(typed: String) async throws {
         let outcome = await home.run(typed)
         #expect(outcome.status == .usage && !outcome.errors.contains("did you mean '"), "\(outcome.errors)")
+    }
+
+    @Test("A text that is no command is answered with the commands, and a URL with the one that downloads it")
+    func unknownCommand() async throws {
+        let outcome = await home.run("frobnicate")
+        #expect(outcome.errors.contains("unknown command 'frobnicate'; the commands are get, list, show, "))
+        let url = await home.run("https://user:word@example.org/file?token=secret1")
+        #expect(url.errors.contains("to download a URL, run 'resumectl get URL'"), "\(url.errors)")
+        #expect(!url.errors.contains("secret1") && !url.errors.contains("word"))
+        let option = await home.run("--frobnicate")
+        #expect(option.errors.contains("Unknown option '--frobnicate'"), "\(option.errors)")
+    }
+
+    @Test("A short option and its value may be one argument")
+    func attachedValues() async throws {
+        let arguments = ["-j65", "-ofile", "-Pfolder", "-HA: b", "-ilist"]
+        for (index, argument) in arguments.enumerated() {
+            // The option is understood, and what is wrong is the number of downloads or its combination.
+            let rest = index == 0 ? [] : ["-j65"]
+            let outcome = await home.run(["get", Self.url, argument] + rest)
+            #expect(outcome.status == .usage)
+            let isExpected =
+                outcome.errors.contains("--max-concurrent must be") || outcome.errors.contains("exactly one")
+            #expect(isExpected, "\(argument): \(outcome.errors)")
+        }
+        #expect(await home.run("log", "-n0").status == .success)
+        #expect(await home.run("log", "-n-1").status == .usage)
+    }
+
+    @Test("Errors say what to use instead")
+    func advice() async throws {
+        try home.write("".utf8, to: "a file")
+        let cases: [([String], String)] = [
+            (["-o", "newdir/", Self.url], "--output requires a file; use --directory (-P)"),
+            (["-P", home["a file"], Self.url], "a file: it is not a folder. Use --output (-o)"),
+            (["--limit-rate", "0", Self.url], "greater than 0; without it, the rate is not limited"),
+            ([Self.url, "file:///etc/passwd"], "argument 3: the scheme 'file' is not supported; use http or https"),
+            ([Self.url, "s3://bucket/key"], "argument 3: s3://bucket/…: the scheme 's3' is not supported"),
+            (["http://127.0.0.1:9/"], "argument 2: http://127.0.0.1:9/ does not contain a file name"),
+            (["user:word"], "argument 2: not an absolute URL"),
+        ]
+        for (arguments, text) in cases {
+            let outcome = await home.run(["get"] + arguments)
+            #expect(outcome.status == (arguments[0] == "-P" ? .cannotCreate : .usage))
+            #expect(outcome.errors.contains(text), "\(outcome.errors)")
+        }
+        let times = await home.run("log", "--since", "1h", "--until", "2h")
+        #expect(times.status == .usage && times.errors.contains("--since must be earlier than --until"))
+        #expect(await home.run("log", "--since", "2h", "--until", "1h").status == .success)
     }
 
     @Test func messagesSayWhatWouldBeRight() async throws {

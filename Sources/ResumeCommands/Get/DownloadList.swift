@@ -31,6 +31,10 @@ struct DownloadList {
     private(set) var items: [Item] = []
     /// The downloads that cannot be started.
     private(set) var clashes: [Clash] = []
+    /// The failures of lines that are no URL.
+    private(set) var rejected: [CommandFailure] = []
+    /// The number of requested downloads.
+    var count: Int { items.count + clashes.count + rejected.count }
     /// Indices of items by the name that must be unique.
     private var taken: [String: Int] = [:]
     /// The last number that was added to a path.
@@ -66,6 +70,9 @@ struct DownloadList {
         let free = freePath(for: path)
         append(Item(url: url, path: free, position: position), as: free)
     }
+
+    /// Records that a line is no URL.
+    mutating func reject(because failure: CommandFailure) { rejected.append(failure) }
 
     private mutating func append(_ item: Item, as name: String) {
         taken[name] = items.count

@@ -5,26 +5,37 @@ internal import ResumeStore
 extension GetCommand {
     /// Returns all downloads with their destinations.
     ///
-    /// - Throws: ``CommandFailure`` if a text is not a URL, before anything is downloaded.
+    /// - Throws: ``CommandFailure`` if an argument is not a URL, before anything is downloaded. Lines of the input file
+    ///   that are not are listed.
     func list(_ context: CommandContext) throws -> DownloadList {
         var list = DownloadList(renames: autoRename)
         for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, context) }
         for line in try inputFile.map(InputFile.lines) ?? [] {
-            try add(line.text, at: .line(line.number), to: &list, context)
+            do {
+                try add(line.text, at: .line(line.number), to: &list, context)
+            } catch {
+                list.reject(because: CommandFailure(.refused, error.message))
+            }
         }
         return list
     }
 
     private func add(
-        _ text: String, at position: DownloadList.Position, to list: inout DownloadList, _ context: CommandContext
-    ) throws {
+        _ text: String?, at position: DownloadList.Position, to list: inout DownloadList, _ context: CommandContext
+    ) throws(CommandFailure) {
+        let place = shown(position, context)
+        guard let text else { throw CommandFailure(.usage, "\(place): not in UTF-8") }
         let url: DownloadURL
         do {
             url = try TypedURL.parse(text)
         } catch {
-            throw CommandFailure(.usage, "\(shown(position, context)): \(Redaction.problem(error, with: text))")
+            throw CommandFailure(.usage, "\(place): \(Redaction.problem(error, with: text))")
         }
-        list.add(url, path: try path(for: url), at: position, isNamedByServer: remoteHeaderName)
+        guard let path = path(for: url) else {
+            throw CommandFailure(
+                .usage, "\(place): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
+        }
+        list.add(url, path: path, at: position, isNamedByServer: remoteHeaderName)
     }
 
     private func shown(_ position: DownloadList.Position, _ context: CommandContext) -> String {
@@ -43,13 +54,9 @@ extension GetCommand {
             advice: "Use --auto-rename, or download it with --output.")
     }
 
-    private func path(for url: DownloadURL) throws -> String {
-        if let output { return inDirectory(output) }
-        guard let name = url.lastPathComponent ?? (remoteHeaderName ? "download" : nil) else {
-            throw CommandFailure(
-                .usage, "\(Redaction.url(url)) does not contain a file name. Specify one with --output.")
-        }
-        return inDirectory(name)
+    /// Returns the path to write to; nil if the URL contains no name for it.
+    private func path(for url: DownloadURL) -> String? {
+        (output ?? url.lastPathComponent ?? (remoteHeaderName ? "download" : nil)).map(inDirectory)
     }
 
     private func inDirectory(_ name: String) -> String {
@@ -67,6 +74,11 @@ extension GetCommand {
             let reason = unsafe strerror(errno).map { ": " + (unsafe String(cString: $0)) } ?? ""
             throw CommandFailure(
                 .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created\(reason)")
+        }
+        var status = stat()
+        guard unsafe stat(directory, &status) != 0 || status.st_mode & S_IFMT == S_IFDIR else {
+            throw CommandFailure(
+                .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
         }
     }
 }

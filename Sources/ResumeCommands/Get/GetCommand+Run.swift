@@ -21,15 +21,17 @@ extension GetCommand {
                 items.append(item)
             }
         }
-        let reporter = GetReporter(
-            command: self, count: items.count, of: list.items.count + list.clashes.count, context: context)
+        let reporter = GetReporter(command: self, count: items.count, of: list.count, context: context)
         for item in skipped { reporter.skipped(request(for: item)) }
-        let failures = list.clashes.map { clash in
-            let error = error(for: clash, context)
-            let failure = CommandFailure(error)
-            reporter.report(failure, error, of: request(for: clash.item))
-            return failure.status
-        }
+        for failure in list.rejected { reporter.rejected(failure) }
+        let failures =
+            list.rejected.map(\.status)
+            + list.clashes.map { clash in
+                let error = error(for: clash, context)
+                let failure = CommandFailure(error)
+                reporter.report(failure, error, of: request(for: clash.item))
+                return failure.status
+            }
         guard !items.isEmpty else {
             reporter.finish(failed: failures.count)
             return try Self.throwWorst(of: failures)

@@ -11,6 +11,9 @@ extension GetCommand {
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
         }
+        if let output, output.hasSuffix("/") {
+            throw ValidationError("--output requires a file; use --directory (-P) to choose a folder")
+        }
         if output?.isEmpty == true { throw ValidationError("--output must not be empty") }
         if directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
         if skipExisting, restart || sha256 != nil || sha512 != nil {
@@ -74,7 +77,9 @@ extension GetCommand {
         else {
             throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
         }
-        if limitRate?.bytes == 0 { throw ValidationError("--limit-rate must be greater than 0") }
+        if limitRate?.bytes == 0 {
+            throw ValidationError("--limit-rate must be greater than 0; without it, the rate is not limited")
+        }
     }
 
     /// Parses `Name: value`.

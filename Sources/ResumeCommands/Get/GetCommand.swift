@@ -29,12 +29,12 @@ struct GetCommand: ContextCommand {
     var urls: [String] = []
 
     @Option(
-        name: [.short, .long],
+        name: [.customShort("o", allowingJoined: true), .long],
         help: ArgumentHelp("File to write, in --directory if that is given. Requires a single URL.", valueName: "path"))
     var output: String?
 
     @Option(
-        name: [.customShort("P"), .long],
+        name: [.customShort("P", allowingJoined: true), .long],
         help: ArgumentHelp(
             "Folder to write to, which is created. The last path component of each URL becomes the file name.",
             valueName: "dir"))
@@ -99,7 +99,7 @@ struct GetCommand: ContextCommand {
     var acceptEncoding: String?
 
     @Option(
-        name: [.customShort("H"), .customLong("header")],
+        name: [.customShort("H", allowingJoined: true), .customLong("header")],
         help: ArgumentHelp(
             "Send this header field with each request, but not to other origins after a redirect.",
             valueName: "name: value"))
@@ -111,11 +111,12 @@ struct GetCommand: ContextCommand {
     var connections: Int = 1
 
     @Option(
-        name: [.customShort("j"), .long], help: ArgumentHelp("Number of downloads to run at a time.", valueName: "n"))
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("Number of downloads to run at a time.", valueName: "n"))
     var maxConcurrent: Int = 4
 
     @Option(
-        name: [.customShort("i"), .long],
+        name: [.customShort("i", allowingJoined: true), .long],
         help: ArgumentHelp("Read URLs from a file, one per line. Use - for standard input.", valueName: "file"))
     var inputFile: String?
 

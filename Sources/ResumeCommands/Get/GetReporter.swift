@@ -65,6 +65,18 @@ final class GetReporter: Sendable {
         say("\(Printable.escaped(taken ?? request.destination)): already exists, skipped")
     }
 
+    /// Reports a line of the input file that is no URL.
+    func rejected(_ failure: CommandFailure) {
+        if json {
+            let members: [String: JSON] = [
+                "event": .string("failed"), "url": .null, "reason": .string("invalid-url"),
+                "message": .string(failure.message), "status": .null, "resumable": .bool(false),
+            ]
+            context.print(JSON.object(members).text)
+        }
+        say("resumectl: \(Printable.escaped(failure.message))", isError: true)
+    }
+
     func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int) {
         if json {
             context.print(Self.json(event, of: request).text)

@@ -5,7 +5,8 @@ internal import ResumeHTTP
 enum InputFile {
     /// A line that is neither empty nor a comment.
     struct Line {
-        var text: String
+        /// nil if the line is not in UTF-8.
+        var text: String?
         var number: Int
     }
 
@@ -16,7 +17,7 @@ enum InputFile {
     ///
     /// - Parameter path: The file; `-` for standard input.
     /// - Returns: The lines without surrounding white space.
-    /// - Throws: ``CommandFailure`` if it cannot be read or is not a text file.
+    /// - Throws: ``CommandFailure`` if it cannot be read or has too long lines.
     static func lines(of path: String) throws -> [Line] {
         let shown = Printable.escaped(path)
         guard let file = unsafe fopen(path == "-" ? "/dev/stdin" : path, "r") else {
@@ -26,10 +27,10 @@ enum InputFile {
         var lines: [Line] = []
         var number = 1
         var rest: [UInt8] = []
-        func take(_ bytes: some Collection<UInt8>) throws {
+        func take(_ bytes: some Collection<UInt8>) {
             defer { number += 1 }
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw CommandFailure(.usage, "\(shown), line \(number): not in UTF-8")
+                return lines.append(Line(text: nil, number: number))
             }
             // Some editors start a text with a byte order mark.
             let hasMark = number == 1 && text.unicodeScalars.first == "\u{FEFF}"
@@ -43,14 +44,14 @@ enum InputFile {
             rest += buffer.prefix(count)
             var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             let last = parts.removeLast()
-            for line in parts { try take(line) }
+            for line in parts { take(line) }
             guard last.count <= longestLine else {
                 throw CommandFailure(.usage, "\(shown), line \(number): too long for a URL")
             }
             rest = Array(last)
         }
         guard unsafe ferror(file) == 0 else { throw CommandFailure(.notFound, "cannot read \(shown)") }
-        try take(rest)
+        take(rest)
         return lines
     }
 

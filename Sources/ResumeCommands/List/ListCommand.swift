@@ -28,20 +28,10 @@ struct ListCommand: ContextCommand {
     }
 
     @OptionGroup var storeOptions: StoreOptions
+    @OptionGroup var conditions: EntryConditions
 
     @Flag(name: .long, help: "Print one JSON object per entry.")
     var json = false
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only entries whose key or URL matches; * and ? are wildcards.", valueName: "glob"))
-    var match: Glob?
-
-    @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only entries not used for this long, such as 12h or 7d.", valueName: "time"),
-        transform: TimeSpan.argument)
-    var olderThan: TimeSpan?
 
     @Option(name: .long, help: "Only entries in this state.")
     var state: State?
@@ -49,7 +39,7 @@ struct ListCommand: ContextCommand {
     @Option(
         name: .long,
         help:
-            "Sort by last use (oldest first), size of the file, received bytes (largest first), URL, or creation time.")
+            "Sort by last use or creation (newest first), size of the file or received bytes (largest first), or URL.")
     var sort: Order = .used
 
     @Flag(name: .long, help: "Sort in reverse order.")
@@ -66,7 +56,7 @@ struct ListCommand: ContextCommand {
         let entries = try await context.withExistingStore(storeOptions.store) { try await $0.entries() } ?? []
         let now = CurrentTime.milliseconds
         let chosen = entries.filter { entry in
-            (match?.matches(entry) ?? true) && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
+            conditions.select(entry, now: now)
                 && (state.map { entry.state.rawValue == $0.rawValue } ?? true)
         }
         let shown = Array(sorted(chosen).prefix(limit ?? .max))
@@ -75,18 +65,20 @@ struct ListCommand: ContextCommand {
             return
         }
         for line in EntryTable(entries: shown, width: context.outputWidth).lines { context.print(line) }
-        if shown.isEmpty && !entries.isEmpty { context.say("no entry matches") }
+        guard shown.isEmpty else { return }
+        if !entries.isEmpty { return context.say("no entry matches") }
+        if context.outputWidth != nil { context.say("the store is empty: there are no partial downloads") }
     }
 
-    /// Sorts entries, which are given in the order of their last use.
+    /// Sorts entries, which are given in the order of their last use, oldest first.
     private func sorted(_ entries: [Entry]) -> [Entry] {
-        let result =
+        let result: [Entry] =
             switch sort {
-            case .used: entries
+            case .used: entries.reversed()
             case .size: entries.sorted { Self.size($0) > Self.size($1) }
             case .received: entries.sorted { $0.receivedBytes > $1.receivedBytes }
             case .url: entries.sorted { ($0.url, $0.key) < ($1.url, $1.key) }
-            case .created: entries.sorted { $0.createdAt < $1.createdAt }
+            case .created: entries.sorted { $0.createdAt > $1.createdAt }
             }
         return reverse ? result.reversed() : result
     }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeStore
 
 /// The options of every command that works on a store.
 struct StoreOptions: ParsableArguments {
@@ -9,6 +10,40 @@ struct StoreOptions: ParsableArguments {
             discussion: "Default: the variable RESUMECTL_STORE, or 'resumectl' in the user's cache folder.",
             valueName: "dir"))
     var store: String?
+}
+
+/// The argument of commands that work on one entry.
+struct EntryArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("Key, URL, destination, or a part of them that no other entry has.", valueName: "entry"))
+    var name: String
+}
+
+/// The arguments of commands that work on several entries.
+struct EntryArguments: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "Keys, URLs, destinations, or parts of them that no other entry has.", valueName: "entry"))
+    var names: [String] = []
+}
+
+/// The conditions that select entries.
+struct EntryConditions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only entries whose key or URL matches; * and ? are wildcards.", valueName: "glob"))
+    var match: Glob?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Only entries not used for this long, such as 12h or 7d.", valueName: "time"),
+        transform: TimeSpan.argument)
+    var olderThan: TimeSpan?
+
+    /// Whether an entry meets the conditions.
+    func select(_ entry: Entry, now: Int64) -> Bool {
+        (match?.matches(entry) ?? true) && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
+    }
 }
 
 /// A command that runs in a context, so that tests can run it in their process.

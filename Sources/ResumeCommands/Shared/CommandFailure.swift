@@ -64,7 +64,11 @@ struct CommandFailure: Error {
                 // .unreachable, .unstable, .representationChanged
                 default: .tryAgain
                 }
-            self.init(status, error.description, isResumable: error.isResumable)
+            // Some reasons say it themselves.
+            let isKept = error.code == .refused && error.isResumable && !error.description.contains("kept")
+            self.init(
+                status, error.description + (isKept ? "; the partial data is kept" : ""),
+                isResumable: error.isResumable)
         case is CancellationError:
             self.init(.interrupted, "interrupted")
         default:

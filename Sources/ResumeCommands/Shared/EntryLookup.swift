@@ -19,8 +19,6 @@ extension DownloadStore {
 extension DownloadStore {
     /// Returns the entry that a user names by its key, a URL, its destination or a part of these.
     ///
-    /// Only for commands that change nothing.
-    ///
     /// - Throws: ``CommandFailure`` with the candidates if a part belongs to several entries.
     func entry(matching text: String, _ context: CommandContext) async throws -> Entry {
         let missing: StoreError
@@ -39,6 +37,8 @@ extension DownloadStore {
         let url = (try? TypedURL.parse(text))?.redacted ?? text
         let exact = entries.filter { $0.url == url || $0.key == url }
         if !exact.isEmpty { return try Self.only(of: exact, text, context) }
+        // A shorter text is a mistyped key rather than a part of a name.
+        guard text.count >= 3 else { throw missing }
         let parts = entries.filter { entry in
             [entry.key, entry.url, entry.destination].contains { $0?.contains(text) == true }
         }

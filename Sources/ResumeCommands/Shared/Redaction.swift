@@ -38,9 +38,16 @@ enum Redaction {
     static func problem(_ problem: DownloadURL.Problem, with text: String) -> String {
         if let shown = schemeAndHost(of: text) { return "\(shown): \(problem)" }
         // The text before a colon may also be a user name or a key.
-        if case .unsupportedScheme = problem { return "\(DownloadURL.Problem.notAURL)" }
+        if case .unsupportedScheme(let scheme) = problem, !otherSchemes.contains(scheme) {
+            return "\(DownloadURL.Problem.notAURL)"
+        }
         return "\(problem)"
     }
+
+    /// Schemes of URLs that have no host, or whose host is not certain.
+    private static let otherSchemes: Set = [
+        "about", "blob", "data", "file", "ftp", "ftps", "git", "gs", "magnet", "rsync", "s3", "scp", "sftp", "ssh",
+    ]
 
     /// Returns a message of the argument parser, with quoted arguments that may be secrets replaced by their numbers.
     static func usage(_ text: String, arguments: [String]) -> String {

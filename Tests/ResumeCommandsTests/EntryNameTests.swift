@@ -1,0 +1,76 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// Entries are named by their key, URL, destination, or a part of these, by all commands alike.
+@Suite(.timeLimit(.minutes(20)))
+struct EntryNameTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test("A destination or a part of a URL names an entry", arguments: ["destination", "part"])
+    func names(kind: String) async throws {
+        let url = try await home.leavePartial("first-image.iso", options: ["--output", home["one"]])
+        try await home.leavePartial("second-image.iso", options: ["--output", home["two"]])
+        let name = kind == "part" ? "first-im" : home["one"]
+        let pinned = await home.run("pin", name)
+        #expect(pinned.status == .success && pinned.errors == "pinned: \(url)\n")
+        #expect(try await home.entry(url)?["pinned"]?.bool == true)
+        let unpinned = await home.run("unpin", name)
+        #expect(unpinned.status == .success && unpinned.errors == "unpinned: \(url)\n")
+        #expect(try await home.entry(url)?["pinned"]?.bool == false)
+        let log = await home.run("log", name)
+        let whole = await home.run("log", url)
+        #expect(log.status == .success && !log.lines.isEmpty && log.output == whole.output)
+        let rows = "chunk SET received = received + 1 WHERE download = (SELECT id FROM download WHERE url = '\(url)')"
+        try home.sql("UPDATE \(rows)")
+        #expect(await home.run("verify", name).status == .damaged)
+        #expect(await home.run("verify", "second-im").status == .success)
+        let purge = await home.run("purge", name)
+        #expect(purge.status == .success && purge.output.contains("removed \(url)"), "\(purge.errors)")
+        #expect(try await home.run("list", "--json").json.count == 1)
+    }
+
+    @Test("A part of several entries changes nothing, and the entries are listed")
+    func ambiguous() async throws {
+        let urls = [try await home.leavePartial("a-image.iso"), try await home.leavePartial("b-image.iso")]
+        for command in ["pin", "unpin", "log", "verify", "purge", "show"] {
+            let outcome = await home.run(command, "image.iso")
+            #expect(outcome.status == .notFound && outcome.output.isEmpty, "\(command)")
+            #expect(outcome.errors.contains("2 entries match image.iso; name one of them:"), "\(outcome.errors)")
+            for url in urls { #expect(outcome.errors.contains("\n  \(url)\n")) }
+        }
+        #expect(try await home.run("list", "--json").json.count == 2)
+    }
+
+    @Test("One or two characters are no part of a name, so that a mistyped key removes nothing")
+    func short() async throws {
+        try await home.leavePartial(options: ["--key", "release"])
+        #expect(await home.run("purge", "re").status == .refused)
+        #expect(await home.run("purge", "rel").status == .success)
+    }
+
+    @Test("An empty list says so in a terminal only")
+    func empty() async throws {
+        #expect(
+            await home.run("list", outputWidth: 80).errors == "the store is empty: there are no partial downloads\n")
+        #expect(await home.run("list").errors.isEmpty)
+        #expect(await home.run("list", "--json", outputWidth: 80).errors.isEmpty)
+    }
+
+    @Test("A refusal says that the partial data is kept, and is recorded once")
+    func refusal() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.number == 1 ? .file(Sample.resource, for: request, cutAfter: Sample.cut) : .status("404 Not Found")
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["file"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            let refused = await home.run(get)
+            #expect(refused.status == .refused)
+            #expect(refused.errors.contains("404 Not Found; the partial data is kept\n"), "\(refused.errors)")
+            #expect(await home.run("log").output.ranges(of: "404 Not Found").count == 1)
+        }
+    }
+}
