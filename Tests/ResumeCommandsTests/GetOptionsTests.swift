@@ -10,7 +10,7 @@ struct GetOptionsTests {
     init() throws { home = try Home() }
 
     /// The SHA-256 of a million times the letter a, one of FIPS 180's examples.
-    private static let digest = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+    static let digest = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
     private static let million = Resource(
         Content([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)), etag: "\"a\"")
 

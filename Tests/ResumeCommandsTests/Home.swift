@@ -87,6 +87,21 @@ final class Home: Sendable {
 
     private func note(_ text: String) { live.withLock { $0 += text } }
 
+    /// Runs `get --output -`, and passes on the bytes of the file.
+    ///
+    /// - Parameters:
+    ///   - arguments: The arguments after that.
+    ///   - write: Takes the bytes, and returns the number of an error, or 0.
+    /// - Returns: The status, and what was printed on standard error.
+    func stream(_ arguments: [String], to write: @escaping @Sendable ([UInt8]) -> Int32) async -> Outcome {
+        let errors = Recorder()
+        let context = CommandContext(
+            output: { errors.append("on standard output: \($0)") }, errors: { errors.append($0) },
+            environment: ["RESUMECTL_STORE": store], bytes: write)
+        let status = await ResumeCtl.run(["get", "-o", "-"] + arguments, in: context)
+        return Outcome(status: status, output: "", errors: errors.text)
+    }
+
     /// Whether there is something of that name in the folder.
     func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: self[name]) }
 

@@ -59,16 +59,25 @@ extension GetCommand {
         } catch let error as StoreError where skipExisting && error.code == .destinationExists {
             reporter.skipped(request, because: error, number)
             return nil
-        } catch let error as CancellationError {
-            let failure = await interruption(of: request, with: downloader)
-            reporter.report(failure, error, of: request, number)
-            return failure.status
         } catch {
-            let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
-            let failure = CommandFailure(named ?? error)
-            reporter.report(failure, error, of: request, number)
-            return failure.status
+            return await report(error, of: request, number, with: downloader, reporter)
         }
+    }
+
+    /// Reports the error of a download, and returns its status.
+    func report(
+        _ error: any Error, of request: DownloadRequest, _ number: Int, with downloader: Downloader,
+        _ reporter: GetReporter
+    ) async -> ExitStatus {
+        let failure: CommandFailure
+        if error is CancellationError {
+            failure = await interruption(of: request, with: downloader)
+        } else {
+            let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
+            failure = CommandFailure(named ?? error)
+        }
+        reporter.report(failure, error, of: request, number)
+        return failure.status
     }
 
     /// Returns the failure for an interruption by the user, which says how the next run can continue.

@@ -36,9 +36,13 @@ extension GetCommand {
             reporter.finish(failed: failures.count)
             return try Self.throwWorst(of: failures)
         }
+        guard !writesToOutput || context.outputWidth == nil else {
+            throw CommandFailure(
+                .usage, "--output - writes a file to standard output, which is a terminal; redirect it, or name a file")
+        }
         try makeDirectory()
         // All destinations are checked before the first connection is made.
-        for item in items {
+        for item in items where !writesToOutput {
             let request = request(for: item)
             do {
                 _ = try request.checkedDestination()
@@ -68,6 +72,9 @@ extension GetCommand {
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 let downloader = Downloader(store: store, transport: transport)
+                if writesToOutput, let item = items.first {
+                    return try await write(item, with: downloader, reporter, context)
+                }
                 try await download(
                     items, with: downloader, deliveringAtMost: spare, after: failures, reporter)
             }

@@ -19,8 +19,8 @@ extension GetCommand {
         if skipExisting, restart || sha256 != nil || sha512 != nil {
             throw ValidationError("--skip-existing cannot be combined with --sha256, --sha512 or --restart")
         }
-        if output == "-" {
-            throw ValidationError("--output requires a file: downloads cannot be written to standard output")
+        if writesToOutput, directory != nil || json || skipExisting {
+            throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
         }
         if let output, output.hasPrefix("/"), directory != nil {
             throw ValidationError("--output must be a relative path if --directory is given")

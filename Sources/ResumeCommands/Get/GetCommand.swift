@@ -16,6 +16,7 @@ struct GetCommand: ContextCommand {
 
             EXAMPLE:
               resumectl get https://example.org/image.iso
+              resumectl get -o - https://example.org/data.tar.gz | tar xz
               resumectl get --sha256 9f86d0… https://example.org/model.bin
             """)
 
@@ -30,7 +31,7 @@ struct GetCommand: ContextCommand {
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write, in --directory if that is given. Requires a single URL.", valueName: "path"))
+        help: ArgumentHelp("File to write, in --directory if that is given; - for standard output. Requires a single URL.", valueName: "path"))
     var output: String?
 
     @Option(

@@ -10,6 +10,9 @@ final class GetReporter: Sendable {
     private let isVerbose: Bool
     /// Whether the paths of delivered files are printed, for another program.
     private let printsPaths: Bool
+    /// Whether downloads are named by their URLs: the server's names are known only at the end, and standard output has
+    /// none.
+    private let showsURLs: Bool
     /// The number of requested downloads.
     private let total: Int
     /// The progress in a terminal; nil if none is shown.
@@ -27,7 +30,8 @@ final class GetReporter: Sendable {
         json = command.json
         isQuiet = command.quiet
         isVerbose = command.verbose
-        printsPaths = !command.json && !command.quiet && context.outputWidth == nil
+        printsPaths = !command.json && !command.quiet && !command.writesToOutput && context.outputWidth == nil
+        showsURLs = command.remoteHeaderName || command.writesToOutput
         self.total = total
         let isShown = !command.noProgress && !command.quiet && !command.json && context.terminalSize() != nil
         display = isShown ? ProgressDisplay(count: count, size: context.terminalSize, write: context.errors) : nil
@@ -40,7 +44,7 @@ final class GetReporter: Sendable {
     /// Records that a download starts.
     func begin(_ request: DownloadRequest, _ number: Int) {
         display?.update { state in
-            let path = request.usesServerFilename ? nil : request.destination.split(separator: "/").last
+            let path = showsURLs ? nil : request.destination.split(separator: "/").last
             state.begin(number, named: path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url))
         }
     }
@@ -117,8 +121,7 @@ final class GetReporter: Sendable {
     }
 
     private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {
-        // The server's name is known only at the end, and the destination's own name would be the same for many URLs.
-        let name = request.usesServerFilename ? Redaction.url(request.url) : Printable.escaped(request.destination)
+        let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
         switch event {
         case .waiting:
             return "\(name): waiting for another download of the same resource"

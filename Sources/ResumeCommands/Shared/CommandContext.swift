@@ -6,6 +6,8 @@ internal import Synchronization
 public struct CommandContext: Sendable {
     /// Writes results to standard output.
     public var output: @Sendable (String) -> Void
+    /// Writes the bytes of a file to standard output, and returns the number of the error, or 0.
+    public var bytes: @Sendable ([UInt8]) -> Int32
     /// Writes messages to standard error.
     public var errors: @Sendable (String) -> Void
     /// The environment variables.
@@ -27,10 +29,15 @@ public struct CommandContext: Sendable {
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
         environment: [String: String], terminalSize: @escaping @Sendable () -> TerminalSize? = { nil },
         outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
-        outputFailure: @escaping @Sendable () -> String? = { nil }
+        bytes: (@Sendable ([UInt8]) -> Int32)? = nil, outputFailure: @escaping @Sendable () -> String? = { nil }
     ) {
         self.outputFailure = outputFailure
         self.output = output
+        self.bytes =
+            bytes ?? {
+                output(String(decoding: $0, as: UTF8.self))
+                return 0
+            }
         self.errors = errors
         self.environment = environment
         self.terminalSize = terminalSize
@@ -53,6 +60,7 @@ public struct CommandContext: Sendable {
             terminalSize: { environment["TERM"] == "dumb" ? nil : Self.size(of: STDERR_FILENO) },
             outputWidth: Self.size(of: STDOUT_FILENO)?.width,
             confirm: canAsk ? Self.isConfirmed : nil,
+            bytes: { bytes in unsafe bytes.withUnsafeBytes { unsafe Self.write($0, to: STDOUT_FILENO) } },
             outputFailure: { failure.text })
     }
 
@@ -83,16 +91,18 @@ public struct CommandContext: Sendable {
     /// - Returns: 0, or the error number of a failed write, which must not end a download.
     private static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var text = text
-        return text.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)
-            while rest.count > 0 {
-                let count = unsafe systemWrite(descriptor, rest.baseAddress, rest.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return count < 0 ? errno : EIO }
-                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-            return 0
+        return text.withUTF8 { unsafe write(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+        var rest = unsafe bytes
+        while rest.count > 0 {
+            let count = unsafe systemWrite(descriptor, rest.baseAddress, rest.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
+        return 0
     }
 
     private static func size(of descriptor: Int32) -> TerminalSize? {

@@ -1,0 +1,58 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import ResumeDownload
+internal import ResumeFiles
+internal import ResumeStore
+
+/// `get --output -`: the bytes of a file on standard output.
+extension GetCommand {
+    /// Whether the file is written to standard output.
+    var writesToOutput: Bool { output == "-" }
+
+    /// Downloads a file and writes its bytes to standard output, in order, while they are received.
+    ///
+    /// The download goes through the store like any other one, so that a lost connection or the end of this process
+    /// costs nothing. It is delivered to a name in the store's folder, which is removed at once. The last byte is written
+    /// when the whole file has been verified; ``DownloadStream`` says what else is guaranteed.
+    ///
+    /// - Throws: ``CommandFailure`` with the status of a failure that has been reported.
+    func write(
+        _ item: DownloadList.Item, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
+    ) async throws {
+        var request = request(for: item)
+        request.destination = "\(downloader.store.path)/.standard-output-\(UUID().uuidString)"
+        reporter.start()
+        reporter.begin(request, 0)
+        let stream = downloader.stream(request) { [request] event in
+            // The stream reads on from the open file, and the end is reported when it has been written.
+            guard case .finished = event else { return reporter.report(event, of: request, 0) }
+            try? FileManager.default.removeItem(atPath: request.destination)
+        }
+        do {
+            for try await piece in stream {
+                let number = try await Blocking.run { context.bytes(piece) }
+                guard number == 0 else { throw Self.outputFailure(number) }
+            }
+            reporter.report(.finished(try await stream.value), of: request, 0)
+        } catch {
+            stream.cancel()
+            // Until it has ended, it needs the store.
+            _ = try? await stream.value
+            let status = await report(error, of: request, 0, with: downloader, reporter)
+            reporter.finish(failed: 1)
+            throw CommandFailure(status)
+        }
+        reporter.finish(failed: 0)
+    }
+
+    private static func outputFailure(_ number: Int32) -> CommandFailure {
+        let reason = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+        return CommandFailure(
+            .io,
+            "cannot write to standard output: \(reason); the partial data is kept. Run the command again to start the "
+                + "output from the first byte.")
+    }
+}

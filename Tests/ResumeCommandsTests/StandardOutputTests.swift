@@ -1,0 +1,119 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import Synchronization
+import TestSupport
+import Testing
+
+/// `get -o -`: the bytes of a file on standard output.
+@Suite(.timeLimit(.minutes(20)))
+struct StandardOutputTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    /// What was written to standard output, which may fail after a number of bytes.
+    private final class Output: Sendable {
+        private let written = Mutex<[UInt8]>([])
+        private let failure: (number: Int32, after: Int)
+        var bytes: [UInt8] { written.withLock { $0 } }
+        var count: Int { bytes.count }
+
+        init(failingWith number: Int32 = 0, after most: Int = .max) { failure = (number, most) }
+
+        @Sendable func take(_ piece: [UInt8]) -> Int32 {
+            written.withLock { written in
+                written += piece
+                return written.count >= failure.after ? failure.number : 0
+            }
+        }
+    }
+
+    @Test("Fifty cuts change nothing: each byte is written once, in order")
+    func cuts() async throws {
+        let content = Content(length: 5_100_000, seed: 3)
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Resource(content, etag: "\"v1\""), for: $0, cutAfter: 100_000)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let outcome = await home.stream([server.url()], to: output.take)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(output.count == 5_100_000 && content.matches(output.bytes))
+            #expect(server.requests.count > 50)
+            #expect(outcome.errors.hasSuffix("\(server.url()): done, 4.9 MiB\n"))
+            #expect(!outcome.errors.contains("on standard output"))
+            #expect(try home.names() == ["store"])
+            #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
+            #expect(try await home.run("list", "--json").json.isEmpty)
+        }
+    }
+
+    @Test("A file that changes in the middle ends the output, and the exit status says so")
+    func changed() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.number == 1
+                ? .file(Sample.resource, for: request, cutAfter: Sample.cut)
+                : .file(Sample.changedResource, for: request)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let outcome = await home.stream([server.url()], to: output.take)
+            // If nothing had been written when the file changed, the new version is written whole.
+            if outcome.status == .success {
+                #expect(output.count == 300_000 && Sample.changed.matches(output.bytes))
+            } else {
+                #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+                #expect(output.count <= 200_000 && Sample.content.matches(output.bytes), "nothing is appended")
+            }
+        }
+    }
+
+    @Test("A body with another digest never ends well, and its last byte is not written")
+    func digest() async throws {
+        let million = Content([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000))
+        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(million, etag: "\"a\""), for: $0) }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let wrong = String(repeating: "0", count: 64)
+            let outcome = await home.stream([server.url(), "--sha256", wrong], to: output.take)
+            #expect(outcome.status == .refused, "\(outcome.errors)")
+            #expect(output.count < 1_000_000 && million.matches(output.bytes))
+            let again = Output()
+            let right = await home.stream([server.url(), "--sha256", GetOptionsTests.digest], to: again.take)
+            #expect(right.status == .success, "\(right.errors)")
+            #expect(again.count == 1_000_000 && million.matches(again.bytes))
+        }
+    }
+
+    @Test("If the reader ends, the download ends, and the next one continues it")
+    func closedPipe() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output(failingWith: EPIPE, after: 1)
+            let outcome = await home.stream([server.url()], to: output.take)
+            #expect(outcome.status == .io, "\(outcome.errors)")
+            #expect(outcome.errors.contains("cannot write to standard output: Broken pipe; the partial data is kept"))
+            server.setHandler(Sample.whole)
+            let whole = Output()
+            let next = await home.stream([server.url()], to: whole.take)
+            #expect(next.status == .success && next.errors.contains("resumed at"), "\(next.errors)")
+            #expect(
+                whole.count == 300_000 && Sample.content.matches(whole.bytes), "the output begins with the first byte")
+        }
+    }
+
+    @Test("Nothing is written if the server refuses, nor to a terminal")
+    func nothing() async throws {
+        try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { server async throws in
+            let output = Output()
+            #expect(await home.stream([server.url()], to: output.take).status == .refused)
+            #expect(output.bytes.isEmpty)
+            let terminal = await home.run("get", "-o", "-", server.url(), outputWidth: 80)
+            #expect(terminal.status == .usage && terminal.errors.contains("redirect it, or name a file"))
+            #expect(server.requests.count == 1)
+        }
+    }
+}
