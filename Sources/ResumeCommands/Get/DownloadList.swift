@@ -8,9 +8,11 @@ struct DownloadList {
     struct Item: Sendable {
         let url: DownloadURL
         /// The path to which it is delivered.
-        let path: String
+        var path: String
         /// Where its URL was given.
         let position: Position
+        /// The digest of a list of checksums; nil if there is none.
+        let digest: HTTPDigest?
     }
 
     /// Where a URL was given.
@@ -51,24 +53,21 @@ struct DownloadList {
     /// Adds a download, unless it is there already.
     ///
     /// - Parameters:
-    ///   - url: The URL.
-    ///   - path: Its file.
-    ///   - position: Where it was given.
+    ///   - item: The download.
     ///   - isNamedByServer: Whether the server names the file, so that URLs with the same file name do not conflict.
-    mutating func add(_ url: DownloadURL, path: String, at position: Position, isNamedByServer: Bool) {
-        let name = isNamedByServer ? url.absoluteString : path
-        guard let first = taken[name].map({ items[$0] }) else {
-            return append(Item(url: url, path: path, position: position), as: name)
-        }
+    mutating func add(_ item: Item, isNamedByServer: Bool) {
+        let name = isNamedByServer ? item.url.absoluteString : item.path
+        guard let first = taken[name].map({ items[$0] }) else { return append(item, as: name) }
         // Repeated URLs are one download.
-        if first.url == url || renamed[path]?.contains(url) == true { return }
+        if first.url == item.url || renamed[item.path]?.contains(item.url) == true { return }
         guard renames else {
-            clashes.append(Clash(item: Item(url: url, path: path, position: position), first: first.position))
+            clashes.append(Clash(item: item, first: first.position))
             return
         }
-        renamed[path, default: []].insert(url)
-        let free = freePath(for: path)
-        append(Item(url: url, path: free, position: position), as: free)
+        renamed[item.path, default: []].insert(item.url)
+        var item = item
+        item.path = freePath(for: item.path)
+        append(item, as: item.path)
     }
 
     /// Records that a line is no URL.

@@ -9,10 +9,11 @@ extension GetCommand {
     ///   that are not are listed.
     func list(_ context: CommandContext) throws -> DownloadList {
         var list = DownloadList(renames: autoRename)
-        for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, context) }
+        let checksums = try checksums.map(Checksums.init)
+        for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, checksums, context) }
         for line in try inputFile.map(InputFile.lines) ?? [] {
             do {
-                try add(line.text, at: .line(line.number), to: &list, context)
+                try add(line.text, at: .line(line.number), to: &list, checksums, context)
             } catch {
                 list.reject(because: CommandFailure(.refused, error.message))
             }
@@ -21,7 +22,8 @@ extension GetCommand {
     }
 
     private func add(
-        _ text: String?, at position: DownloadList.Position, to list: inout DownloadList, _ context: CommandContext
+        _ text: String?, at position: DownloadList.Position, to list: inout DownloadList, _ checksums: Checksums?,
+        _ context: CommandContext
     ) throws(CommandFailure) {
         let place = shown(position, context)
         guard let text else { throw CommandFailure(.usage, "\(place): not in UTF-8") }
@@ -35,7 +37,15 @@ extension GetCommand {
             throw CommandFailure(
                 .usage, "\(place): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
-        list.add(url, path: path, at: position, isNamedByServer: remoteHeaderName)
+        let digest: HTTPDigest?
+        do {
+            digest = try checksums?.digest(of: url)
+        } catch {
+            throw CommandFailure(error.status, "\(place): \(error.message)")
+        }
+        list.add(
+            DownloadList.Item(url: url, path: path, position: position, digest: digest),
+            isNamedByServer: remoteHeaderName)
     }
 
     private func shown(_ position: DownloadList.Position, _ context: CommandContext) -> String {

@@ -57,8 +57,10 @@ extension GetCommand {
         }
         let proxies: ProxySettings
         do {
-            proxies = try ProxySettings(environment: context.environment)
+            proxies = try ProxySettings(environment: familiar.environment(context.environment))
         } catch {
+            var error = error
+            if familiar.proxy != nil { error.variable = "--proxy" }
             throw CommandFailure(.usage, "\(error)")
         }
         let downloads = min(maxConcurrent, items.count)

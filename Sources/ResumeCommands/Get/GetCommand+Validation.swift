@@ -7,7 +7,10 @@ extension GetCommand {
     func validate() throws {
         if urls.isEmpty && inputFile == nil { throw ValidationError("at least one URL or --input-file is required") }
         // An error message about the path would reveal a password in the URL.
-        let paths = ["--output": output, "--directory": directory, "--input-file": inputFile, "--cacert": cacert]
+        let paths = [
+            "--output": output, "--directory": directory, "--input-file": inputFile, "--cacert": cacert,
+            "--checksums": checksums,
+        ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
         }
@@ -16,8 +19,12 @@ extension GetCommand {
         }
         if output?.isEmpty == true { throw ValidationError("--output must not be empty") }
         if directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
-        if skipExisting, restart || sha256 != nil || sha512 != nil {
-            throw ValidationError("--skip-existing cannot be combined with --sha256, --sha512 or --restart")
+        let digests = [sha256, sha512, checksums, checksum.map(\.hexadecimal)].count { $0 != nil }
+        if digests > 1 {
+            throw ValidationError("--sha256, --sha512, --checksum and --checksums cannot be combined")
+        }
+        if skipExisting, restart || digests > 0 {
+            throw ValidationError("--skip-existing cannot be combined with --restart or a checksum")
         }
         if writesToOutput, directory != nil || json || skipExisting {
             throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
@@ -32,8 +39,9 @@ extension GetCommand {
             throw ValidationError("--output and --remote-header-name cannot be combined")
         }
         let isSingle = urls.count == 1 && inputFile == nil
-        if !isSingle, [output, key, sha256, sha512, headUrl].contains(where: { $0 != nil }) {
-            throw ValidationError("--output, --key, --sha256, --sha512 and --head-url require exactly one URL")
+        if !isSingle, [output, key, sha256, sha512, headUrl, checksum?.hexadecimal].contains(where: { $0 != nil }) {
+            throw ValidationError(
+                "--output, --key, --sha256, --sha512, --checksum and --head-url require exactly one URL")
         }
         if let headUrl {
             guard condition == .head else { throw ValidationError("--head-url requires --condition head") }
@@ -43,7 +51,6 @@ extension GetCommand {
                 throw ValidationError("--head-url: \(Redaction.problem(error, with: headUrl))")
             }
         }
-        if sha256 != nil && sha512 != nil { throw ValidationError("--sha256 and --sha512 cannot be combined") }
         if key?.isEmpty == true { throw ValidationError("--key must not be empty") }
         if let key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
             throw ValidationError("--key must not contain a password or token; use a name or a complete URL")

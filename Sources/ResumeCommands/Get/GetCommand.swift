@@ -31,7 +31,9 @@ struct GetCommand: ContextCommand {
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write, in --directory if that is given; - for standard output. Requires a single URL.", valueName: "path"))
+        help: ArgumentHelp(
+            "File to write, in --directory if that is given; - for standard output. Requires a single URL.",
+            valueName: "path"))
     var output: String?
 
     @Option(
@@ -67,6 +69,20 @@ struct GetCommand: ContextCommand {
 
     @Option(name: .long, help: ArgumentHelp("Expected SHA-512 of the file. Requires a single URL.", valueName: "hex"))
     var sha512: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The same as sha-256=hex or sha-512=hex, as aria2 takes it.", valueName: "type=hex", visibility: .hidden),
+        transform: Self.checksum)
+    var checksum: HTTPDigest?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Verify each file with its SHA-256 or SHA-512 in this file, as sha256sum prints it. Use - for standard input.",
+            valueName: "file"))
+    var checksums: String?
 
     @Option(
         name: .long, parsing: .unconditional,
@@ -190,8 +206,14 @@ struct GetCommand: ContextCommand {
     @Flag(name: [.short, .long], help: "Also print when each download starts.")
     var verbose = false
 
-    /// The expected digest; nil if there is none or it is malformed.
+    @OptionGroup var familiar: FamiliarOptions
+
+    /// Whether only errors are printed.
+    var isQuiet: Bool { quiet || familiar.isSilent }
+
+    /// The expected digest of a single file; nil if there is none or it is malformed.
     var digest: HTTPDigest? {
+        if let checksum { return checksum }
         if let sha256 { return HTTPDigest(.sha256, hexadecimal: sha256) }
         return sha512.flatMap { HTTPDigest(.sha512, hexadecimal: $0) }
     }
@@ -201,6 +223,13 @@ struct GetCommand: ContextCommand {
             throw ValidationError("use ranges such as bytes=0-99, 200- or -500")
         }
         return selection
+    }
+
+    private static func checksum(_ text: String) throws -> HTTPDigest {
+        guard let digest = HTTPDigest(named: text) else {
+            throw ValidationError("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
+        }
+        return digest
     }
 
     private static func condition(_ text: String) throws -> ResumePolicy.Condition {
@@ -218,12 +247,13 @@ struct GetCommand: ContextCommand {
         var request = DownloadRequest(item.url, to: item.path)
         request.key = key
         request.usesServerFilename = remoteHeaderName
-        request.digest = digest
+        request.digest = item.digest ?? digest
         request.selection = range
         request.condition = condition
         request.headURL = headUrl.flatMap { try? TypedURL.parse($0) }
         request.allowsUnvalidated = allowUnvalidated
         request.acceptEncoding = acceptEncoding ?? "identity"
+        request.fields = familiar.fields
         for field in headers.compactMap(Self.field) {
             request.fields.append(field)
             // Fields added by the user may be secrets, except those that every client sends.

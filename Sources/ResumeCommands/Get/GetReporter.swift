@@ -28,12 +28,12 @@ final class GetReporter: Sendable {
     ///   - context: The streams.
     init(command: GetCommand, count: Int, of total: Int, context: CommandContext) {
         json = command.json
-        isQuiet = command.quiet
+        isQuiet = command.isQuiet
         isVerbose = command.verbose
-        printsPaths = !command.json && !command.quiet && !command.writesToOutput && context.outputWidth == nil
+        printsPaths = !command.json && !command.isQuiet && !command.writesToOutput && context.outputWidth == nil
         showsURLs = command.remoteHeaderName || command.writesToOutput
         self.total = total
-        let isShown = !command.noProgress && !command.quiet && !command.json && context.terminalSize() != nil
+        let isShown = !command.noProgress && !command.isQuiet && !command.json && context.terminalSize() != nil
         display = isShown ? ProgressDisplay(count: count, size: context.terminalSize, write: context.errors) : nil
         self.context = context
     }

@@ -1,0 +1,82 @@
+internal import ArgumentParser
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import HTTPTypes
+
+/// Options of curl, wget and aria2 that mean the same here. `docs/resumectl.md` lists them.
+struct FamiliarOptions: ParsableArguments {
+    @Flag(name: [.customShort("O"), .customLong("remote-name")], help: .hidden)
+    var usesURLName = false
+
+    @Flag(name: [.customShort("L"), .customLong("location")], help: .hidden)
+    var followsRedirects = false
+
+    @Flag(name: [.customShort("f"), .customLong("fail")], help: .hidden)
+    var fails = false
+
+    @Flag(name: [.customShort("S"), .customLong("show-error")], help: .hidden)
+    var showsErrors = false
+
+    @Flag(name: [.customShort("c"), .customLong("continue")], help: .hidden)
+    var continues = false
+
+    @Flag(name: [.customShort("s"), .customLong("silent")], help: .hidden)
+    var isSilent = false
+
+    @Option(
+        name: [.customShort("C", allowingJoined: true), .customLong("continue-at")], parsing: .unconditional,
+        help: .hidden)
+    var offset: String?
+
+    @Option(
+        name: [.customShort("u", allowingJoined: true), .customLong("user")],
+        help: ArgumentHelp("User and password for the server (Basic).", valueName: "name:password"))
+    var user: String?
+
+    @Option(
+        name: [.customShort("A", allowingJoined: true), .customLong("user-agent")],
+        help: ArgumentHelp("Value of the header field User-Agent.", valueName: "text", visibility: .hidden))
+    var userAgent: String?
+
+    @Option(
+        name: [.customShort("e", allowingJoined: true), .customLong("referer")],
+        help: ArgumentHelp("Value of the header field Referer.", valueName: "url", visibility: .hidden))
+    var referer: String?
+
+    @Option(
+        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
+        help: ArgumentHelp(
+            "Proxy, instead of those in http_proxy, https_proxy and all_proxy; no_proxy still applies.",
+            valueName: "url"))
+    var proxy: String?
+
+    func validate() throws {
+        guard offset == nil || offset == "-" else {
+            throw ValidationError("--continue-at accepts - only: a download continues where an earlier run stopped")
+        }
+        if let user, !user.contains(":") { throw ValidationError("--user requires the form name:password") }
+        for (option, value) in [("--user-agent", userAgent), ("--referer", referer)] {
+            guard let value, !HTTPField.isValidValue(value) else { continue }
+            throw ValidationError("\(option) must not contain control characters")
+        }
+    }
+
+    /// The header fields of the options.
+    var fields: HTTPFields {
+        var fields = HTTPFields()
+        if let user { fields[.authorization] = "Basic " + Data(user.utf8).base64EncodedString() }
+        fields[.userAgent] = userAgent
+        fields[.referer] = referer
+        return fields
+    }
+
+    /// Returns the environment variables with the proxy.
+    func environment(_ environment: [String: String]) -> [String: String] {
+        guard let proxy else { return environment }
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        return environment.merging(names.map { ($0, proxy) }) { $1 }
+    }
+}
