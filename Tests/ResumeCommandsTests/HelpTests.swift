@@ -46,9 +46,18 @@ struct HelpTests {
     ]
 
     @Test func optionsOfGetAreAllThere() async throws {
+        let outcome = await home.run("get", "--help-hidden")
+        for name in Self.optionsOfGet { #expect(outcome.output.contains(name), "\(name)") }
+    }
+
+    @Test("The help of get fits a screen of 50 lines and 80 columns, in groups, with examples and exit statuses")
+    func helpOfGet() async throws {
         let outcome = await home.run("get", "--help")
-        do {
-            for name in Self.optionsOfGet { #expect(outcome.output.contains(name), "\(name)") }
+        let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 51 && lines.allSatisfy { $0.count <= 80 }, "\(lines.count)")
+        for title in ["EXAMPLE:", "EXIT STATUS: 0 done", "FILES:", "CHECKS:", "REQUESTS:", "OPTIONS:", "--help-hidden"]
+        {
+            #expect(outcome.output.contains(title), "\(title)")
         }
     }
 

@@ -6,7 +6,9 @@ internal import Foundation
 #endif
 internal import HTTPTypes
 
-/// Options of curl, wget and aria2 that mean the same here. `docs/resumectl.md` lists them.
+/// Options of curl, wget and aria2 that mean the same here.
+///
+/// `docs/resumectl.md` lists them.
 struct FamiliarOptions: ParsableArguments {
     @Flag(name: [.customShort("O"), .customLong("remote-name")], help: .hidden)
     var usesURLName = false
@@ -33,7 +35,7 @@ struct FamiliarOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("u", allowingJoined: true), .customLong("user")],
-        help: ArgumentHelp("User and password for the server (Basic).", valueName: "name:password"))
+        help: ArgumentHelp("User and password for the server (Basic).", valueName: "user:pass"))
     var user: String?
 
     @Option(
@@ -48,9 +50,7 @@ struct FamiliarOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: ArgumentHelp(
-            "Proxy, instead of those in http_proxy, https_proxy and all_proxy; no_proxy still applies.",
-            valueName: "url"))
+        help: ArgumentHelp("Proxy, instead of that in http_proxy and so on.", valueName: "url"))
     var proxy: String?
 
     func validate() throws {

@@ -19,7 +19,7 @@ extension GetCommand {
         _ items: [DownloadList.Item], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
         after earlier: [ExitStatus], _ reporter: GetReporter
     ) async throws {
-        let slots = DownloadSlots(count: maxConcurrent, mostDelivered: mostDelivered)
+        let slots = DownloadSlots(count: pace.maxConcurrent, mostDelivered: mostDelivered)
         reporter.start()
         await withDiscardingTaskGroup { group in
             var free = slots.free.makeAsyncIterator()
@@ -56,7 +56,7 @@ extension GetCommand {
         do {
             _ = try await downloader.download(request) { reporter.report($0, of: request, number) }
             return nil
-        } catch let error as StoreError where skipExisting && error.code == .destinationExists {
+        } catch let error as StoreError where files.skipExisting && error.code == .destinationExists {
             reporter.skipped(request, because: error, number)
             return nil
         } catch {
@@ -93,7 +93,7 @@ extension GetCommand {
         case nil:
             return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
         case .range, .complete:
-            let again = restart ? " without --restart" : ""
+            let again = checks.restart ? " without --restart" : ""
             return CommandFailure(
                 .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
         case .whole(let reason), .first(_, let reason):

@@ -8,10 +8,10 @@ extension GetCommand {
     /// - Throws: ``CommandFailure`` if an argument is not a URL, before anything is downloaded. Lines of the input file
     ///   that are not are listed.
     func list(_ context: CommandContext) throws -> DownloadList {
-        var list = DownloadList(renames: autoRename)
-        let checksums = try checksums.map(Checksums.init)
+        var list = DownloadList(renames: files.autoRename)
+        let checksums = try checks.checksums.map(Checksums.init)
         for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, checksums, context) }
-        for line in try inputFile.map(InputFile.lines) ?? [] {
+        for line in try files.inputFile.map(InputFile.lines) ?? [] {
             do {
                 try add(line.text, at: .line(line.number), to: &list, checksums, context)
             } catch {
@@ -45,13 +45,13 @@ extension GetCommand {
         }
         list.add(
             DownloadList.Item(url: url, path: path, position: position, digest: digest),
-            isNamedByServer: remoteHeaderName)
+            isNamedByServer: files.remoteHeaderName)
     }
 
     private func shown(_ position: DownloadList.Position, _ context: CommandContext) -> String {
         switch position {
         case .argument(let index): context.position(of: urls[index])
-        case .line(let number): "\(Printable.escaped(inputFile ?? "")), line \(number)"
+        case .line(let number): "\(Printable.escaped(files.inputFile ?? "")), line \(number)"
         }
     }
 
@@ -66,18 +66,18 @@ extension GetCommand {
 
     /// Returns the path to write to; nil if the URL contains no name for it.
     private func path(for url: DownloadURL) -> String? {
-        (output ?? url.lastPathComponent ?? (remoteHeaderName ? "download" : nil)).map(inDirectory)
+        (files.output ?? url.lastPathComponent ?? (files.remoteHeaderName ? "download" : nil)).map(inDirectory)
     }
 
     private func inDirectory(_ name: String) -> String {
-        directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
+        files.directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
 
     /// Creates the folder of --directory, and the folders above it.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be created.
     func makeDirectory() throws {
-        guard let directory else { return }
+        guard let directory = files.directory else { return }
         for part in directory.split(separator: "/", omittingEmptySubsequences: false) {
             let made = directory[..<part.endIndex]
             guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }

@@ -10,7 +10,7 @@ internal import ResumeStore
 /// `get --output -`: the bytes of a file on standard output.
 extension GetCommand {
     /// Whether the file is written to standard output.
-    var writesToOutput: Bool { output == "-" }
+    var writesToOutput: Bool { files.output == "-" }
 
     /// Downloads a file and writes its bytes to standard output, in order, while they are received.
     ///

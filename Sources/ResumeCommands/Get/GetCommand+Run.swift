@@ -15,7 +15,7 @@ extension GetCommand {
         var skipped: [DownloadList.Item] = []
         for item in list.items {
             // A name given by the server is not known yet.
-            if skipExisting, !remoteHeaderName, Self.hasFile(item.path) {
+            if files.skipExisting, !files.remoteHeaderName, Self.hasFile(item.path) {
                 skipped.append(item)
             } else {
                 items.append(item)
@@ -48,11 +48,11 @@ extension GetCommand {
                 _ = try request.checkedDestination()
             } catch {
                 let failure = CommandFailure(error)
-                if json { context.print(GetReporter.json(failure, error, of: request).text) }
+                if messages.json { context.print(GetReporter.json(failure, error, of: request).text) }
                 throw failure
             }
         }
-        if let cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
+        if let cacert = requests.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
             throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
         }
         let proxies: ProxySettings
@@ -63,14 +63,15 @@ extension GetCommand {
             if familiar.proxy != nil { error.variable = "--proxy" }
             throw CommandFailure(.usage, "\(error)")
         }
-        let downloads = min(maxConcurrent, items.count)
-        let need = OpenFileNeed(downloads: downloads, connections: connections)
-        let threads = try OpenFileLimit.threads(atMost: min(downloads * connections, Self.mostThreads), for: need)
+        let downloads = min(pace.maxConcurrent, items.count)
+        let need = OpenFileNeed(downloads: downloads, connections: pace.connections)
+        let threads = try OpenFileLimit.threads(atMost: min(downloads * pace.connections, Self.mostThreads), for: need)
         let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
         let transport = AsyncHTTPTransport(
             .init(
-                connectTimeout: Self.duration(connectTimeout), trustedCertificates: cacert, threads: threads,
-                connectionsPerHost: downloads * connections, proxies: proxies, usesHTTP2: usesHTTP2))
+                connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: requests.cacert,
+                threads: threads,
+                connectionsPerHost: downloads * pace.connections, proxies: proxies, usesHTTP2: requests.usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 let downloader = Downloader(store: store, transport: transport)

@@ -5,86 +5,94 @@ internal import ResumeHTTP
 
 extension GetCommand {
     func validate() throws {
-        if urls.isEmpty && inputFile == nil { throw ValidationError("at least one URL or --input-file is required") }
+        if urls.isEmpty && files.inputFile == nil {
+            throw ValidationError("at least one URL or --input-file is required")
+        }
         // An error message about the path would reveal a password in the URL.
         let paths = [
-            "--output": output, "--directory": directory, "--input-file": inputFile, "--cacert": cacert,
-            "--checksums": checksums,
+            "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
+            "--cacert": requests.cacert,
+            "--checksums": checks.checksums,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
         }
-        if let output, output.hasSuffix("/") {
+        if let output = files.output, output.hasSuffix("/") {
             throw ValidationError("--output requires a file; use --directory (-P) to choose a folder")
         }
-        if output?.isEmpty == true { throw ValidationError("--output must not be empty") }
-        if directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
-        let digests = [sha256, sha512, checksums, checksum.map(\.hexadecimal)].count { $0 != nil }
+        if files.output?.isEmpty == true { throw ValidationError("--output must not be empty") }
+        if files.directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
+        let digests = [checks.sha256, checks.sha512, checks.checksums, checks.checksum.map(\.hexadecimal)].count {
+            $0 != nil
+        }
         if digests > 1 {
             throw ValidationError("--sha256, --sha512, --checksum and --checksums cannot be combined")
         }
-        if skipExisting, restart || digests > 0 {
+        if files.skipExisting, checks.restart || digests > 0 {
             throw ValidationError("--skip-existing cannot be combined with --restart or a checksum")
         }
-        if writesToOutput, directory != nil || json || skipExisting {
+        if writesToOutput, files.directory != nil || messages.json || files.skipExisting {
             throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
         }
-        if let output, output.hasPrefix("/"), directory != nil {
+        if let output = files.output, output.hasPrefix("/"), files.directory != nil {
             throw ValidationError("--output must be a relative path if --directory is given")
         }
-        if autoRename, remoteHeaderName {
+        if files.autoRename, files.remoteHeaderName {
             throw ValidationError("--auto-rename and --remote-header-name cannot be combined")
         }
-        if remoteHeaderName, output != nil {
+        if files.remoteHeaderName, files.output != nil {
             throw ValidationError("--output and --remote-header-name cannot be combined")
         }
-        let isSingle = urls.count == 1 && inputFile == nil
-        if !isSingle, [output, key, sha256, sha512, headUrl, checksum?.hexadecimal].contains(where: { $0 != nil }) {
+        let isSingle = urls.count == 1 && files.inputFile == nil
+        if !isSingle,
+            [files.output, requests.key, checks.sha256, checks.sha512, checks.headUrl, checks.checksum?.hexadecimal]
+                .contains(where: { $0 != nil })
+        {
             throw ValidationError(
                 "--output, --key, --sha256, --sha512, --checksum and --head-url require exactly one URL")
         }
-        if let headUrl {
-            guard condition == .head else { throw ValidationError("--head-url requires --condition head") }
+        if let headUrl = checks.headUrl {
+            guard checks.condition == .head else { throw ValidationError("--head-url requires --condition head") }
             do {
                 _ = try TypedURL.parse(headUrl)
             } catch {
                 throw ValidationError("--head-url: \(Redaction.problem(error, with: headUrl))")
             }
         }
-        if key?.isEmpty == true { throw ValidationError("--key must not be empty") }
-        if let key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
+        if requests.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
+        if let key = requests.key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
             throw ValidationError("--key must not contain a password or token; use a name or a complete URL")
         }
-        if sha256 != nil, digest == nil { throw ValidationError("--sha256 requires 64 hexadecimal digits") }
-        if sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
-        if let acceptEncoding, acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding) {
+        if checks.sha256 != nil, digest == nil { throw ValidationError("--sha256 requires 64 hexadecimal digits") }
+        if checks.sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
+        if let acceptEncoding = requests.acceptEncoding,
+            acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding)
+        {
             throw ValidationError("--accept-encoding requires content codings such as gzip")
         }
-        for header in headers where Self.field(header) == nil {
+        for header in requests.headers where Self.field(header) == nil {
             throw ValidationError("--header must have the form 'Name: value', without control characters")
         }
-        for header in headers {
+        for header in requests.headers {
             if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
                 let instead =
                     name == .acceptEncoding ? "; use --accept-encoding" : name == .range ? "; use --range" : ""
                 throw ValidationError("--header cannot set \(name), which resumectl sets\(instead)")
             }
         }
-        guard (1...DownloadRequest.mostConnections).contains(connections) else {
+        guard (1...DownloadRequest.mostConnections).contains(pace.connections) else {
             throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
         }
-        guard (1...64).contains(maxConcurrent) else {
+        guard (1...64).contains(pace.maxConcurrent) else {
             throw ValidationError("--max-concurrent must be between 1 and 64")
         }
-        guard (0...1000).contains(retries) else { throw ValidationError("--retries must be between 0 and 1000") }
-        guard
-            [stallTimeout, connectTimeout].allSatisfy({
-                (Duration.milliseconds(100)...(.seconds(86_400))).contains(Self.duration($0))
-            })
+        guard (0...1000).contains(pace.retries) else { throw ValidationError("--retries must be between 0 and 1000") }
+        let limits: ClosedRange<Duration> = .milliseconds(100)...(.seconds(86_400))
+        guard [pace.stallTimeout, pace.connectTimeout].allSatisfy({ limits.contains(PaceOptions.limit($0)) })
         else {
             throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
         }
-        if limitRate?.bytes == 0 {
+        if pace.limitRate?.bytes == 0 {
             throw ValidationError("--limit-rate must be greater than 0; without it, the rate is not limited")
         }
     }

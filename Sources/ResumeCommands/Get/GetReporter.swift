@@ -27,13 +27,15 @@ final class GetReporter: Sendable {
     ///   - total: The number of requested downloads.
     ///   - context: The streams.
     init(command: GetCommand, count: Int, of total: Int, context: CommandContext) {
-        json = command.json
+        json = command.messages.json
         isQuiet = command.isQuiet
-        isVerbose = command.verbose
-        printsPaths = !command.json && !command.isQuiet && !command.writesToOutput && context.outputWidth == nil
-        showsURLs = command.remoteHeaderName || command.writesToOutput
+        isVerbose = command.messages.verbose
+        printsPaths =
+            !command.messages.json && !command.isQuiet && !command.writesToOutput && context.outputWidth == nil
+        showsURLs = command.files.remoteHeaderName || command.writesToOutput
         self.total = total
-        let isShown = !command.noProgress && !command.isQuiet && !command.json && context.terminalSize() != nil
+        let isShown =
+            !command.messages.noProgress && !command.isQuiet && !command.messages.json && context.terminalSize() != nil
         display = isShown ? ProgressDisplay(count: count, size: context.terminalSize, write: context.errors) : nil
         self.context = context
     }

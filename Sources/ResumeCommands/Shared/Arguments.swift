@@ -5,10 +5,7 @@ internal import ResumeStore
 struct StoreOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp(
-            "Folder of the store.",
-            discussion: "Default: the variable RESUMECTL_STORE, or 'resumectl' in the user's cache folder.",
-            valueName: "dir"))
+        help: ArgumentHelp("Store, instead of RESUMECTL_STORE or the cache folder.", valueName: "dir"))
     var store: String?
 }
 

@@ -1,0 +1,193 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+
+/// Which URLs `get` downloads, besides its arguments, and where to.
+struct FileOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o", allowingJoined: true), .long],
+        help: ArgumentHelp("File to write; - for standard output.", valueName: "path"))
+    var output: String?
+
+    @Option(
+        name: [.customShort("P", allowingJoined: true), .long],
+        help: ArgumentHelp("Folder to write to, which is created.", valueName: "dir"))
+    var directory: String?
+
+    @Option(
+        name: [.customShort("i", allowingJoined: true), .long],
+        help: ArgumentHelp("Read URLs from a file, one per line; - for input.", valueName: "file"))
+    var inputFile: String?
+
+    @Flag(
+        name: [.customShort("J"), .long],
+        help: "Use the name that the server sends; never replace.")
+    var remoteHeaderName = false
+
+    @Flag(name: .long, help: "Number files of the same name (name.1.ext).")
+    var autoRename = false
+
+    @Flag(name: .long, help: "Skip files that exist, without checking them.")
+    var skipExisting = false
+}
+
+/// What `get` requires of a file.
+struct CheckOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Expected SHA-256 of the file, or --sha512.", valueName: "hex"))
+    var sha256: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Expected SHA-512 of the file.", valueName: "hex", visibility: .hidden))
+    var sha512: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The same as sha-256=hex or sha-512=hex, as aria2 takes it.", valueName: "type=hex", visibility: .hidden),
+        transform: Self.checksum)
+    var checksum: HTTPDigest?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Verify each file with a list, as sha256sum prints it.", valueName: "file"))
+    var checksums: String?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Refuse larger files, such as 500M or 1.5GiB.", valueName: "size"),
+        transform: ByteCount.argument)
+    var maxSize: ByteCount?
+
+    @Flag(name: .long, help: "Resume without ETag or date, comparing some bytes.")
+    var allowUnvalidated = false
+
+    @Flag(name: .long, help: "Discard the partial data and start over.")
+    var restart = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How to check that the file on the server is unchanged (default: if-range).",
+            valueName: "if-range|if-match|head", visibility: .hidden),
+        transform: Self.condition)
+    var condition: ResumePolicy.Condition = .ifRange
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "URL for the HEAD requests of --condition head (default: the download URL).", valueName: "url",
+            visibility: .hidden))
+    var headUrl: String?
+
+    private static func checksum(_ text: String) throws -> HTTPDigest {
+        guard let digest = HTTPDigest(named: text) else {
+            throw ValidationError("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
+        }
+        return digest
+    }
+
+    private static func condition(_ text: String) throws -> ResumePolicy.Condition {
+        guard let condition = ResumePolicy.Condition(rawValue: text) else {
+            throw ValidationError("use if-range, if-match or head")
+        }
+        return condition
+    }
+}
+
+/// What `get` requests.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("H", allowingJoined: true), .customLong("header")],
+        help: ArgumentHelp("Header field, sent to the URL's origin only.", valueName: "field"))
+    var headers: [String] = []
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Only these bytes: 0-99, 200-, -500, or several.", valueName: "ranges"),
+        transform: Self.selection)
+    var range: RangeSelection?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"))
+    var cacert: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Key of the download in the store, instead of its URL. Requires a single URL.", valueName: "key",
+            visibility: .hidden))
+    var key: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Accept these content codings, such as gzip, and store the file as sent, without decoding it.",
+            valueName: "codings", visibility: .hidden))
+    var acceptEncoding: String?
+
+    @Flag(
+        name: .customLong("http2"),
+        help: ArgumentHelp("Use HTTP/2 with servers that support it.", visibility: .hidden))
+    var usesHTTP2 = false
+
+    private static func selection(_ text: String) throws -> RangeSelection {
+        guard let selection = RangeSelection(text) else {
+            throw ValidationError("use ranges such as bytes=0-99, 200- or -500")
+        }
+        return selection
+    }
+}
+
+/// How many requests `get` makes, how fast, and how often.
+struct PaceOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("Downloads at a time.", valueName: "n"))
+    var maxConcurrent: Int = 4
+
+    @Option(name: .long, help: ArgumentHelp("Connections for each file.", valueName: "n"))
+    var connections: Int = 1
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "size"),
+        transform: ByteCount.rate)
+    var limitRate: ByteCount?
+
+    @Option(name: .long, help: ArgumentHelp("Retries without progress.", valueName: "n"))
+    var retries: Int = 5
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
+            valueName: "time", visibility: .hidden), transform: TimeSpan.secondsArgument)
+    var stallTimeout: TimeSpan?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "Time limit for establishing a connection (default: 30s).", valueName: "time", visibility: .hidden),
+        transform: TimeSpan.secondsArgument)
+    var connectTimeout: TimeSpan?
+
+    /// Returns the seconds of a time limit; 30 if it is not set.
+    static func seconds(_ limit: TimeSpan?) -> Double {
+        limit.map { Double($0.milliseconds) / 1000 } ?? 30
+    }
+}
+
+/// What `get` prints.
+struct MessageOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print each event as a JSON object.")
+    var json = false
+
+    @Flag(name: [.short, .long], help: "Print only errors, and no paths.")
+    var quiet = false
+
+    @Flag(name: [.short, .long], help: ArgumentHelp("Also print when each download starts.", visibility: .hidden))
+    var verbose = false
+
+    @Flag(name: .long, help: ArgumentHelp("Do not show the progress.", visibility: .hidden))
+    var noProgress = false
+}
