@@ -13,6 +13,8 @@ struct DownloadList {
         let position: Position
         /// The digest of a list of checksums; nil if there is none.
         let digest: HTTPDigest?
+        /// The value of `Authorization` of a list of passwords; nil if there is none.
+        let authorization: String?
     }
 
     /// Where a URL was given.

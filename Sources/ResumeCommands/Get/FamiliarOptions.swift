@@ -38,6 +38,16 @@ struct FamiliarOptions: ParsableArguments {
         help: ArgumentHelp("User and password for the server (Basic).", valueName: "user:pass"))
     var user: String?
 
+    @Flag(
+        name: [.customShort("n"), .customLong("netrc")],
+        help: ArgumentHelp("Use the user and password in ~/.netrc.", visibility: .hidden))
+    var usesNetrc = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Use the users and passwords in this file.", valueName: "file", visibility: .hidden))
+    var netrcFile: String?
+
     @Option(
         name: [.customShort("A", allowingJoined: true), .customLong("user-agent")],
         help: ArgumentHelp("Value of the header field User-Agent.", valueName: "text", visibility: .hidden))
@@ -71,6 +81,18 @@ struct FamiliarOptions: ParsableArguments {
         fields[.userAgent] = userAgent
         fields[.referer] = referer
         return fields
+    }
+
+    /// Returns the users and passwords for hosts; nil if they are not to be used.
+    ///
+    /// - Throws: ``CommandFailure`` if the file cannot be used.
+    func netrc(_ environment: [String: String]) throws -> Netrc? {
+        // The user of the command line takes precedence.
+        guard user == nil, usesNetrc || netrcFile != nil else { return nil }
+        guard let path = netrcFile ?? environment["NETRC"] ?? environment["HOME"].map({ "\($0)/.netrc" }) else {
+            throw CommandFailure(.usage, "HOME is not set. Name the file with --netrc-file.")
+        }
+        return try Netrc(path: path)
     }
 
     /// Returns the environment variables with the proxy.

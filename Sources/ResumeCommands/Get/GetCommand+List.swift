@@ -9,11 +9,12 @@ extension GetCommand {
     ///   that are not are listed.
     func list(_ context: CommandContext) throws -> DownloadList {
         var list = DownloadList(renames: files.autoRename)
-        let checksums = try checks.checksums.map(Checksums.init)
-        for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, checksums, context) }
+        let known = Known(
+            checksums: try checks.checksums.map(Checksums.init), netrc: try familiar.netrc(context.environment))
+        for (index, text) in urls.enumerated() { try add(text, at: .argument(index), to: &list, known, context) }
         for line in try files.inputFile.map(InputFile.lines) ?? [] {
             do {
-                try add(line.text, at: .line(line.number), to: &list, checksums, context)
+                try add(line.text, at: .line(line.number), to: &list, known, context)
             } catch {
                 list.reject(because: CommandFailure(.refused, error.message))
             }
@@ -21,8 +22,14 @@ extension GetCommand {
         return list
     }
 
+    /// What files tell about downloads.
+    private struct Known {
+        let checksums: Checksums?
+        let netrc: Netrc?
+    }
+
     private func add(
-        _ text: String?, at position: DownloadList.Position, to list: inout DownloadList, _ checksums: Checksums?,
+        _ text: String?, at position: DownloadList.Position, to list: inout DownloadList, _ known: Known,
         _ context: CommandContext
     ) throws(CommandFailure) {
         let place = shown(position, context)
@@ -39,12 +46,14 @@ extension GetCommand {
         }
         let digest: HTTPDigest?
         do {
-            digest = try checksums?.digest(of: url)
+            digest = try known.checksums?.digest(of: url)
         } catch {
             throw CommandFailure(error.status, "\(place): \(error.message)")
         }
         list.add(
-            DownloadList.Item(url: url, path: path, position: position, digest: digest),
+            DownloadList.Item(
+                url: url, path: path, position: position, digest: digest,
+                authorization: requests.setsAuthorization ? nil : known.netrc?.authorization(for: url)),
             isNamedByServer: files.remoteHeaderName)
     }
 

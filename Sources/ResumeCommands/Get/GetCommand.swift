@@ -53,6 +53,7 @@ struct GetCommand: ContextCommand {
         request.allowsUnvalidated = checks.allowUnvalidated
         request.acceptEncoding = requests.acceptEncoding ?? "identity"
         request.fields = familiar.fields
+        if let authorization = item.authorization { request.fields[.authorization] = authorization }
         for field in requests.headers.compactMap(Self.field) {
             request.fields.append(field)
             // Fields added by the user may be secrets, except those that every client sends.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HTTPTypes
 internal import ResumeHTTP
 
 /// Which URLs `get` downloads, besides its arguments, and where to.
@@ -129,6 +130,9 @@ struct RequestOptions: ParsableArguments {
         name: .customLong("http2"),
         help: ArgumentHelp("Use HTTP/2 with servers that support it.", visibility: .hidden))
     var usesHTTP2 = false
+
+    /// Whether a header field has the credentials.
+    var setsAuthorization: Bool { headers.contains { GetCommand.field($0)?.name == .authorization } }
 
     private static func selection(_ text: String) throws -> RangeSelection {
         guard let selection = RangeSelection(text) else {
