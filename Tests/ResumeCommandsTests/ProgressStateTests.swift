@@ -28,7 +28,7 @@ struct ProgressStateTests {
                 case 0: break
                 case 1: state.take(.waiting, of: number)
                 case 2: state.take(.progress(receivedBytes: received, totalBytes: nil), of: number)
-                case 3: state.take(.retrying(reason: .restartRequested, afterSeconds: 9), of: number)
+                case 3: state.take(.retrying(reason: .restartRequested, after: .seconds(9)), of: number)
                 case 4: state.take(.progress(receivedBytes: size, totalBytes: size), of: number)
                 case 5: state.take(.started(totalBytes: 0), of: number)
                 case 6: state.take(.progress(receivedBytes: .max / 2, totalBytes: .max), of: number)
@@ -157,7 +157,7 @@ struct ProgressStateTests {
         #expect(lines(after: .started(totalBytes: nil)) == ["f 0 B", "f 0 B"])
         #expect(lines(after: .progress(receivedBytes: 2048, totalBytes: nil)) == ["f 2.0 KiB", "f 2.0 KiB"])
         let why = Reason.restartRequested
-        let retrying = lines(after: .retrying(reason: why, afterSeconds: 3.5))
+        let retrying = lines(after: .retrying(reason: why, after: .seconds(3.5)))
         #expect(retrying == ["f retrying in 3s: \(why.clause)", "f retrying"])
         #expect(lines(at: 4)[0] == "f retrying: \(why.clause)")
         #expect(

@@ -175,10 +175,8 @@ struct PaceOptions: ParsableArguments {
         transform: TimeSpan.secondsArgument)
     var connectTimeout: TimeSpan?
 
-    /// Returns the seconds of a time limit; 30 if it is not set.
-    static func seconds(_ limit: TimeSpan?) -> Double {
-        limit.map { Double($0.milliseconds) / 1000 } ?? 30
-    }
+    /// Returns a time limit; 30 seconds if it is not set.
+    static func limit(_ limit: TimeSpan?) -> Duration { limit?.duration ?? .seconds(30) }
 }
 
 /// What `get` prints.

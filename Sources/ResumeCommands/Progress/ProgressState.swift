@@ -74,7 +74,7 @@ package struct ProgressState {
         guard var file = files[number] else { return }
         switch event {
         case .waiting: file.phase = .waiting
-        case .retrying(let reason, let seconds): file.phase = .retrying(why: reason.clause, at: now + .seconds(seconds))
+        case .retrying(let reason, let delay): file.phase = .retrying(why: reason.clause, at: now + delay)
         case .started(let total):
             file.phase = .receiving
             file.total = total
