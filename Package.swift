@@ -276,7 +276,8 @@ let package = Package(
         .target(
             name: "DocumentationExamples",
             dependencies: [
-                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore", httpTypes,
+                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                httpTypes,
                 logging,
             ],
             path: "Tests/DocumentationExamples", packageAccess: false),

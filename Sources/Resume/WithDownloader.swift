@@ -55,7 +55,8 @@ public func withDownloader<Result>(
     let downloader = Downloader(store: store, transport: transport, logger: configuration.logger)
     do {
         let result = try await body(downloader)
-        try await transport.shutdown()
+        // The files are delivered, even if a connection cannot be closed.
+        try? await transport.shutdown()
         await store.close()
         return result
     } catch {
@@ -78,5 +79,5 @@ public func withDownloader<Result>(
     _ body: (Downloader) async throws -> Result
 ) async throws -> Result {
     try await withDownloader(
-        storingIn: folder.path(percentEncoded: false), configuration: configuration, body)
+        storingIn: folder.filePath, configuration: configuration, body)
 }

@@ -4,6 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import ResumeDownload
+internal import ResumeFiles
 internal import Synchronization
 
 private struct BufferPart: BodyPart {
@@ -48,9 +49,8 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     func head() async throws -> HTTPResponse { try await mailbox.head() }
 
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
-        // An actor that reads a body, such as a transfer, has a queue of its own; other code may be on the cooperative
-        // pool, whose threads must not block.
-        let mayBlock = Self.isOnActor()
+        // The queue of a transfer may block, but not the main thread or the cooperative pool.
+        let mayBlock = Self.mayBlock()
         return try await mailbox.read(reader) { hasEnded, isEmpty in
             // After the end, the event loop may have been shut down.
             if !hasEnded {
@@ -63,7 +63,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
         }
     }
 
-    private static func isOnActor(_ actor: isolated (any Actor)? = #isolation) -> Bool { actor != nil }
+    private static func mayBlock(_ actor: isolated (any Actor)? = #isolation) -> Bool { actor is any BlockingActor }
 
     /// Stops the transfer and drops waiting parts.
     func cancel(with error: any Error) {

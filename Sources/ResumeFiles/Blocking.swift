@@ -40,3 +40,6 @@ package enum Blocking {
         }
     }
 }
+
+/// An actor whose queue may block.
+package protocol BlockingActor: Actor {}

@@ -15,7 +15,7 @@ internal import ResumeFiles
 /// are on the actor at once.
 public final class QueueExecutor: SerialExecutor, TaskExecutor {
     private let queue: DispatchQueue
-    /// Whether nearly all jobs are those of tasks that prefer this executor.
+    /// Whether nearly all jobs are those of tasks that prefer this executor; each hop of other tasks costs more then.
     private let isPreferred: Bool
 
     /// Creates an executor with its own queue.
@@ -137,13 +137,13 @@ public actor Database {
         return try await withTaskCancellationHandler {
             // A call without `await`, so that the compiler proves that this closure runs on the actor. A closure that
             // did not use the actor would run elsewhere, concurrently with the actor.
-            try readNow(flag, body)
+            try readInterruptibly(flag, body)
         } onCancel: {
             flag.set()
         }
     }
 
-    private func readNow<Result: Sendable>(
+    private func readInterruptibly<Result: Sendable>(
         _ flag: CancellationFlag, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         let connection = try current()

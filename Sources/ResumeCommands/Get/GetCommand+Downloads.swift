@@ -19,7 +19,9 @@ extension GetCommand {
         _ items: [DownloadList.Item], with downloader: Downloader, deliveringAtMost mostDelivered: Int,
         after earlier: [ExitStatus], _ reporter: GetReporter
     ) async throws {
+        guard let terms = items.first.map({ terms($0.url) }) else { return }
         let slots = DownloadSlots(count: pace.maxConcurrent, mostDelivered: mostDelivered)
+        let shared = Shared(command: self)
         reporter.start()
         await withDiscardingTaskGroup { group in
             var free = slots.free.makeAsyncIterator()
@@ -30,15 +32,23 @@ extension GetCommand {
                     continue
                 }
                 group.addTask {
-                    var request = request(for: item)
+                    var request = terms.request(for: item)
                     request.onReceived = { slots.received($0, number) }
-                    slots.ended(number, with: await download(request, number, with: downloader, reporter))
+                    slots.ended(
+                        number, with: await shared.command.download(request, number, with: downloader, reporter))
                 }
             }
         }
         let failures = earlier + slots.failures
         reporter.finish(failed: failures.count)
         try Self.throwWorst(of: failures)
+    }
+
+    /// The command, for closures: it has so many options that each copy takes longer than a small file.
+    private final class Shared: Sendable {
+        let command: GetCommand
+
+        init(command: GetCommand) { self.command = command }
     }
 
     /// Throws the worst of the failures, which have already been reported; nothing if there are none.

@@ -42,8 +42,9 @@ extension GetCommand {
         }
         try makeDirectory()
         // All destinations are checked before the first connection is made.
+        let terms = terms(items[0].url)
         for item in items where !writesToOutput {
-            let request = request(for: item)
+            let request = terms.request(for: item)
             do {
                 _ = try request.checkedDestination()
             } catch {

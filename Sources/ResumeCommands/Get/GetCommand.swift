@@ -42,18 +42,20 @@ struct GetCommand: ContextCommand {
     }
 
     /// Makes the request for a download.
-    func request(for item: DownloadList.Item) -> DownloadRequest {
-        var request = DownloadRequest(item.url, to: item.path)
+    func request(for item: DownloadList.Item) -> DownloadRequest { terms(item.url).request(for: item) }
+
+    /// Makes a request with the options of the command, for any URL; reading the options takes long.
+    func terms(_ url: DownloadURL) -> DownloadRequest {
+        var request = DownloadRequest(url, to: "")
         request.key = requests.key
         request.usesServerFilename = files.remoteHeaderName
-        request.digest = item.digest ?? digest
+        request.digest = digest
         request.selection = requests.range
         request.condition = checks.condition
         request.headURL = checks.headUrl.flatMap { try? TypedURL.parse($0) }
         request.allowsUnvalidated = checks.allowUnvalidated
         request.acceptEncoding = requests.acceptEncoding ?? "identity"
         request.fields = familiar.fields
-        if let authorization = item.authorization { request.fields[.authorization] = authorization }
         for field in requests.headers.compactMap(Self.field) {
             request.fields.append(field)
             // Fields added by the user may be secrets, except those that every client sends.
@@ -69,6 +71,19 @@ struct GetCommand: ContextCommand {
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)
+        return request
+    }
+}
+
+extension DownloadRequest {
+    /// Returns the request for one of the downloads that share these terms.
+    func request(for item: DownloadList.Item) -> DownloadRequest {
+        var request = self
+        (request.url, request.destination) = (item.url, item.path)
+        if let digest = item.digest { request.digest = digest }
+        if let authorization = item.authorization, request.fields[.authorization] == nil {
+            request.fields[.authorization] = authorization
+        }
         return request
     }
 }

@@ -32,12 +32,12 @@ extension DownloadEvent: CustomStringConvertible {
         case .waiting: "waiting for another download of the same resource"
         case .started(let total): "started: \(Self.bytes(total))"
         case .resumed(let offset, let total): "resumed at byte \(offset) of \(Self.bytes(total))"
-        case .damaged(let reason): "some of the received bytes are fetched again: \(reason)"
-        case .resumeDataOutdated(let reason): "the resume data is outdated: \(reason)"
-        case .restarted(let reason, _): "restarted: \(reason)"
+        case .damaged(let reason): "some of the received bytes are fetched again: \(Printable.escaped(reason.text))"
+        case .resumeDataOutdated(let reason): "the resume data is outdated: \(Printable.escaped(reason.text))"
+        case .restarted(let reason, _): "restarted: \(Printable.escaped(reason.text))"
         case .progress(let received, let total): "received \(received) of \(Self.bytes(total))"
         case .retrying(let reason, let delay):
-            "trying again in \(delay.formattedSeconds) s: \(reason)"
+            "trying again in \(delay.formattedSeconds) s: \(Printable.escaped(reason.text))"
         case .finished(let result): "delivered to \(Printable.escaped(result.path))"
         }
     }
@@ -48,7 +48,7 @@ extension DownloadEvent: CustomStringConvertible {
 extension Duration {
     /// The seconds with at most one digit after the point.
     fileprivate var formattedSeconds: String {
-        let tenths = (self / .milliseconds(100)).rounded()
-        return tenths.truncatingRemainder(dividingBy: 10) == 0 ? "\(Int64(tenths / 10))" : "\(tenths / 10)"
+        let text = "\((self / .milliseconds(100)).rounded() / 10)"
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 }

@@ -4,6 +4,23 @@ public import FoundationEssentials
 public import Foundation
 #endif
 public import ResumeHTTP
+internal import ResumeStore
+
+extension URL {
+    /// The path of a file URL.
+    ///
+    /// - Throws: `StoreError` with `destination` if it is another URL, as when two arguments were mixed up.
+    package var filePath: String {
+        get throws {
+            guard isFileURL else {
+                throw StoreError(
+                    .destination, "\(scheme ?? "a relative path") is not the scheme of a file URL",
+                    advice: "Use URL(filePath:).")
+            }
+            return path(percentEncoded: false)
+        }
+    }
+}
 
 extension DownloadRequest {
     /// Makes a request with the defaults.
@@ -21,9 +38,10 @@ extension DownloadRequest {
     /// - Parameters:
     ///   - url: The URL of the file.
     ///   - file: The file URL to which it is delivered.
-    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL.
-    public init(_ url: URL, to file: URL) throws(DownloadURL.Problem) {
-        self.init(try DownloadURL(url), to: file.path(percentEncoded: false))
+    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL; `StoreError` with `destination`
+    ///   if `file` is not a file URL.
+    public init(_ url: URL, to file: URL) throws {
+        self.init(try DownloadURL(url), to: try file.filePath)
     }
 }
 

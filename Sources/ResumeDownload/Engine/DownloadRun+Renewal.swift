@@ -29,7 +29,9 @@ extension DownloadRun {
         renewals += 1
         let refusal = Refusal(
             url: request.url, status: response.status.code, responseFields: response.headerFields)
-        guard let new = try await renewal(refusal) else { return false }
+        // The caller's code and its actors must not run on the queue of this transfer.
+        let renewed = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await renewal(refusal) }
+        guard let new = renewed else { return false }
         if let url = new.url {
             // Secrets of the old origin are not sent to another one.
             if url.origin != request.url.origin {

@@ -109,18 +109,6 @@ public struct Downloader: Sendable {
         }
     }
 
-    /// Downloads one file and returns its events.
-    ///
-    /// Iterate to the end: the last element is ``DownloadEvent/finished(_:)``, or the sequence throws what
-    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps its partial data. A slow
-    /// reader misses progress events, and no others.
-    ///
-    /// - Parameter request: What to download, where to, and how.
-    /// - Returns: The events, in order.
-    public func events(_ request: DownloadRequest) -> DownloadEvents<any Error> {
-        DownloadEvents { onEvent in _ = try await download(request, onEvent: onEvent) }
-    }
-
     private func begin(
         _ request: DownloadRequest, to destination: Destination, on queue: isolated TransferQueue,
         onEvent: @Sendable (DownloadEvent) -> Void

@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// The events of a download, in order, for one reader.
 ///
-/// Every event is delivered, however slow the reader is, except that it gets only the last one of several progress
-/// events in a row. Each event is delivered only once, so iterate over this only once.
+/// Of several progress events in a row, a slow reader gets only the last one. All others are delivered, however slow it
+/// is, up to a thousand that wait; beyond that, the oldest ones are dropped. Each event is delivered only once, so iterate
+/// over this only once.
 public struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = DownloadEvent
@@ -17,7 +18,7 @@ public struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let mailbox: EventMailbox<Failure>
 
-        /// Returns the next event; nil at the end, or if the reading task is cancelled.
+        /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
         ///
         /// - Throws: The error with which the download ended.
         public mutating func next() async throws(Failure) -> DownloadEvent? {
@@ -42,9 +43,12 @@ final class EventMailbox<Failure: Error>: Sendable {
         var waiter: Waiter?
         /// How the download ended; nil while it is running.
         var end: Result<DownloadEvent?, Failure>?
-        /// Called once if nobody reads any more.
+        /// Called once if the events are no longer read.
         var onAbandon: (@Sendable () -> Void)?
     }
+
+    /// The maximum number of events that wait; a server can cause any number.
+    private static var most: Int { 1024 }
 
     private let state = Mutex(State())
 
@@ -58,6 +62,10 @@ final class EventMailbox<Failure: Error>: Sendable {
             guard state.end == nil else { return nil }
             if let waiter = state.waiter.take() { return waiter }
             if case .progress = event, case .progress? = state.events.last { state.events.removeLast() }
+            if state.events.count >= Self.most {
+                let progress = state.events.firstIndex { if case .progress = $0 { true } else { false } }
+                state.events.remove(at: progress ?? 0)
+            }
             state.events.append(event)
             return nil
         }
@@ -84,6 +92,8 @@ final class EventMailbox<Failure: Error>: Sendable {
             return await withCheckedContinuation { waiter in
                 let ready = state.withLock { state -> Result<DownloadEvent?, Failure>? in
                     if !state.events.isEmpty { return .success(state.events.removeFirst()) }
+                    // There is only one reader.
+                    if state.end == nil, state.waiter != nil { return .success(nil) }
                     if state.end == nil { state.waiter = waiter }
                     defer { if state.end != nil { state.end = .success(nil) } }
                     return state.end

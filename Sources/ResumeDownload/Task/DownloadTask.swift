@@ -43,12 +43,22 @@ public final class DownloadTask: Sendable {
         /// Protects the partial data from the collector as long as possible; nil before the first run.
         var sign: PausedSign?
         var outcome: Result<DownloadResult, any Error>?
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Waiter] = []
+
+        /// Returns the waiters to resume.
+        mutating func finish(with outcome: Result<DownloadResult, any Error>) -> [Waiter] {
+            self.outcome = outcome
+            (run, sign) = (nil, nil)
+            defer { waiters = [] }
+            return waiters
+        }
     }
+
+    private typealias Waiter = CheckedContinuation<Void, Never>
 
     /// The events of the download, in order, across pauses, until it ends in any way; for one reader.
     ///
-    /// A slow reader misses progress events, and no others.
+    /// A slow reader misses progress events, and others only if a thousand wait.
     public let events: DownloadEvents<Never>
 
     private let downloader: Downloader
@@ -111,17 +121,17 @@ public final class DownloadTask: Sendable {
     public func cancel() { cancel(because: .cancelled) }
 
     private func cancel(because reason: Reason) {
-        let run = mutable.withLock { mutable -> Task<Void, Never>? in
+        let (run, waiters) = mutable.withLock { mutable -> (Task<Void, Never>?, [Waiter]?) in
             // Set even if the run is already being suspended.
             mutable.interruption.set(reason)
             switch mutable.phase.cancel() {
-            case .interrupt: return mutable.run
-            case .finish: finish(&mutable, with: .failure(CancellationError()))
-            case .nothing, .begin: break
+            case .interrupt: return (mutable.run, nil)
+            case .finish: return (nil, mutable.finish(with: .failure(CancellationError())))
+            case .nothing, .begin: return (nil, nil)
             }
-            return nil
         }
         run?.cancel()
+        if let waiters { finish(waiters) }
     }
 
     /// Cancels the download permanently and returns the data to resume it later.
@@ -194,7 +204,7 @@ public final class DownloadTask: Sendable {
     }
 
     private func ended(with outcome: Result<DownloadResult, any Error>, _ resumeData: ResumeData?) {
-        mutable.withLock { mutable in
+        let waiters = mutable.withLock { mutable -> [Waiter]? in
             let wasCancelled = mutable.phase == .interrupted(.toCancel)
             let isDelivered = if case .success = outcome { true } else { false }
             // The next run, if there is one, checks the store against it.
@@ -202,19 +212,20 @@ public final class DownloadTask: Sendable {
             switch mutable.phase.ended(isDelivered: isDelivered) {
             case .begin: begin(&mutable)
             case .finish:
-                finish(&mutable, with: wasCancelled && !isDelivered ? .failure(CancellationError()) : outcome)
+                return mutable.finish(with: wasCancelled && !isDelivered ? .failure(CancellationError()) : outcome)
             case .nothing, .interrupt: break
             }
+            return nil
         }
+        if let waiters { finish(waiters) }
     }
 
-    private func finish(_ mutable: inout Mutable, with outcome: Result<DownloadResult, any Error>) {
-        mutable.outcome = outcome
-        mutable.run = nil
-        mutable.sign = nil
+    /// Ends the events and resumes the waiters.
+    ///
+    /// Not called with the lock held: resuming a task may wait for its cancellation handler, which takes the lock.
+    private func finish(_ waiters: [Waiter]) {
         events.mailbox.finish()
-        for waiter in mutable.waiters { waiter.resume() }
-        mutable.waiters = []
+        for waiter in waiters { waiter.resume() }
     }
 
     private func finished() async -> Result<DownloadResult, any Error> {

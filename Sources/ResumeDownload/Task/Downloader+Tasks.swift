@@ -3,6 +3,18 @@ public import ResumeStore
 
 /// The other ways to run a download.
 extension Downloader {
+    /// Downloads one file and returns its events.
+    ///
+    /// Iterate to the end: the last element is ``DownloadEvent/finished(_:)``, or the sequence throws what
+    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps its partial data. A slow
+    /// reader misses progress events, and others only if a thousand wait.
+    ///
+    /// - Parameter request: What to download, where to, and how.
+    /// - Returns: The events, in order.
+    public func events(_ request: DownloadRequest) -> DownloadEvents<any Error> {
+        DownloadEvents { onEvent in _ = try await download(request, onEvent: onEvent) }
+    }
+
     /// Returns a task for a download that can be paused; start it with ``DownloadTask/resume()``.
     ///
     /// - Parameter request: What to download, where to, and how.

@@ -56,12 +56,13 @@ public struct RetryBudget: Sendable {
     public mutating func failed(received: Int64, retryAfter: Int64?, jitter: Double) -> Action {
         if received > 0 { progressed() }
         guard failures < limits.retries else { return .giveUp }
-        // Both are at most a day, whatever was set.
-        let doubled = min(limits.firstDelay, .seconds(86_400)) * (1 << min(failures, 20))
+        // At most a day, whatever was set.
+        let day = Duration.seconds(86_400)
+        let doubled = min(max(limits.firstDelay, .zero), day) * (1 << min(failures, 20))
         failures += 1
         // Half fixed, half random: never immediately, and not all clients at the same time.
         let random = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
-        let delay = min(doubled, limits.longestDelay, .seconds(86_400)) * (0.5 + random / 2)
+        let delay = min(doubled, max(limits.longestDelay, .zero), day) * (0.5 + random / 2)
         let asked = Duration.seconds(retryAfter ?? 0)
         return .wait(max(received > Self.enough ? min(delay, Self.pause) : delay, asked))
     }

@@ -20,7 +20,7 @@ extension DownloadStore {
         maximumSize: Int64? = nil, maximumAge: Duration? = nil, dryRun: Bool = false
     ) async throws -> RemovalReport {
         let size = maximumSize ?? configuration.maximumSize
-        let age = (maximumAge ?? configuration.maximumAge).components.seconds
+        let age = (maximumAge ?? configuration.maximumAge).wholeSeconds
         var report = RemovalReport()
         do {
             try await evict(to: size, olderThan: age, dryRun: dryRun, into: &report)
@@ -48,7 +48,7 @@ extension DownloadStore {
         async throws
     {
         let terms = EvictionTerms(
-            now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.components.seconds)
+            now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.wholeSeconds)
         var total = try await totals().receivedBytes
         if total > size, !dryRun {
             // Nothing is removed because of a wrong total.
@@ -162,4 +162,9 @@ extension Reason {
         "the store exceeded its size limit and only paused downloads were left; "
             + "this one was the least recently used")
     static let purged = Reason("purged", "removed on request")
+}
+
+extension Duration {
+    /// The seconds, rounded up, so that nothing is removed before its time.
+    fileprivate var wholeSeconds: Int64 { components.seconds.addingSaturating(components.attoseconds > 0 ? 1 : 0) }
 }

@@ -11,7 +11,7 @@ final class DeliveryBatch: Sendable {
     /// An unnamed file to be named at its destination.
     struct File: Sendable {
         let blob: OpenFile
-        /// The name of its blob, in case it needs one.
+        /// The name of its blob, which is used if it replaces another file.
         let name: BlobName
         let length: Int64
         let destination: Destination
@@ -122,7 +122,7 @@ final class DeliveryBatch: Sendable {
             return nil
         } catch {
             if error.number == EEXIST, file.destination.replaces { return replace(file, in: folder, path) }
-            noteFailure(error, path)
+            if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
             return .unnamed
         }
     }
@@ -134,6 +134,8 @@ final class DeliveryBatch: Sendable {
     private func replace(_ file: File, in folder: Folder, _ path: [UInt8]) -> Outcome? {
         let creation: BlobCreation
         do {
+            // What a link leads to may not respond, and the other files would wait for it.
+            if try folder.status(of: file.destination.name)?.kind == .link { return .unnamed }
             // A pipe, a socket or a device may have been created under this name since the start.
             try file.destination.requireReplaceable(in: folder)
             creation = try BlobCreation(of: file.blob, as: file.name, isNamed: false, in: store)
@@ -151,13 +153,10 @@ final class DeliveryBatch: Sendable {
             note(path, takesFiles: true)
             return nil
         } catch {
-            noteFailure(error, path)
+            // Other errors may concern only the file that is replaced.
+            if error.number == EXDEV { note(path, takesFiles: false) }
             return .stored(creation)
         }
-    }
-
-    private func noteFailure(_ error: SystemError, _ path: [UInt8]) {
-        if [EXDEV, EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) { note(path, takesFiles: false) }
     }
 
     private func note(_ path: [UInt8], takesFiles: Bool) {

@@ -194,12 +194,8 @@ public final class DownloadStore: Sendable {
     /// - Throws: ``StoreError``.
     func readNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
         try StoreError.refuseForkedChild()
-        do {
-            return try database.withConnectionNow { connection in
-                try connection.transaction(.deferred) { try body(connection) }
-            }
-        } catch {
-            throw StoreError(wrapping: error)
+        return try StoreError.wrapping {
+            try database.withConnectionNow { connection in try connection.transaction(.deferred) { try body(connection) } }
         }
     }
 

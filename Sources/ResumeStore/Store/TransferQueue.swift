@@ -5,14 +5,14 @@ internal import ResumeSQLite
 ///
 /// It exists before the transfer, so that everything from the check of the destination to the delivery runs on one
 /// queue: waking up another thread takes longer than most of these steps.
-package actor TransferQueue {
+package actor TransferQueue: BlockingActor {
     nonisolated let executor: QueueExecutor
 
     /// Makes a queue for a transfer of a store.
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - isPreferred: Whether the transfer is used in ``run(_:)`` only.
+    ///   - isPreferred: Whether the transfer is mostly used in ``run(_:)``.
     /// - Throws: ``StoreError`` with `forkedChild`, since a forked child has no threads for it.
     package init(of store: DownloadStore, isPreferred: Bool = false) throws {
         try StoreError.refuseForkedChild()

@@ -106,7 +106,12 @@ extension Transfer {
     /// - Throws: ``StoreError``; the lease is released even then.
     public func close() async throws {
         // The delivery of a small file has no row that a later transfer could resume.
-        if isDelivering { await withCheckedContinuation { onDelivered.append($0) } }
+        while isDelivering {
+            await withCheckedContinuation { waiter in
+                // The delivery may have ended before this closure is called.
+                if isDelivering { onDelivered.append(waiter) } else { waiter.resume() }
+            }
+        }
         guard !isClosed else { return }
         defer { release() }
         isClosed = true

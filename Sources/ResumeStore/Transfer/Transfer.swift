@@ -255,3 +255,5 @@ public actor Transfer {
         if isClosed { throw .closed }
     }
 }
+
+extension Transfer: BlockingActor {}
