@@ -22,7 +22,7 @@ struct LogCommand: ContextCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Only events of this entry (see show), or of a removed one with this key or URL.", valueName: "entry"))
+            "Only events of this entry (see show), or of removed ones with this text in their URL.", valueName: "entry"))
     var key: String?
 
     @Flag(name: .long, help: "Print one JSON object per event.")
@@ -69,11 +69,15 @@ struct LogCommand: ContextCommand {
                 && (reason.map { event.reason.code.rawValue == $0 } ?? true)
         }
         let shown = count == 0 ? chosen : chosen.suffix(count)
+        let showsKeys = key == nil || events.contains { $0.key != events.first?.key }
         for event in shown {
-            context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: key == nil))
+            context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: showsKeys))
         }
         guard !json else { return }
-        if chosen.isEmpty { context.say(events.isEmpty ? "no events are recorded" : "no event matches") }
+        if chosen.isEmpty {
+            let owner = key.map { " of \(context.shown($0))" } ?? ""
+            context.say(events.isEmpty ? "no events\(owner) are recorded" : "no event matches")
+        }
         if shown.count < chosen.count, context.outputWidth != nil {
             context.say("the newest \(shown.count) of \(chosen.count) events; -n 0 prints all of them")
         }
@@ -91,7 +95,9 @@ struct LogCommand: ContextCommand {
         do {
             return try await store.events(key: store.entry(matching: key, context).key)
         } catch let error as StoreError where error.code == .noEntry {
-            return []
+            // Delivered files leave the store, but not the log.
+            guard key.count >= 3 else { return [] }
+            return try await store.events().filter { $0.key.contains(key) }
         }
     }
 }

@@ -72,6 +72,12 @@ public struct ResumeCtl: ParsableCommand {
 
     /// Returns a message of the argument parser that says which commands there are if there is none of that name.
     private static func suggesting(_ message: String, _ arguments: [String]) -> String {
+        let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+        if let unknown = message.firstMatch(of: /^Error: Unknown option '(-[-a-z]+)'/)?.1,
+            let ours = Suggestion.options[String(unknown)]
+        {
+            return (["Error: unknown option '\(unknown)'; use \(ours)"] + rest).joined(separator: "\n")
+        }
         let commands = configuration.subcommands.map { $0.configuration }
         let names = commands.compactMap(\.commandName)
         guard let typed = arguments.first, !names.contains(typed), typed != "help",
@@ -87,7 +93,6 @@ public struct ResumeCtl: ParsableCommand {
         } else {
             advice = "the commands are \(names.joined(separator: ", "))"
         }
-        let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
         return (["Error: unknown command '\(typed)'; \(advice)"] + rest).joined(separator: "\n")
     }
 }

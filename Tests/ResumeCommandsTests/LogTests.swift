@@ -28,6 +28,17 @@ struct LogTests {
         return try outcome.json.compactMap { $0["bytes"]?.integer }
     }
 
+    @Test("The events of delivered files are found by a part of their URL")
+    func delivered() async throws {
+        try await leaveSixty()
+        try home.sql("UPDATE event SET key = 'http://a.invalid/files/gone' || (id % 2) || '.bin' WHERE bytes <= 4")
+        #expect(try await numbers("gone") == [1, 2, 3, 4])
+        #expect(try await numbers("gone1.bin").count == 2)
+        #expect(await home.run("log", "gone").lines.allSatisfy { $0.contains("/files/gone") })
+        #expect(await home.run("log", "gone0.bin").lines.allSatisfy { !$0.contains("/files/gone") })
+        #expect(await home.run("log", "nothing").errors == "no events of nothing are recorded\n")
+    }
+
     @Test("The newest 50 events are printed, the newest one last")
     func newest() async throws {
         try await leaveSixty()

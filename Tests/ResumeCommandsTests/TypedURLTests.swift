@@ -50,6 +50,20 @@ struct TypedURLTests {
         }
     }
 
+    @Test("What is encoded already stays as it is beside characters that must be encoded")
+    func partlyEncoded() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let urls = ["/ü ä%20b.bin", "/c[1] d.bin", "/e.bin?q=a%20b&r=ü", "/f.bin?u=http%3A%2F%2Fh&q=100%|"]
+            let outcome = await home.run(["get", "-P", home["out"]] + urls.map { server.url($0) })
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(
+                Set(server.requests.map(\.target)) == [
+                    "/%C3%BC%20%C3%A4%20b.bin", "/c%5B1%5D%20d.bin", "/e.bin?q=a%20b&r=%C3%BC",
+                    "/f.bin?u=http%3A%2F%2Fh&q=100%25%7C",
+                ])
+        }
+    }
+
     @Test("Spaces are encoded")
     func spaces() async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server async throws in

@@ -69,6 +69,35 @@ struct DownloadURLTests {
         #expect(throws: DownloadURL.Problem.self) { try DownloadURL(text) }
     }
 
+    @Test(
+        "Characters that a URL must not contain are encoded, and encoded ones stay as they are",
+        arguments: [
+            ("http://h/ü%20b", "/%C3%BC%20b"), ("http://h/[1]%2F", "/%5B1%5D%2F"), ("http://h/a%b", "/a%25b"),
+            ("http://h/%", "/%25"), ("http://h/%4", "/%254"), ("http://h/?q=%20|é", "/?q=%20%7C%C3%A9"),
+            ("http://[::1]/a", "/a"), ("http://h?ü", "/?%C3%BC"), ("http://u:p@h/\u{7F}", nil),
+            ("http://h/%E4%B8%AD", "/%E4%B8%AD"), ("http://h/a:b@c;d=e,f!g$h&i'j(k)l*m+n~o_p", nil),
+        ] as [(String, String?)])
+    func encoding(text: String, target: String?) throws {
+        if text.contains("\u{7F}") {
+            #expect(throws: DownloadURL.Problem.notAURL) { try DownloadURL(text) }
+        } else {
+            let url = try DownloadURL(text)
+            #expect(url.requestTarget == target ?? String(text.dropFirst("http://h".count)))
+            #expect(try DownloadURL(url.absoluteString) == url, "encoding it again changes nothing")
+        }
+    }
+
+    @Test("A reference with such characters is encoded, too")
+    func encodedReference() throws {
+        let base = try DownloadURL("http://h/a/b")
+        for (reference, target) in [
+            ("ü%20c", "/a/%C3%BC%20c"), ("/é%2Fx|", "/%C3%A9%2Fx%7C"), ("//i/ü%20", "/%C3%BC%20"),
+            ("?q=ü%20", "/a/b?q=%C3%BC%20"), ("http://i/[%20", "/%5B%20"),
+        ] {
+            #expect(try base.resolving(reference).requestTarget == target, "\(reference)")
+        }
+    }
+
     @Test("A port beyond every number is invalid", arguments: [20, 40, 1000])
     func longPort(digits: Int) {
         let text = "http://h:" + String(repeating: "9", count: digits) + "/"

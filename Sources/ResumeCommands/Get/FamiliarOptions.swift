@@ -89,9 +89,9 @@ struct FamiliarOptions: ParsableArguments {
     func netrc(_ environment: [String: String]) throws -> Netrc? {
         // The user of the command line takes precedence.
         guard user == nil, usesNetrc || netrcFile != nil else { return nil }
-        guard let path = netrcFile ?? environment["NETRC"] ?? environment["HOME"].map({ "\($0)/.netrc" }) else {
-            throw CommandFailure(.usage, "HOME is not set. Name the file with --netrc-file.")
-        }
+        if let path = netrcFile ?? environment["NETRC"] { return try Netrc(path: path) }
+        // As with curl, the file in the home folder may be missing.
+        guard let path = environment["HOME"].map({ "\($0)/.netrc" }), FileManager.default.fileExists(atPath: path) else { return nil }
         return try Netrc(path: path)
     }
 

@@ -6,17 +6,17 @@ internal import ResumeHTTP
 struct FileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write; - for standard output.", valueName: "path"))
+        help: ArgumentHelp("File to write; - for standard output.", valueName: "path"), completion: .file())
     var output: String?
 
     @Option(
         name: [.customShort("P", allowingJoined: true), .long],
-        help: ArgumentHelp("Folder to write to, which is created.", valueName: "dir"))
+        help: ArgumentHelp("Folder to write to, which is created.", valueName: "dir"), completion: .directory)
     var directory: String?
 
     @Option(
         name: [.customShort("i", allowingJoined: true), .long],
-        help: ArgumentHelp("Read URLs from a file, one per line; - for input.", valueName: "file"))
+        help: ArgumentHelp("Read URLs from a file, one per line; - for input.", valueName: "file"), completion: .file())
     var inputFile: String?
 
     @Flag(
@@ -49,7 +49,8 @@ struct CheckOptions: ParsableArguments {
     var checksum: HTTPDigest?
 
     @Option(
-        name: .long, help: ArgumentHelp("Verify each file with a list, as sha256sum prints it.", valueName: "file"))
+        name: .long, help: ArgumentHelp("Verify each file with a list, as sha256sum prints it.", valueName: "file"),
+        completion: .file())
     var checksums: String?
 
     @Option(
@@ -109,7 +110,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"))
+        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"), completion: .file())
     var cacert: String?
 
     @Option(

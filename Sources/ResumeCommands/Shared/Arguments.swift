@@ -5,7 +5,8 @@ internal import ResumeStore
 struct StoreOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Store, instead of RESUMECTL_STORE or the cache folder.", valueName: "dir"))
+        help: ArgumentHelp("Store, instead of RESUMECTL_STORE or the cache folder.", valueName: "dir"),
+        completion: .directory)
     var store: String?
 }
 

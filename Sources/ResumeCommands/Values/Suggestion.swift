@@ -1,5 +1,13 @@
 /// Finds the name that was probably meant.
 enum Suggestion {
+    /// Options of other programs, and what to use instead.
+    static let options = [
+        "--retry": "--retries", "--tries": "--retries", "-r": "--range", "--max-filesize": "--max-size",
+        "--dir": "--directory", "-d": "--directory", "--output-dir": "--directory", "--out": "--output",
+        "--output-document": "--output", "-k": "--cacert FILE", "--insecure": "--cacert FILE",
+        "--no-check-certificate": "--cacert FILE", "--max-time": "--stall-timeout", "-m": "--stall-timeout",
+    ]
+
     /// Finds the name that is most similar to a text.
     ///
     /// - Parameters:

@@ -17,3 +17,61 @@ enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 }
+
+extension PercentEncoding {
+    /// Encodes what a URL must not contain after its authority, and keeps what is encoded already.
+    ///
+    /// Foundation encodes such a URL as a whole, so that `%20` becomes `%2520` if another character is not allowed.
+    ///
+    /// - Parameter text: An absolute URL, or a reference to another one.
+    static func encodingInvalid(_ text: String) -> String {
+        let start = authorityEnd(of: text.utf8)
+        guard !isValid(text.utf8[start...]) else { return text }
+        var encoded = Array(text.utf8[..<start])
+        var rest = text.utf8[start...]
+        while let byte = rest.popFirst() {
+            let isEncoded = byte == UInt8(ascii: "%") && rest.prefix(2).count(where: isHexDigit) == 2
+            // Control characters are refused later.
+            if isEncoded || isAllowed(byte) || byte < 0x21 || byte == 0x7F {
+                encoded.append(byte)
+            } else {
+                encoded += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static func authorityEnd(of text: String.UTF8View) -> String.Index {
+        let isBorder: (UInt8) -> Bool = {
+            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+        }
+        guard let first = text.firstIndex(where: isBorder), text[first...].starts(with: "//".utf8) else {
+            return text.startIndex
+        }
+        return text[first...].dropFirst(2).firstIndex(where: isBorder) ?? text.endIndex
+    }
+
+    private static func isValid(_ text: Substring.UTF8View) -> Bool {
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard isAllowed(byte) else {
+                guard byte == UInt8(ascii: "%"), rest.prefix(2).count(where: isHexDigit) == 2 else { return false }
+                continue
+            }
+        }
+        return true
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool { Character(Unicode.Scalar(byte)).isHexDigit && byte < 0x80 }
+
+    /// Whether a byte may stand in a path, a query or a fragment (RFC 3986, appendix A).
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "?")...UInt8(ascii: "Z"),
+            UInt8(ascii: "&")...UInt8(ascii: ";"), UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"),
+            UInt8(ascii: "="), UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}

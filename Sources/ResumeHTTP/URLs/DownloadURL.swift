@@ -55,9 +55,9 @@ public struct DownloadURL: Sendable, Hashable {
             let isURL = text[colon...].hasPrefix("://") || !text.contains("@")
             throw isScheme && isURL ? .unsupportedScheme(scheme) : .notAURL
         }
-        guard text.utf8[colon...].starts(with: "://".utf8), let parts = URLComponents(string: text) else {
-            throw .notAURL
-        }
+        guard text.utf8[colon...].starts(with: "://".utf8),
+            let parts = URLComponents(string: PercentEncoding.encodingInvalid(text))
+        else { throw .notAURL }
         // An invalid port, or one that is too large, must not be taken for the default port.
         guard parts.port != nil || !Self.namesPort(text.utf8[colon...].dropFirst(3)) else { throw .badHost }
         guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
@@ -122,7 +122,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// - Throws: ``Problem`` if the result is not a supported URL.
     public func resolving(_ location: String) throws(Problem) -> DownloadURL {
         guard Self.isPlain(location), !location.isEmpty, let base = URL(string: absoluteString),
-            let resolved = URL(string: location, relativeTo: base)
+            let resolved = URL(string: PercentEncoding.encodingInvalid(location), relativeTo: base)
         else { throw .notAURL }
         return try DownloadURL(resolved.absoluteString)
     }

@@ -195,7 +195,9 @@ public final class DownloadStore: Sendable {
     func readNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
         try StoreError.refuseForkedChild()
         return try StoreError.wrapping {
-            try database.withConnectionNow { connection in try connection.transaction(.deferred) { try body(connection) } }
+            try database.withConnectionNow { connection in
+                try connection.transaction(.deferred) { try body(connection) }
+            }
         }
     }
 
