@@ -22,7 +22,8 @@ struct LogCommand: ContextCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Only events of this entry (see show), or of removed ones with this text in their URL.", valueName: "entry"))
+            "Only events of this entry (see show), or of removed ones with this text in their URL.", valueName: "entry")
+    )
     var key: String?
 
     @Flag(name: .long, help: "Print one JSON object per event.")

@@ -19,14 +19,19 @@ struct ProgressTests {
 
     @Test("One download shows its name, its share, its bytes and the words that remain")
     func one() async throws {
+        let gate = Gate()
         let handler: @Sendable (OriginRequest) -> Response = { request in
-            .file(
-                Sample.resource, for: request, cutAfter: request.number == 1 ? 100_000 : nil, bytesPerSecond: 400_000)
+            request.number == 1
+                ? .file(Sample.resource, for: request, cutAfter: 100_000)
+                : .file(Sample.resource, for: request, pausingAt: 100_000, for: .gate(gate))
         }
-        try await OriginServer.withServer(handler: handler) { server in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0", width: 100)
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
             #expect(outcome.status == .tryAgain)
-            let second = await home.run("get", server.url(), "-o", home["out.bin"], width: 100)
+            let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: 100) }
+            #expect(try await eventually { home.transcriptSoFar.contains("out.bin ") }, "\(home.transcriptSoFar)")
+            gate.open()
+            let second = await get.value
             #expect(second.status == .success)
             #expect(second.output == home["out.bin"] + "\n")
             let lines = drawn(second)
@@ -43,11 +48,16 @@ struct ProgressTests {
 
     @Test("No line is wider than the terminal", arguments: [0, 1, 5, 20, 40, 60, 250])
     func fits(width: Int) async throws {
+        let gate = Gate()
         let handler: @Sendable (OriginRequest) -> Response = {
-            .file(Sample.resource, for: $0, bytesPerSecond: 600_000)
+            .file(Sample.resource, for: $0, pausingAt: 150_000, for: .gate(gate))
         }
-        try await OriginServer.withServer(handler: handler) { server in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], width: width)
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: width) }
+            let isDrawn = width < 2
+            #expect(try await eventually { isDrawn || home.transcriptSoFar.contains("\u{1B}[") })
+            gate.open()
+            let outcome = await get.value
             #expect(outcome.status == .success)
             let lines = drawn(outcome)
             #expect(lines.isEmpty == (width < 2))

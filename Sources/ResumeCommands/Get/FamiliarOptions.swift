@@ -91,7 +91,8 @@ struct FamiliarOptions: ParsableArguments {
         guard user == nil, usesNetrc || netrcFile != nil else { return nil }
         if let path = netrcFile ?? environment["NETRC"] { return try Netrc(path: path) }
         // As with curl, the file in the home folder may be missing.
-        guard let path = environment["HOME"].map({ "\($0)/.netrc" }), FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let path = environment["HOME"].map({ "\($0)/.netrc" }), FileManager.default.fileExists(atPath: path)
+        else { return nil }
         return try Netrc(path: path)
     }
 

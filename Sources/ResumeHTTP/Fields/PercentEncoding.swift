@@ -24,6 +24,7 @@ extension PercentEncoding {
     /// Foundation encodes such a URL as a whole, so that `%20` becomes `%2520` if another character is not allowed.
     ///
     /// - Parameter text: An absolute URL, or a reference to another one.
+    /// - Returns: The text, encoded where necessary.
     static func encodingInvalid(_ text: String) -> String {
         let start = authorityEnd(of: text.utf8)
         guard !isValid(text.utf8[start...]) else { return text }
