@@ -76,7 +76,7 @@ struct LogCommand: ContextCommand {
         }
         guard !json else { return }
         if chosen.isEmpty {
-            let owner = key.map { " of \(context.shown($0))" } ?? ""
+            let owner = key == nil ? "" : " of this entry"
             context.say(events.isEmpty ? "no events\(owner) are recorded" : "no event matches")
         }
         if shown.count < chosen.count, context.outputWidth != nil {

@@ -36,7 +36,7 @@ struct LogTests {
         #expect(try await numbers("gone1.bin").count == 2)
         #expect(await home.run("log", "gone").lines.allSatisfy { $0.contains("/files/gone") })
         #expect(await home.run("log", "gone0.bin").lines.allSatisfy { !$0.contains("/files/gone") })
-        #expect(await home.run("log", "nothing").errors == "no events of nothing are recorded\n")
+        #expect(await home.run("log", "nothing").errors == "no events of this entry are recorded\n")
     }
 
     @Test("The newest 50 events are printed, the newest one last")

@@ -48,7 +48,8 @@ struct PlaceTests {
                 #expect(outcome.output.contains("0") && outcome.output.contains(home.store), "\(outcome.output)")
             case "log":
                 #expect(outcome.output.isEmpty)
-                #expect(outcome.errors == (arguments.contains("--json") ? "" : "no events are recorded\n"))
+                let owner = arguments.contains("key") ? " of this entry" : ""
+                #expect(outcome.errors == (arguments.contains("--json") ? "" : "no events\(owner) are recorded\n"))
             default:
                 let isSilent = arguments.contains("--json") || outcome.errors.contains("the store is empty")
                 #expect(outcome.output.isEmpty && isSilent, "\(outcome.errors)")

@@ -45,7 +45,7 @@ struct StoreReportTests {
         try await home.leavePartial()
         let outcome = await home.run("log", "no such key")
         #expect(outcome.status == .success)
-        #expect(outcome.errors == "no events are recorded\n")
+        #expect(outcome.errors == "no events of this entry are recorded\n")
     }
 
     @Test func stats() async throws {
