@@ -12,11 +12,6 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "ModelFetcher",
-            dependencies: [
-                .product(name: "ResumeAsyncHTTP", package: "resume-store"),
-                .product(name: "ResumeDownload", package: "resume-store"),
-                .product(name: "ResumeHTTP", package: "resume-store"),
-                .product(name: "ResumeStore", package: "resume-store"),
-            ])
+            dependencies: [.product(name: "Resume", package: "resume-store")])
     ]
 )

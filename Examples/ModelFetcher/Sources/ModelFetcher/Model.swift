@@ -1,4 +1,4 @@
-import ResumeHTTP
+import Resume
 
 /// A file in a manifest.
 struct Model: Sendable {

@@ -1,7 +1,5 @@
 import Foundation
-import ResumeAsyncHTTP
-import ResumeDownload
-import ResumeStore
+import Resume
 
 /// A folder of files named by their digests, with a link for each model name.
 ///
@@ -23,19 +21,9 @@ struct ModelCache: Sendable {
         let blobs = "\(folder)/blobs"
         try FileManager.default.createDirectory(atPath: blobs, withIntermediateDirectories: true)
         // Models may be larger than the default limit of 16 GiB for partial data.
-        let store = try await DownloadStore.open(
-            at: "\(folder)/.partial", configuration: .init(maximumSize: 200 << 30))
-        let transport = AsyncHTTPTransport()
-        do {
-            let cache = ModelCache(folder: folder, downloader: Downloader(store: store, transport: transport))
-            let result = try await body(cache)
-            try await transport.shutdown()
-            await store.close()
-            return result
-        } catch {
-            try? await transport.shutdown()
-            await store.close()
-            throw error
+        let store = DownloadStore.Configuration(maximumSize: 200 << 30)
+        return try await withDownloader(storingIn: "\(folder)/.partial", configuration: .init(store: store)) {
+            try await body(ModelCache(folder: folder, downloader: $0))
         }
     }
 

@@ -1,4 +1,4 @@
-import ResumeDownload
+import Resume
 
 /// Reports the progress of one download: a line for each tenth, and every unusual event.
 struct Progress {
