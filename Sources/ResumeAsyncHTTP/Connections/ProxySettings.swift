@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 public import ResumeHTTP
 
 /// A proxy server for requests.
@@ -36,7 +31,7 @@ public struct ProxyServer: Sendable, Hashable {
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
     /// The value of `Proxy-Authorization`; nil without credentials.
-    var authorization: String? { credentials.map { "Basic \(Data($0.utf8).base64EncodedString())" } }
+    var authorization: String? { credentials.map(DownloadURL.basicAuthorization) }
 }
 
 /// The proxies for requests, as configured by the environment variables that curl and wget also read.

@@ -5,6 +5,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 internal import HTTPTypes
+internal import ResumeHTTP
 
 /// Options of curl, wget and aria2 that mean the same here.
 ///
@@ -77,7 +78,7 @@ struct FamiliarOptions: ParsableArguments {
     /// The header fields of the options.
     var fields: HTTPFields {
         var fields = HTTPFields()
-        if let user { fields[.authorization] = "Basic " + Data(user.utf8).base64EncodedString() }
+        if let user { fields[.authorization] = DownloadURL.basicAuthorization(user) }
         fields[.userAgent] = userAgent
         fields[.referer] = referer
         return fields

@@ -37,7 +37,7 @@ struct Netrc {
     /// Returns the value of `Authorization` for a URL; nil if there is none, or if the URL itself has a user.
     func authorization(for url: DownloadURL) -> String? {
         guard url.credentials == nil, let login = logins[url.host] ?? logins[nil] else { return nil }
-        return "Basic " + Data("\(login.name):\(login.password)".utf8).base64EncodedString()
+        return DownloadURL.basicAuthorization("\(login.name):\(login.password)")
     }
 
     private static func logins(in text: String) -> [String?: Login]? {

@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
@@ -90,7 +85,7 @@ extension DownloadRun {
         if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
         if fields[.accept] == nil { fields[.accept] = "*/*" }
         if redirection.isAtFirstOrigin, fields[.authorization] == nil, let credentials = request.url.credentials {
-            fields[.authorization] = "Basic \(Data(credentials.utf8).base64EncodedString())"
+            fields[.authorization] = DownloadURL.basicAuthorization(credentials)
         }
         for name in Plan.ownedFieldNames { fields[name] = nil }
         for field in plan.fields { fields.append(field) }

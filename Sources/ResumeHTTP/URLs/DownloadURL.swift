@@ -103,6 +103,11 @@ public struct DownloadURL: Sendable, Hashable {
         }
     }
 
+    /// Returns the value of `Authorization` for a user and password, `user:password` (RFC 7617).
+    package static func basicAuthorization(_ credentials: String) -> String {
+        "Basic \(Data(credentials.utf8).base64EncodedString())"
+    }
+
     /// The last component of the path, percent-decoded; nil if the path ends in `/`, or if the component is not a valid
     /// filename.
     public var lastPathComponent: String? {
