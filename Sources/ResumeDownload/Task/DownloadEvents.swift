@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import Synchronization
 
 /// The events of a download, in order, for one reader.
@@ -87,9 +88,8 @@ final class EventMailbox<Failure: Error>: Sendable {
     }
 
     func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
-        let next = await withTaskCancellationHandler {
-            _ = actor
-            return await withCheckedContinuation { waiter in
+        let next = await withCancellation(isolation: actor) {
+            await withCheckedContinuation { (waiter: Waiter) in
                 let ready = state.withLock { state -> Result<DownloadEvent?, Failure>? in
                     if !state.events.isEmpty { return .success(state.events.removeFirst()) }
                     // There is only one reader.

@@ -17,10 +17,13 @@ public struct RetryBudget: Sendable {
             restarts: Int = 3
         ) {
             self.retries = max(retries, 0)
-            self.longestDelay = min(max(longestDelay, .zero), .seconds(86_400))
-            self.firstDelay = min(max(firstDelay, .zero), .seconds(86_400))
+            self.longestDelay = Self.bounded(longestDelay)
+            self.firstDelay = Self.bounded(firstDelay)
             self.restarts = max(restarts, 0)
         }
+
+        /// Limits a delay, which may also have been set later, to a day.
+        fileprivate static func bounded(_ delay: Duration) -> Duration { min(max(delay, .zero), .seconds(86_400)) }
     }
 
     /// The step after a failure.
@@ -56,13 +59,11 @@ public struct RetryBudget: Sendable {
     public mutating func failed(received: Int64, retryAfter: Int64?, jitter: Double) -> Action {
         if received > 0 { progressed() }
         guard failures < limits.retries else { return .giveUp }
-        // At most a day, whatever was set.
-        let day = Duration.seconds(86_400)
-        let doubled = min(max(limits.firstDelay, .zero), day) * (1 << min(failures, 20))
+        let doubled = Limits.bounded(limits.firstDelay) * (1 << min(failures, 20))
         failures += 1
         // Half fixed, half random: never immediately, and not all clients at the same time.
         let random = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
-        let delay = min(doubled, max(limits.longestDelay, .zero), day) * (0.5 + random / 2)
+        let delay = min(doubled, Limits.bounded(limits.longestDelay)) * (0.5 + random / 2)
         let asked = Duration.seconds(retryAfter ?? 0)
         return .wait(max(received > Self.enough ? min(delay, Self.pause) : delay, asked))
     }

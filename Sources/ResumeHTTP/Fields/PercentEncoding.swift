@@ -31,9 +31,8 @@ extension PercentEncoding {
         var encoded = Array(text.utf8[..<start])
         var rest = text.utf8[start...]
         while let byte = rest.popFirst() {
-            let isEncoded = byte == UInt8(ascii: "%") && rest.prefix(2).count(where: isHexDigit) == 2
             // Control characters are refused later.
-            if isEncoded || isAllowed(byte) || byte < 0x21 || byte == 0x7F {
+            if isValid(byte, before: rest) || byte < 0x21 || byte == 0x7F {
                 encoded.append(byte)
             } else {
                 encoded += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
@@ -54,13 +53,12 @@ extension PercentEncoding {
 
     private static func isValid(_ text: Substring.UTF8View) -> Bool {
         var rest = text
-        while let byte = rest.popFirst() {
-            guard isAllowed(byte) else {
-                guard byte == UInt8(ascii: "%"), rest.prefix(2).count(where: isHexDigit) == 2 else { return false }
-                continue
-            }
-        }
+        while let byte = rest.popFirst() { guard isValid(byte, before: rest) else { return false } }
         return true
+    }
+
+    private static func isValid(_ byte: UInt8, before rest: Substring.UTF8View) -> Bool {
+        isAllowed(byte) || (byte == UInt8(ascii: "%") && rest.prefix(2).count(where: isHexDigit) == 2)
     }
 
     private static func isHexDigit(_ byte: UInt8) -> Bool { Character(Unicode.Scalar(byte)).isHexDigit && byte < 0x80 }
