@@ -5,7 +5,7 @@ Prints a table in Markdown: medians, with the spread in brackets. Each program r
 and the result is compared with the file on the server. Usage: bench.py RESUMECTL [--runs N] [--scale S] [--only NAME]...
 [--svg FILE]
 """
-import argparse, filecmp, os, random, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
+import argparse, filecmp, math, os, random, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
 
 PARALLEL = 16
 
@@ -30,7 +30,8 @@ events {{ worker_connections 512; }}
 http {{ access_log access.log; sendfile on; {temporary} keepalive_requests 1000000;
 server {{ listen 127.0.0.1:{self.port}; listen 127.0.0.1:{self.tls} ssl http2;
     ssl_certificate cert.pem; ssl_certificate_key key.pem; root {folder}/www;
-    location /paced/ {{ alias {folder}/www/; limit_rate 40m; }} }} }}
+    location /paced/ {{ alias {folder}/www/; limit_rate 40m; }}
+    location /stopping/ {{ alias {folder}/www/; limit_rate_after 1000m; limit_rate 1k; }} }} }}
 """)
         self.process = subprocess.Popen(["nginx", "-p", folder, "-c", f"{folder}/nginx.conf"], stderr=subprocess.DEVNULL)
         deadline = time.time() + 30
@@ -173,11 +174,52 @@ def waste(server, commands, program, folder, size):
             if process.wait(timeout=random.uniform(0.1, 0.35)) == 0:
                 if not filecmp.cmp(f"{folder}/files/out", f"{source}/00000", shallow=False):
                     sys.exit(f"{program}: wrong bytes")
-                return f"{server.sent() / size:.2f}"
+                return server.sent() / size
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
-    return "never ends"
+    return math.inf
+
+
+def beside(server, resumectl, folder, held):
+    """How fast a transfer is that is limited to half its full speed while other commands run on its store.
+
+    The store holds about `held` bytes of other downloads. Returns the speeds as multiples of the limit.
+    """
+    size = 1 << 30
+    source = server.make(f"1x{size}", 1, size)
+    base = f"http://127.0.0.1:{server.port}"
+    environment = dict(os.environ, RESUMECTL_STORE=f"{folder}/store")
+    run = lambda *arguments: subprocess.run([resumectl, *arguments], env=environment, check=True, capture_output=True)
+
+    def get(*options):
+        begin = time.monotonic()
+        run("get", "-q", "-o", f"{folder}/out", f"{base}/{os.path.basename(source)}/00000", *options)
+        os.remove(f"{folder}/out")
+        return time.monotonic() - begin
+
+    for number in range(held >> 30):
+        # The origin stops shortly before the end, and the partial data stays in the store.
+        subprocess.run([resumectl, "get", "-q", "-o", f"{folder}/part", "--retries", "0", "--stall-timeout", "1s",
+                        f"{base}/stopping/{os.path.basename(source)}/00000?{number}"], env=environment,
+                       stderr=subprocess.DEVNULL)
+    on_disk = int(subprocess.run(["du", "-s", "-B1", f"{folder}/store"], check=True, capture_output=True).stdout.split()[0])
+    if on_disk < held * 0.9:
+        sys.exit(f"the store holds only {on_disk} bytes of {held}")
+    limit = int(size / statistics.median(get() for _ in range(3)) / 2)
+    for name, command in [("alone", None), ("verify", ["verify"]), ("gc", ["gc", "--dry-run"]), ("list", ["list"])]:
+        speeds = []
+        for _ in range(3):
+            # Again and again, as some end sooner than the transfer.
+            again = ["bash", "-c", 'while :; do "$@" > /dev/null; done', "again", resumectl, *(command or [])]
+            other = command and subprocess.Popen(again, env=environment, start_new_session=True)
+            try:
+                speeds.append(size / get("--limit-rate", str(limit)) / limit)
+            finally:
+                if other:
+                    os.killpg(other.pid, signal.SIGTERM)
+                    other.wait()
+        yield name, statistics.median(speeds)
 
 
 def calls(commands, program, lists, folder, count):
@@ -275,8 +317,19 @@ def main():
         if wanted("killed"):
             print("\n| Killed every 0.1 to 0.35 s, at 40 MiB/s | Sent |\n| --- | --- |")
             for program in alone:
-                folder = tempfile.mkdtemp(dir=disk)
-                print(f"| {program} | {waste(server, commands, program, folder, 64 << 20)} |", flush=True)
+                # A program that does not end once never will.
+                sent = [waste(server, commands, program, tempfile.mkdtemp(dir=disk), 64 << 20)]
+                while len(sent) < options.runs and sent[0] < math.inf:
+                    sent.append(waste(server, commands, program, tempfile.mkdtemp(dir=disk), 64 << 20))
+                median = statistics.median(sent)
+                text = "never ends" if median == math.inf else f"{median:.2f} ({min(sent):.2f} to {max(sent):.2f})"
+                print(f"| {program} | {text} |", flush=True)
+        if wanted("paced"):
+            held = max(int(10 * options.scale), 1)
+            print(f"\n| A transfer paced at half its full speed, beside a store of {held} GiB | Speed, as a multiple of "
+                  "its pace |\n| --- | --- |")
+            for name, speed in beside(server, commands.resumectl, disk, held << 30):
+                print(f"| {name} | {speed:.2f} |", flush=True)
         if wanted("calls"):
             print("\n| System calls a file, 16 KiB, in memory | |\n| --- | --- |")
             count = min(small, 1000)

@@ -32,6 +32,11 @@ public func runProgram(
         context.say("resumectl: \(error.message)")
         return error.status.rawValue
     }
+    if ResumeCtl.isMaintenance(texts) {
+        // Downloads of other processes come first. On Linux, the priority belongs to the thread, and those that start
+        // later inherit it.
+        _ = nice(10)
+    }
     let status = Mutex(ExitStatus.io)
     let end = DispatchSemaphore(value: 0)
     // Detached, since the main thread waits below; nothing else needs it.

@@ -26,6 +26,11 @@ public struct ResumeCtl: ParsableCommand {
     /// Makes an empty command, for the argument parser.
     public init() {}
 
+    /// Returns whether the arguments name a command that may read the whole store, and that nobody needs to wait for.
+    package static func isMaintenance(_ arguments: [String]) -> Bool {
+        [VerifyCommand.configuration, GcCommand.configuration].contains { $0.commandName == arguments.first }
+    }
+
     /// Parses the arguments and runs the command.
     ///
     /// - Parameters:

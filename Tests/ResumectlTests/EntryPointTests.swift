@@ -1,3 +1,4 @@
+internal import Foundation
 import TestSupport
 import Testing
 
@@ -35,6 +36,25 @@ struct EntryPointTests {
             #expect(outcome.status == 64, "\(outcome.errors)")
             #expect(outcome.errors == "resumectl: argument 6 is not valid UTF-8\n")
             #expect(try Files.names(in: folder.path).isEmpty)
+        }
+    }
+
+    @Test(
+        "verify and gc lower their priority before the first thread inherits it; other commands keep theirs",
+        .enabled(if: Shell.has("strace"), "needs strace"), arguments: ["verify", "gc", "list"])
+    func priority(command: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let trace = folder["trace"]
+            let outcome = try await Shell.outcome(
+                "strace", ["-f", "-o", trace, "-e", "trace=setpriority,clone,clone3", Resumectl.path, command],
+                environment: program.environment)
+            // There is no store.
+            #expect(outcome.status == (command == "list" ? 0 : 66), "\(outcome.errors)")
+            let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+                .filter { $0.contains("setpriority(") || $0.contains("clone") }
+            #expect(calls.count > 1)
+            #expect(calls.first?.contains("setpriority(PRIO_PROCESS, 0, 10)") == (command != "list"), "\(calls)")
         }
     }
 }
