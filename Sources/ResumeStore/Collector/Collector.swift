@@ -6,7 +6,7 @@ extension DownloadStore {
     /// Removes expired entries, then the least recently used ones until the store fits its size limit, then files
     /// without a row and rows without a file.
     ///
-    /// Downloads paused by a queue or a task do not expire, and are removed only if removing others is not sufficient.
+    /// Downloads that `resumectl` has begun and not ended are removed after all others, but expire as well. Downloads paused by a queue or a task do not expire, and are removed only if removing others is not sufficient.
     /// Pinned entries and those in use are never removed, and others only as a whole. Each is chosen and deleted in one
     /// transaction while it is locked, first its row and then its file.
     ///
@@ -42,8 +42,8 @@ extension DownloadStore {
         tell(report, totals)
     }
 
-    /// Removes expired entries, then the least recently used ones until the total is at most `size`; paused ones only
-    /// if that is not sufficient.
+    /// Removes expired entries, then the least recently used ones until the total is at most `size`; those of jobs and
+    /// paused ones only if that is not sufficient.
     private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport)
         async throws
     {
@@ -67,12 +67,12 @@ extension DownloadStore {
                 if reason == .expired, batch.last.map({ !terms.isExpired($0.entry) }) ?? false { break }
             }
         }
-        for isPaused in [false, true] {
+        for reason in [Reason.overBudget, .jobOverBudget, .pausedOverBudget] {
             var cursor = CandidateCursor()
             while total > size, let batch = try await candidates(&cursor) {
                 var rest = ArraySlice(
                     batch.filter {
-                        $0.isPaused == isPaused && terms.reason(for: $0) == nil && $0.entry.receivedBytes > 0
+                        $0.overBudget == reason && terms.reason(for: $0) == nil && $0.entry.receivedBytes > 0
                     })
                 while total > size, !rest.isEmpty {
                     var chosen: [Entry] = []
@@ -83,7 +83,7 @@ extension DownloadStore {
                     }
                     // Entries in use are kept, and the next ones are tried: each iteration shortens the list.
                     let freed = try await remove(
-                        chosen, because: isPaused ? .pausedOverBudget : .overBudget, kind: .evicted, dryRun: dryRun,
+                        chosen, because: reason, kind: .evicted, dryRun: dryRun,
                         into: &report)
                     total = total.addingSaturating(-freed)
                 }
@@ -106,7 +106,7 @@ extension DownloadStore {
         return batch.map { candidate in
             // A row with an ID that cannot be locked was manipulated.
             let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
-            return Candidate(entry: candidate.entry, isPaused: isPaused)
+            return Candidate(entry: candidate.entry, isPaused: isPaused, isOfJob: candidate.isOfJob)
         }
     }
 
@@ -124,6 +124,11 @@ extension DownloadStore {
             guard failure.code == .noSpace || failure.code == .busy else { throw failure }
         }
     }
+}
+
+extension Candidate {
+    /// Why it is removed if the store exceeds its size limit, which also tells what is removed before it.
+    fileprivate var overBudget: Reason { isPaused ? .pausedOverBudget : isOfJob ? .jobOverBudget : .overBudget }
 }
 
 /// The rules for removing entries regardless of the size limit.
@@ -157,6 +162,9 @@ extension Reason {
         "gone", "the server has reported for some time that the file does not exist (404, 410)")
     static let overBudget = Reason(
         "over-budget", "the store exceeded its size limit and this entry was the least recently used")
+    static let jobOverBudget = Reason(
+        "job-over-budget",
+        "the store exceeded its size limit and no others were left; a job that is not done was set back by these bytes")
     static let pausedOverBudget = Reason(
         "paused-over-budget",
         "the store exceeded its size limit and only paused downloads were left; "

@@ -163,11 +163,12 @@ extension Transfer {
     func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
         guard let blob = file, let keyLease, let store = disk, let name = entry.blobName else { return false }
         let events = departure(to: destination.path, isProved: isProved)
+        let deliveredFile = row == nil ? nil : delivered(as: try? blob.status())
         let file = DeliveryBatch.File(
             blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
             record: { connection in
                 for event in events { try connection.record(event) }
-                if let row { try connection.removeQueued(row) }
+                if let row { try connection.fulfil(row, with: deliveredFile) }
             })
         isDelivering = true
         defer {

@@ -38,7 +38,7 @@ extension Transfer {
         try await deliver(to: destination, fulfilling: nil, isProved: isProved)
     }
 
-    /// Delivers like ``deliver(to:)``, and removes a row of a queue in the transaction that records the delivery, so
+    /// Delivers like ``deliver(to:)``, and fulfils a row of a queue in the transaction that records the delivery, so
     /// that the queue does not fetch a delivered file again after a crash.
     ///
     /// - Parameters:
@@ -133,9 +133,10 @@ extension Transfer {
         let events = departure(to: place, isProved: isProved)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
+        let deliveredFile = row == nil ? nil : delivered(to: place)
         let blobs = try store.writeNow { connection in
             for event in events { try connection.record(event) }
-            if let row { try connection.removeQueued(row) }
+            if let row { try connection.fulfil(row, with: deliveredFile) }
             guard isClaimed else { return [BlobName]() }
             let others = try requester.code.map { _ in
                 try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)

@@ -34,6 +34,8 @@ package struct StoreFolder: Sendable {
         case waiters
         /// Locked by the process that uses a queue.
         case queues
+        /// Locked by the process that runs a job of the command line.
+        case jobs
         /// Locked, shared, by tasks that paused work on an entry.
         case paused
     }

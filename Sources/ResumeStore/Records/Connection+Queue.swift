@@ -69,9 +69,9 @@ extension Connection {
         return id ?? 0
     }
 
-    /// Removes a request after its delivery, or one that was cancelled from a queue.
-    borrowing func removeQueued(_ id: Int64, from queue: Int64? = nil) throws {
-        try run("DELETE FROM queued WHERE id = ? AND queue = ifnull(?, queue)", .integer(id), .optional(queue))
+    /// Removes a request that was cancelled from a queue.
+    borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
+        try run("DELETE FROM queued WHERE id = ? AND queue = ?", .integer(id), .integer(queue))
     }
 }
 

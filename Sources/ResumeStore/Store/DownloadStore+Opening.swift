@@ -96,7 +96,7 @@ extension Database {
 /// Checks that a database belongs to a store and has the expected schema, and migrates it.
 package enum Schema {
     /// The schema version that this release reads and writes.
-    package static let version = Int64(Migration.all.count)
+    package static let version = Migration.all.last?.version ?? 0
 
     /// Migrates a database that is older or empty, and does not change others.
     ///

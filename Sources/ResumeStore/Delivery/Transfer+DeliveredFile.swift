@@ -1,0 +1,20 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+
+extension Transfer {
+    /// Returns what a later run recognizes the delivered file by; nil if that cannot be determined.
+    func delivered(to path: String) -> DeliveredFile? {
+        guard let place = try? Destination(path), let folder = try? Folder(place.folder, followsLinks: true) else {
+            return nil
+        }
+        return delivered(as: (try? folder.status(of: place.name)) ?? nil)
+    }
+
+    func delivered(as status: FileStatus?) -> DeliveredFile? {
+        guard let status, status.kind == .regular else { return nil }
+        let representation = entry.representation
+        return DeliveredFile(
+            size: status.size, modifiedAt: status.modifiedAt, entityTag: representation?.entityTag?.bytes,
+            lastModified: representation?.lastModified, requester: requester(for: representation).code)
+    }
+}
