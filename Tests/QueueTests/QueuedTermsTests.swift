@@ -9,7 +9,7 @@ import Testing
 struct QueuedTermsTests {
     /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
-        "fields", "secretFields", "headURL", "renewal", "permits", "rateLimiters", "queuedRow", "clock",
+        "fields", "secretFields", "headURL", "renewal", "unlessFields", "permits", "rateLimiters", "queuedRow", "clock",
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.

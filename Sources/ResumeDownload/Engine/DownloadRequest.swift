@@ -112,6 +112,8 @@ public struct DownloadRequest: Sendable {
     var rateLimiters: [RateLimiter] = []
     /// The ID of the queue's row that is removed with the delivery.
     var queuedRow: Int64?
+    /// The conditions of a request for the whole file, for a file that has been delivered before.
+    var unlessFields = HTTPFields()
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
     var evictedBytes: Int64 = 0
     /// Called with the length of a small file when it no longer needs a connection, before it is delivered together

@@ -13,6 +13,10 @@ extension DownloadRun {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
             let response = try await send(plan)
+            if response.head.status == .notModified, !request.unlessFields.isEmpty, case .whole = plan {
+                response.body.cancel(with: CancellationError())
+                throw Unchanged()
+            }
             return (response.head, response.body)
         } catch let error as TransportError {
             throw try await outcome(of: error, asksForRange: asksForRange)
@@ -89,6 +93,7 @@ extension DownloadRun {
         }
         for name in Plan.ownedFieldNames { fields[name] = nil }
         for field in plan.fields { fields.append(field) }
+        if case .whole = plan, method == .get { fields.append(contentsOf: request.unlessFields) }
         fields[.acceptEncoding] = request.acceptEncoding
         // The caller's digest takes precedence over the server's.
         if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
@@ -112,3 +117,6 @@ extension HTTPResponse {
         return !coding.lowercased().hasSuffix("chunked")
     }
 }
+
+/// Thrown if the server says that a delivered file has not changed (304).
+package struct Unchanged: Error {}

@@ -97,7 +97,10 @@ public struct Downloader: Sendable {
             onEvent(.finished(result))
             return result
         } catch {
-            if (error as? StoreError)?.code == .busy {
+            if error is Unchanged {
+                // Nothing was requested that could be interrupted.
+                try? await transfer.close()
+            } else if (error as? StoreError)?.code == .busy {
                 await transfer.letGo()
             } else {
                 try await keep(transfer, because: error, request.interruption)

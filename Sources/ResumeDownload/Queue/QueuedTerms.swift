@@ -3,13 +3,14 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
+internal import HTTPTypes
 internal import ResumeHTTP
 internal import ResumeStore
 
 /// The options of a request besides its URL and destination, as recorded for the next process.
 ///
-/// A request with header fields, closures or a signed URL is not recorded: it contains secrets or code, and would be a
-/// different request without them. Members that are added after a release must be optional: rows of the previous
+/// Secrets are not recorded. A queue records no request with header fields, closures or a signed URL, since only the
+/// program can make it again. A job of the command line names what must be given again. Members that are added after a release must be optional: rows of the previous
 /// release lack them, and a row that cannot be decoded is a lost request.
 struct QueuedTerms: Codable {
     private var selection: String?
@@ -31,14 +32,39 @@ struct QueuedTerms: Codable {
     private var rateLimit: Int64?
     private var maximumLength: Int64?
     private var usesServerFilename: Bool?
+    /// The header fields without secrets: names and values, one after the other.
+    private var fields: [String]?
+    /// What is not stored and must be given again, if there is any.
+    private(set) var needs: [String]?
 
-    /// Takes the options of a request.
+    /// What ``needs`` says of a URL with user info or a signature.
+    static let neededURL = "URL"
+
+    /// Takes the options of a request; fails if they do not describe it.
     ///
-    /// - Returns: nil if they do not fully describe it.
-    private init?(_ request: DownloadRequest) {
-        guard request.fields.isEmpty, request.secretFields.isEmpty, request.renewal == nil, request.permits == nil,
-            request.headURL == nil, request.url.credentials == nil, request.url.redacted == request.url.absoluteString
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - namesNeeds: Whether secrets are named. Otherwise there are no terms for a request with header fields, which
+    ///     only the program itself can make again.
+    private init?(_ request: DownloadRequest, namesNeeds: Bool) {
+        let url = request.url
+        let isStored = url.credentials == nil && url.redacted == url.absoluteString
+        guard request.renewal == nil, request.permits == nil, request.headURL == nil,
+            namesNeeds || (request.fields.isEmpty && request.secretFields.isEmpty && isStored)
         else { return nil }
+        if namesNeeds {
+            var needs: [String] = isStored ? [] : [Self.neededURL]
+            var known: [String] = []
+            for field in request.fields {
+                if request.secretFields.contains(field.name) || field.name == .authorization || field.name == .cookie {
+                    if !needs.contains(field.name.rawName) { needs.append(field.name.rawName) }
+                } else {
+                    known += [field.name.rawName, field.value]
+                }
+            }
+            self.needs = needs.isEmpty ? nil : needs
+            fields = known.isEmpty ? nil : known
+        }
         selection = request.selection?.description
         condition = request.condition.rawValue
         digest = request.digest.map { [$0.algorithm.rawValue: $0.hexadecimal] }
@@ -60,23 +86,33 @@ struct QueuedTerms: Codable {
     }
 
     /// Returns the text to record for a request; nil if it cannot be recorded.
-    static func text(for request: DownloadRequest) -> String? {
+    static func text(for request: DownloadRequest, namingNeeds: Bool = false) -> String? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        return QueuedTerms(request).flatMap { try? encoder.encode($0) }.map { String(decoding: $0, as: UTF8.self) }
+        return QueuedTerms(request, namesNeeds: namingNeeds).flatMap { try? encoder.encode($0) }.map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 
     /// Returns the request that a text was recorded for.
     ///
     /// - Returns: nil if there is no text or it cannot be decoded.
     static func request(_ text: String?, url: String, key: String, destination: String) -> DownloadRequest? {
-        guard let text, let terms = try? JSONDecoder().decode(QueuedTerms.self, from: Data(text.utf8)),
-            let url = try? DownloadURL(url)
-        else { return nil }
+        guard let terms = decoded(text), terms.needs == nil, let url = try? DownloadURL(url) else { return nil }
         return terms.request(url: url, key: key, destination: destination)
     }
 
-    private func request(url: DownloadURL, key: String, destination: String) -> DownloadRequest? {
+    static func decoded(_ text: String?) -> QueuedTerms? {
+        text.flatMap { try? JSONDecoder().decode(QueuedTerms.self, from: Data($0.utf8)) }
+    }
+
+    /// Whether a file for these terms is also one for others: the digest and the coding are the same.
+    func asksForSame(as other: QueuedTerms) -> Bool {
+        (other.digest == nil || digest == other.digest) && acceptEncoding == other.acceptEncoding
+            && usesServerFilename == other.usesServerFilename
+    }
+
+    func request(url: DownloadURL, key: String, destination: String) -> DownloadRequest? {
         var request = DownloadRequest(url, to: destination)
         if let selection {
             guard let parsed = RangeSelection(selection) else { return nil }
@@ -106,6 +142,12 @@ struct QueuedTerms: Codable {
         request.rateLimit = rateLimit
         request.maximumLength = maximumLength
         request.usesServerFilename = usesServerFilename ?? false
+        for index in stride(from: 0, to: (fields?.count ?? 0) - 1, by: 2) {
+            guard let name = fields.flatMap({ HTTPField.Name($0[index]) }), let value = fields?[index + 1] else {
+                continue
+            }
+            request.fields.append(HTTPField(name: name, value: value))
+        }
         return request
     }
 }

@@ -1,0 +1,67 @@
+internal import HTTPTypes
+package import ResumeHTTP
+package import ResumeStore
+
+/// The requests of jobs, as recorded in a store and read by a later process.
+package enum JobTerms {
+    /// What ``needs(of:)`` says of a URL with user info or a signature.
+    package static let url = QueuedTerms.neededURL
+
+    /// Returns the text to record for a request; nil if closures belong to it.
+    package static func text(for request: DownloadRequest) -> String? {
+        QueuedTerms.text(for: request, namingNeeds: true)
+    }
+
+    /// Returns the job to record for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - terms: ``text(for:)``, which takes longer than the rest and is the same for similar requests.
+    /// - Returns: The job.
+    /// - Throws: `StoreError` if the destination is not a file name.
+    package static func job(for request: DownloadRequest, terms: String?) throws -> NewJob {
+        NewJob(
+            key: request.storeKey, url: request.url.redacted, destination: try Destination(request.destination).path,
+            terms: terms, identity: request.identity)
+    }
+
+    /// Returns what must be given again: the names of header fields, and ``url``.
+    package static func needs(of job: Job) -> [String] { QueuedTerms.decoded(job.terms)?.needs ?? [] }
+
+    /// Returns the request of a job without its secrets.
+    ///
+    /// - Parameters:
+    ///   - job: The job.
+    ///   - url: Its URL with all secrets; nil for the recorded one.
+    /// - Returns: The request; nil if it cannot be read.
+    package static func request(for job: Job, at url: DownloadURL? = nil) -> DownloadRequest? {
+        guard let terms = QueuedTerms.decoded(job.terms), let url = url ?? (try? DownloadURL(job.url)) else {
+            return nil
+        }
+        return terms.request(url: url, key: job.key, destination: job.destination)
+    }
+
+    /// Whether the file of a job is also one for other terms.
+    package static func isAnswered(_ terms: String?, by other: String?) -> Bool {
+        if terms == other { return true }
+        guard let terms = QueuedTerms.decoded(terms), let other = QueuedTerms.decoded(other) else { return false }
+        return other.asksForSame(as: terms)
+    }
+}
+
+extension DownloadRequest {
+    /// Makes this request the run of a job.
+    ///
+    /// - Parameters:
+    ///   - id: The job, which is done as soon as its file is delivered.
+    ///   - file: The delivered file that is in place: if the server has the same, ``Unchanged`` is thrown.
+    package mutating func fulfils(_ id: Int64, unless file: DeliveredFile? = nil) {
+        queuedRow = id
+        guard let file else { return }
+        if let tag = file.entityTag {
+            unlessFields[.ifNoneMatch] = String(decoding: tag, as: UTF8.self)
+        } else if let date = file.lastModified {
+            unlessFields[.ifModifiedSince] = date
+        }
+    }
+}
