@@ -173,7 +173,7 @@ struct GetManyTests {
             #expect(outcome.lines == [home["a.bin"], home["b.bin"]])
             #expect(await home.run(get, outputWidth: 80).output.isEmpty)
             #expect(await home.run(get + ["--quiet"]).output.isEmpty)
-            #expect(try await home.run(get + ["--json"]).json.count > 3)
+            #expect(try await home.run(get + ["--restart", "--json"]).json.count > 3)
             // The name is the server's, and the path absolute.
             let named = await home.run("get", "-J", "-P", home.path, server.url("/c.bin"))
             #expect(named.lines == [home["c.bin"]])

@@ -16,7 +16,7 @@ final class DownloadSlots: Sendable {
     static let most = (files: 256, bytes: 64 << 20 as Int64)
 
     /// One element for each free slot.
-    let free: AsyncStream<Void>
+    private let free: AsyncStream<Void>
     private let give: AsyncStream<Void>.Continuation
     private let mostDelivered: Int
     private let state = Mutex(State())
@@ -46,6 +46,15 @@ final class DownloadSlots: Sendable {
         }
         if gives { give.yield() }
     }
+
+    /// Waits for a free slot; returns false if the task is cancelled.
+    func next() async -> Bool {
+        var iterator = free.makeAsyncIterator()
+        return await iterator.next() != nil
+    }
+
+    /// Records the failure of a download that had no slot.
+    func failed(with failure: ExitStatus) { state.withLock { $0.failures.append(failure) } }
 
     /// Records that a download has ended.
     ///

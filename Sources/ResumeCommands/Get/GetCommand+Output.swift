@@ -41,7 +41,7 @@ extension GetCommand {
             stream.cancel()
             // Until it has ended, it needs the store.
             _ = try? await stream.value
-            let status = await report(error, of: request, 0, with: downloader, reporter)
+            let status = await report(error, of: request, 0, with: downloader, reporter).status
             reporter.finish(failed: 1)
             throw CommandFailure(status)
         }

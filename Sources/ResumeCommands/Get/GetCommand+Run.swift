@@ -53,6 +53,24 @@ extension GetCommand {
                 throw failure
             }
         }
+        try await withDownloader(for: items.count, context) { downloader, spare in
+            if writesToOutput, let item = items.first {
+                return try await write(item, with: downloader, reporter, context)
+            }
+            try await download(items, with: downloader, deliveringAtMost: spare, after: failures, reporter)
+        }
+    }
+
+    /// Opens the store and a transport for a number of downloads, and closes both.
+    ///
+    /// - Parameters:
+    ///   - count: The number of downloads.
+    ///   - context: The streams and the environment.
+    ///   - body: Receives how many small files may be waiting for their delivery.
+    /// - Throws: The errors of `body`; ``CommandFailure`` if there is no transport.
+    func withDownloader(
+        for count: Int, _ context: CommandContext, _ body: (Downloader, _ mostDelivered: Int) async throws -> Void
+    ) async throws {
         if let cacert = requests.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
             throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
         }
@@ -64,7 +82,7 @@ extension GetCommand {
             if familiar.proxy != nil { error.variable = "--proxy" }
             throw CommandFailure(.usage, "\(error)")
         }
-        let downloads = min(pace.maxConcurrent, items.count)
+        let downloads = min(pace.maxConcurrent, count)
         let need = OpenFileNeed(downloads: downloads, connections: pace.connections)
         let threads = try OpenFileLimit.threads(atMost: min(downloads * pace.connections, Self.mostThreads), for: need)
         let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
@@ -75,12 +93,7 @@ extension GetCommand {
                 connectionsPerHost: downloads * pace.connections, proxies: proxies, usesHTTP2: requests.usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
-                let downloader = Downloader(store: store, transport: transport)
-                if writesToOutput, let item = items.first {
-                    return try await write(item, with: downloader, reporter, context)
-                }
-                try await download(
-                    items, with: downloader, deliveringAtMost: spare, after: failures, reporter)
+                try await body(Downloader(store: store, transport: transport), spare)
             }
         } catch {
             try? await transport.shutdown()

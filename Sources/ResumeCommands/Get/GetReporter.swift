@@ -51,24 +51,45 @@ final class GetReporter: Sendable {
         }
     }
 
+    /// Why a download is skipped.
+    enum Skip: String {
+        /// The file exists, and is not checked.
+        case exists
+        /// An earlier run or another process has delivered the file.
+        case done
+        /// The server has the same file as was delivered.
+        case unchanged
+
+        fileprivate var text: String {
+            switch self {
+            case .exists: "already exists, skipped"
+            case .done: "done before, skipped"
+            case .unchanged: "unchanged on the server"
+            }
+        }
+    }
+
     /// Reports a download that is skipped because its file exists.
     ///
     /// - Parameters:
     ///   - request: The download.
+    ///   - skip: Why.
     ///   - error: The error that revealed it, if the server named the file.
     ///   - number: The number of the download; nil if it was not started.
-    func skipped(_ request: DownloadRequest, because error: StoreError? = nil, _ number: Int? = nil) {
+    func skipped(
+        _ request: DownloadRequest, as skip: Skip = .exists, because error: StoreError? = nil, _ number: Int? = nil
+    ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
         let taken = (error?.cause as? SystemError)?.path
         if json {
             let path = taken ?? (try? Destination(request.destination))?.path
             let members: [String: JSON] = [
                 "event": .string("skipped"), "url": .string(request.url.redacted),
-                "path": .string(path ?? request.destination),
+                "path": .string(path ?? request.destination), "reason": .string(skip.rawValue),
             ]
             return context.print(JSON.object(members).text)
         }
-        say("\(Printable.escaped(taken ?? request.destination)): already exists, skipped")
+        say("\(Printable.escaped(taken ?? request.destination)): \(skip.text)")
     }
 
     /// Reports a line of the input file that is no URL.

@@ -1,0 +1,235 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import Synchronization
+import Testing
+
+/// Downloads that the store remembers: `resume`, `jobs`, `cancel`, `forget`, and lists that are run again.
+@Suite(.timeLimit(.minutes(20)))
+struct JobsTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static func content(_ path: String) -> Content { Content("the bytes of \(path)") }
+
+    /// Serves other bytes under each path.
+    private static let handler: @Sendable (OriginRequest) -> Response = { request in
+        .file(Resource(content(request.path), etag: "\"\(request.path)\""), for: request)
+    }
+
+    /// Serves like ``handler``, but refuses one path for now.
+    private static func failing(_ path: String, _ status: String = "503 Unavailable")
+        -> @Sendable (OriginRequest)
+        -> Response
+    {
+        { $0.path == path ? .status(status) : handler($0) }
+    }
+
+    private func list(_ server: OriginServer, _ paths: [String]) throws -> [String] {
+        try home.write(paths.map { server.url($0) }.joined(separator: "\n").utf8, to: "list.txt")
+        return ["get", "-i", home["list.txt"], "-P", home.path, "--retries", "0"]
+    }
+
+    @Test("A list that is not done requests only what is missing; a list that is done asks whether files have changed")
+    func listAgain() async throws {
+        try await OriginServer.withServer(handler: Self.failing("/b.bin")) { server async throws in
+            let get = try list(server, ["/a.bin", "/b.bin", "/c.bin"])
+            #expect(await home.run(get).status == .tryAgain)
+            #expect(server.requests.count == 3)
+            server.setHandler(Self.handler)
+            let again = await home.run(get)
+            #expect(again.status == .success, "\(again.errors)")
+            #expect(again.errors.contains("a.bin: done before, skipped"))
+            #expect(server.requests.dropFirst(3).map(\.path) == ["/b.bin"])
+            let third = await home.run(get + ["--json"])
+            #expect(third.status == .success)
+            let conditional = server.requests.dropFirst(4)
+            #expect(conditional.map(\.path).sorted() == ["/a.bin", "/b.bin", "/c.bin"])
+            #expect(conditional.allSatisfy { $0.field("If-None-Match") == "\"\($0.path)\"" })
+            let events = try third.json
+            #expect(events.map { $0["reason"]?.string } == ["unchanged", "unchanged", "unchanged"])
+            let bytes = server.bodyBytesSent
+            server.setHandler { request in
+                .file(Resource(Content("new \(request.path)"), etag: "\"new\(request.path)\""), for: request)
+            }
+            #expect(await home.run(get).status == .success)
+            #expect(server.bodyBytesSent > bytes)
+            #expect(try home.bytes("c.bin") == Array("new /c.bin".utf8))
+            let count = server.requests.count
+            #expect(await home.run(get + ["--skip-existing"]).status == .success)
+            #expect(server.requests.count == count)
+        }
+    }
+
+    @Test("A delivered file that was changed or removed is fetched again, although its list is not done")
+    func changedFile() async throws {
+        try await OriginServer.withServer(handler: Self.failing("/c.bin")) { server async throws in
+            let get = try list(server, ["/a.bin", "/b.bin", "/c.bin"])
+            #expect(await home.run(get).status == .tryAgain)
+            try home.write("edited".utf8, to: "a.bin")
+            try home.remove("b.bin")
+            #expect(await home.run(get).status == .tryAgain)
+            #expect(Self.content("/a.bin").matches(try home.bytes("a.bin")))
+            #expect(Self.content("/b.bin").matches(try home.bytes("b.bin")))
+            // Without a condition, since the file is not in place.
+            #expect(server.requests.allSatisfy { $0.field("If-None-Match") == nil })
+        }
+    }
+
+    @Test("resume continues what is not done, or what is named")
+    func resume() async throws {
+        #expect(await home.run("resume").status == .success)
+        #expect(!home.has("store"))
+        try await OriginServer.withServer { _ in
+            .status("503 Unavailable")
+        } _: { server async throws in
+            let get = try list(server, ["/a.bin", "/b.bin", "/c.bin"])
+            #expect(await home.run(get).status == .tryAgain)
+            let jobs = try await home.run("jobs", "--json").json
+            #expect(jobs.map { $0["state"]?.string } == ["waiting", "waiting", "waiting"])
+            #expect(jobs.map { $0["destination"]?.string } == ["a", "b", "c"].map { home["\($0).bin"] })
+            #expect(jobs.allSatisfy { $0["attempts"]?.integer == 1 && $0["reason"]?.string != nil })
+            let names = [
+                "attempts", "destination", "id", "key", "message", "needs", "reason", "receivedBytes", "state",
+                "totalBytes", "url",
+            ]
+            #expect(jobs.allSatisfy { $0.keys == names })
+            server.setHandler(Self.handler)
+            let count = server.requests.count
+            #expect(await home.run("resume", server.url("/b.bin")).status == .success)
+            #expect(await home.run("resume", home["c.bin"]).status == .success)
+            #expect(server.requests.dropFirst(count).map(\.path) == ["/b.bin", "/c.bin"])
+            #expect(await home.run("resume", "no such job").status == .notFound)
+            let rest = await home.run("resume", "--json")
+            #expect(rest.status == .success)
+            #expect(try rest.events.last == "finished")
+            for name in ["a", "b", "c"] {
+                #expect(Self.content("/\(name).bin").matches(try home.bytes("\(name).bin")))
+            }
+            #expect(await home.run("jobs").output.isEmpty)
+            let all = try await home.run("jobs", "--all", "--json").json
+            #expect(all.map { $0["state"]?.string } == ["done", "done", "done"])
+        }
+    }
+
+    @Test("A job that failed permanently says why, and its status is that of get")
+    func failed() async throws {
+        try await OriginServer.withServer { _ in
+            .status("404 Not Found")
+        } _: { server async throws in
+            #expect(await home.run("get", "-P", home.path, server.url("/a.bin")).status == .refused)
+            let job = try await home.run("jobs", "--json").object
+            #expect(job["state"]?.string == "failed" && job["message"]?.string?.contains("404") == true)
+            #expect(await home.run("resume").status == .refused)
+            #expect(await home.run("forget", "--all").status == .success)
+            #expect(await home.run("jobs", "--all").output.isEmpty)
+        }
+    }
+
+    @Test("Secrets are named in the store, and given again")
+    func secrets() async throws {
+        let isOpen = Mutex(false)
+        try await OriginServer.withServer { request in
+            guard isOpen.withLock({ $0 }) else { return .status("503 Unavailable") }
+            let isKnown = request.field("Authorization") == "Bearer hidden" || request.target.hasSuffix("sig=hidden")
+            return isKnown ? Self.handler(request) : .status("401 Unauthorized")
+        } _: { server async throws in
+            let signed = server.url("/b.bin?X-Amz-Signature=hidden&sig=hidden")
+            for arguments in [["-H", "Authorization: Bearer hidden", server.url("/a.bin")], [signed]] {
+                #expect(
+                    await home.run(["get", "-P", home.path, "--retries", "0"] + arguments).status == .tryAgain)
+            }
+            #expect(!String(decoding: try home.storedBytes(), as: UTF8.self).contains("hidden"))
+            isOpen.withLock { $0 = true }
+            let count = server.requests.count
+            let without = await home.run("resume")
+            #expect(without.status == .refused && server.requests.count == count)
+            #expect(without.errors.contains("needs the header field Authorization"), "\(without.errors)")
+            #expect(without.errors.contains("needs the complete URL"), "\(without.errors)")
+            let one = await home.run("resume", "-H", "Authorization: Bearer hidden")
+            #expect(one.status == .refused, "the other one still needs its URL")
+            #expect(home.has("a.bin"))
+            let other = await home.run("resume", signed)
+            #expect(other.status == .success, "\(other.errors)")
+            #expect(home.has("b.bin"))
+        }
+    }
+
+    @Test("A secret is sent to one server only")
+    func otherServer() async throws {
+        let down: @Sendable (OriginRequest) -> Response = { _ in .status("503 Unavailable") }
+        try await OriginServer.withServer(handler: down) { first async throws in
+            try await OriginServer.withServer(handler: down) { second async throws in
+                for (server, name) in [(first, "a.bin"), (second, "b.bin")] {
+                    let secret = ["-H", "Authorization: Bearer \(name)", server.url("/\(name)")]
+                    #expect(
+                        await home.run(["get", "-P", home.path, "--retries", "0"] + secret).status == .tryAgain)
+                }
+                for server in [first, second] { server.setHandler(Self.handler) }
+                let resumed = await home.run("resume", "-H", "Authorization: Bearer a.bin")
+                #expect(resumed.status == .refused && home.has("a.bin") && !home.has("b.bin"), "\(resumed.errors)")
+                #expect(second.requests.allSatisfy { $0.field("Authorization") == "Bearer b.bin" })
+            }
+        }
+    }
+
+    @Test("cancel excludes a job from resume, and forget removes it")
+    func cancel() async throws {
+        try await OriginServer.withServer { _ in
+            .status("503 Unavailable")
+        } _: { server async throws in
+            #expect(await home.run(try list(server, ["/a.bin", "/b.bin"])).status == .tryAgain)
+            #expect(await home.run("cancel").status == .usage)
+            #expect(await home.run("cancel", server.url("/a.bin")).status == .success)
+            #expect(await home.run("forget", home["b.bin"]).status == .success)
+            #expect(await home.run("forget", home["b.bin"]).status == .notFound)
+            server.setHandler(Self.handler)
+            let count = server.requests.count
+            #expect(await home.run("resume").status == .success)
+            #expect(server.requests.count == count)
+            #expect(try await home.run("jobs", "--all", "--json").object["state"]?.string == "cancelled")
+            #expect(await home.run("resume", server.url("/a.bin")).status == .success)
+            #expect(home.has("a.bin"))
+        }
+    }
+
+    @Test("Several processes work on one list, and each job runs once")
+    func together() async throws {
+        let gate = Gate()
+        try await OriginServer.withServer { request in
+            var response = Self.handler(request)
+            response.steps.insert(.gate(gate), at: 0)
+            return response
+        } _: { server async throws in
+            let get = try list(server, (0..<40).map { "/\($0).bin" })
+            async let first = home.run(get)
+            #expect(try await eventually { server.requests.count == 4 })
+            async let second = home.run(get)
+            async let third = home.run("resume")
+            #expect(try await eventually { server.requests.count == 12 })
+            let ended = await home.run("cancel", server.url("/0.bin"))
+            #expect(ended.status == .refused && ended.errors.contains("runs in another process"))
+            gate.open()
+            let outcomes = await [first, second, third]
+            #expect(outcomes.allSatisfy { $0.status == .success }, "\(outcomes.map(\.errors))")
+            #expect(Set(server.requests.map(\.path)).count == 40)
+            // A job that another process finished between the reading and the start of it is at most asked about.
+            #expect(server.requests.filter { $0.field("If-None-Match") == nil }.count == 40)
+            #expect(try home.names().count == 42)
+        }
+    }
+
+    @Test("The request for a file that others asked for with another digest or password is sent")
+    func otherTerms() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let get = ["get", "-P", home.path, server.url("/a.bin")]
+            #expect(await home.run(get).status == .success)
+            let digest = String(repeating: "0", count: 64)
+            #expect(await home.run(get + ["--sha256", digest]).status == .refused)
+            #expect(await home.run(get + ["-H", "Authorization: Bearer other"]).status == .success)
+            #expect(await home.run(get + ["--restart"]).status == .success)
+            #expect(server.requests.allSatisfy { $0.field("If-None-Match") == nil })
+        }
+    }
+}
