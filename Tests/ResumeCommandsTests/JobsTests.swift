@@ -57,8 +57,13 @@ struct JobsTests {
             #expect(server.bodyBytesSent > bytes)
             #expect(try home.bytes("c.bin") == Array("new /c.bin".utf8))
             let count = server.requests.count
-            #expect(await home.run(get + ["--skip-existing"]).status == .success)
+            let skipping = await home.run(get + ["--skip-existing"])
+            #expect(skipping.status == .success)
             #expect(server.requests.count == count)
+            let paths = ["a.bin", "b.bin", "c.bin"].map { home[$0] }
+            #expect(skipping.output.split(separator: "\n").map(String.init) == paths, "\(skipping.output)")
+            let unchanged = await home.run(get).output.split(separator: "\n").map(String.init)
+            #expect(unchanged.sorted() == paths, "a script that asks for the path gets it, also of an unchanged file")
         }
     }
 

@@ -8,7 +8,8 @@ extension GetCommand {
 
     /// Runs the downloads, each of which is recorded as a job before its first request.
     ///
-    /// At most ``maxConcurrent`` run at a time, not counting small files that only have to be delivered. A failed download does not stop the others.
+    /// At most ``maxConcurrent`` run at a time, not counting small files that only have to be delivered. A failed
+    /// download does not stop the others.
     ///
     /// - Parameters:
     ///   - items: The downloads.

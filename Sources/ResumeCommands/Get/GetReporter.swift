@@ -81,8 +81,8 @@ final class GetReporter: Sendable {
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
         let taken = (error?.cause as? SystemError)?.path
+        let path = taken ?? (try? Destination(request.destination))?.path
         if json {
-            let path = taken ?? (try? Destination(request.destination))?.path
             let members: [String: JSON] = [
                 "event": .string("skipped"), "url": .string(request.url.redacted),
                 "path": .string(path ?? request.destination), "reason": .string(skip.rawValue),
@@ -90,6 +90,8 @@ final class GetReporter: Sendable {
             return context.print(JSON.object(members).text)
         }
         say("\(Printable.escaped(taken ?? request.destination)): \(skip.text)")
+        // The file is there, which is what a script asks for.
+        if printsPaths { context.print(Printable.escaped(path ?? request.destination)) }
     }
 
     /// Reports a line of the input file that is no URL.
