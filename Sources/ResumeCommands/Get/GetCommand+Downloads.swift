@@ -102,9 +102,15 @@ extension GetCommand {
         reporter.start()
         try await withThrowingDiscardingTaskGroup { group in
             func start(_ step: JobRunner.Step) async {
-                guard case .run(let job) = step else {
-                    if case .over(let job) = step { reporter.skipped(job.request, as: .done) }
-                    return
+                let job: DueJob
+                switch step {
+                case .run(let next): job = next
+                case .over(let delivered): return reporter.skipped(delivered.request, as: .done)
+                case .gone(let gone):
+                    let failure = CommandFailure(
+                        .tryAgain, "another process has cancelled or forgotten this download; run the command again")
+                    reporter.report(failure, failure, of: gone.request)
+                    return slots.failed(with: failure.status)
                 }
                 // No more slots: the command was interrupted.
                 guard await slots.next(), !Task.isCancelled else {

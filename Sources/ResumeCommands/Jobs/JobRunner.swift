@@ -17,8 +17,10 @@ struct JobRunner {
     /// What becomes of a job.
     enum Step: Sendable {
         case run(DueJob)
-        /// It was done, cancelled or forgotten since it was chosen.
+        /// Another process has delivered its file since it was chosen, and the file is in place.
         case over(DueJob)
+        /// It was cancelled or forgotten since it was chosen.
+        case gone(DueJob)
     }
 
     /// How many jobs are taken in one transaction at most; another process cannot run them.
@@ -55,6 +57,17 @@ struct JobRunner {
                 case .taken: await body(.run(job))
                 case .busy: busy.append(job)
                 case .over:
+                    let known = try await board.job(job.id)
+                    guard known?.state == .done else {
+                        board.release(job.id)
+                        await body(.gone(job))
+                        continue
+                    }
+                    guard known?.file?.isInPlace(at: job.request.destination) == true else {
+                        // Somebody has removed or changed the file.
+                        await body(.run(job))
+                        continue
+                    }
                     board.release(job.id)
                     await body(.over(job))
                 }
