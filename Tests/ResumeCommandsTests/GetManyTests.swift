@@ -139,6 +139,10 @@ struct GetManyTests {
             #expect(try home.names() == ["1.pdf", "2.pdf", "download", "store"])
             let path = home["2.pdf"]
             #expect(outcome.errors.contains("\(path): done"))
+            // A file of the same length and time at the name that the job began with is not the delivered one.
+            let written = try FileManager.default.attributesOfItem(atPath: home["1.pdf"])[.modificationDate]
+            let time = try #require(written as? Date)
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: home["download"])
             // What is there is not fetched again into its place.
             try home.write("mine".utf8, to: "1.pdf")
             let again = await home.run("get", "--remote-header-name", "-P", home.path, urls[0])

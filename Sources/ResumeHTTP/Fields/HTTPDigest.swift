@@ -70,17 +70,12 @@ public struct HTTPDigest: Sendable, Hashable {
     ///
     /// - Returns: nil if their number is wrong for the algorithm, or if there are other characters.
     package init?(_ algorithm: Algorithm, hexadecimal text: String) {
-        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == text.utf8.count, digits.count == 2 * algorithm.byteCount else { return nil }
-        let pairs = stride(from: 0, to: digits.count, by: 2)
-        self.init(algorithm, bytes: pairs.map { UInt8(truncatingIfNeeded: digits[$0] * 16 + digits[$0 + 1]) })
+        guard text.utf8.count == 2 * algorithm.byteCount, let bytes = Hexadecimal.bytes(text) else { return nil }
+        self.init(algorithm, bytes: bytes)
     }
 
     /// The bytes as lower-case hexadecimal digits.
-    public var hexadecimal: String {
-        let digits = Array("0123456789abcdef")
-        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    }
+    public var hexadecimal: String { Hexadecimal.text(bytes) }
 }
 
 extension HTTPDigest {

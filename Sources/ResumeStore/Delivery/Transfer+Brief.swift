@@ -168,7 +168,7 @@ extension Transfer {
             blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
             record: { connection in
                 for event in events { try connection.record(event) }
-                if let row { try connection.fulfil(row, with: deliveredFile) }
+                if let row { try connection.fulfil(row, with: deliveredFile, at: destination.path) }
             })
         isDelivering = true
         defer {

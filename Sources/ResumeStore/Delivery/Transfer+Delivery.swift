@@ -136,7 +136,7 @@ extension Transfer {
         let deliveredFile = row == nil ? nil : delivered(to: place)
         let blobs = try store.writeNow { connection in
             for event in events { try connection.record(event) }
-            if let row { try connection.fulfil(row, with: deliveredFile) }
+            if let row { try connection.fulfil(row, with: deliveredFile, at: place) }
             guard isClaimed else { return [BlobName]() }
             let others = try requester.code.map { _ in
                 try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)

@@ -55,8 +55,7 @@ extension Connection {
         let known =
             try rows(
                 "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
-                .integer(queue),
-                .text(job.key), .text(job.destination)
+                .integer(queue), .text(job.key), .text(job.destination)
             ) { Self.job($0) }.first ?? nil
         if let known {
             let isSame = known.file?.requester.map { $0 == job.identity.code(key) } ?? false
@@ -105,20 +104,25 @@ extension Connection {
     }
 
     /// Records the delivery of a request: the row of a program's queue is removed, a job is done.
-    borrowing func fulfil(_ id: Int64, with file: DeliveredFile?) throws {
+    ///
+    /// The file is recorded only if it lies where the row says. If the server has named it, another file may lie there.
+    borrowing func fulfil(_ id: Int64, with file: DeliveredFile?, at path: String) throws {
         try run("DELETE FROM queued WHERE id = ? AND list = 0", .integer(id))
         try run(
-            "UPDATE queued SET state = 'failed', ended = 'done', failure = NULL, file = ? WHERE id = ?",
-            .optional(file?.stored), .integer(id))
+            """
+            UPDATE queued SET state = 'failed', ended = 'done', failure = NULL, file = iif(destination = ?, ?, NULL)
+            WHERE id = ?
+            """, .text(path), .optional(file?.stored), .integer(id))
     }
 
     /// Removes jobs that are done, if their lists are too: those of before a time, and all but the newest ones.
     borrowing func pruneJobs(in queue: Int64, doneBefore time: Int64, most: Int64) throws {
-        // The text begins with the time.
+        // The text begins with the time. A job without one is of no use to a later run.
         try run(
             """
-            DELETE FROM queued WHERE queue = ?1 AND ended = 'done' AND (CAST(file AS INTEGER) < ?2 OR id <= ifnull(
-                (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
+            DELETE FROM queued WHERE queue = ?1 AND ended = 'done'
+                AND (CAST(ifnull(file, 0) AS INTEGER) < ?2 OR id <= ifnull(
+                    (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
                 AND list NOT IN (SELECT list FROM queued WHERE queue = ?1 AND state <> 'failed')
             """, .integer(queue), .integer(time), .integer(most))
     }
@@ -131,8 +135,7 @@ extension DeliveredFile {
     /// Bytes are hexadecimal digits, and nil is `-`.
     var stored: String {
         let hexadecimal: ([UInt8]?) -> String = { bytes in
-            guard let bytes else { return "-" }
-            return "x" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
         }
         let words = [
             String(WallClock.milliseconds), String(size), String(modifiedAt), hexadecimal(requester),
@@ -146,12 +149,7 @@ extension DeliveredFile {
         let words = stored.split(separator: " ", maxSplits: 5)
         guard words.count == 6, let size = Int64(words[1]), let modifiedAt = Int64(words[2]) else { return nil }
         let bytes: (Substring) -> [UInt8]? = { word in
-            guard word.first == "x" else { return nil }
-            let digits = Array(word.utf8.dropFirst())
-            let values = stride(from: 0, to: digits.count - 1, by: 2).map { index in
-                UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
-            }
-            return values.contains(nil) ? nil : values.compactMap { $0 }
+            word.first == "x" ? Hexadecimal.bytes(word.dropFirst()) : nil
         }
         self.init(
             size: size, modifiedAt: modifiedAt, entityTag: bytes(words[4]),
