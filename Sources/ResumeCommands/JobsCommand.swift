@@ -30,7 +30,7 @@ struct JobsCommand: ContextCommand {
         _ = try await context.withExistingStore(storeOptions.store) { store in
             let board = try await store.openJobs()
             try await board.forEach { job in
-                guard all || (job.state != .done && job.state != .cancelled) else { return }
+                guard all || job.state.isLeft else { return }
                 context.print(json ? job.json(on: board).text : Self.line(job, board))
             }
         }

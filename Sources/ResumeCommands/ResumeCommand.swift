@@ -48,12 +48,8 @@ struct ResumeCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        guard (1...64).contains(maxConcurrent) else {
-            throw ValidationError("--max-concurrent must be between 1 and 64")
-        }
-        for header in headers where GetCommand.field(header) == nil {
-            throw ValidationError("--header must have the form 'Name: value', without control characters")
-        }
+        try GetCommand.checkConcurrency(maxConcurrent)
+        try GetCommand.checkForm(ofHeaders: headers)
     }
 
     /// The command `get` with the same options, which runs the downloads.
@@ -98,7 +94,7 @@ struct ResumeCommand: ContextCommand {
                     var due: [DueJob] = []
                     for job in page.jobs {
                         let (isNamed, url) = selection.find(job)
-                        guard isNamed || (selection.isEmpty && isLeft(job)) else { continue }
+                        guard isNamed || (selection.isEmpty && job.state.isLeft) else { continue }
                         switch request(for: job, at: url, &secrets) {
                         case .success(let request):
                             due.append(DueJob(id: job.id, number: number, request: request, again: isNamed))
@@ -116,10 +112,8 @@ struct ResumeCommand: ContextCommand {
         }
     }
 
-    private func isLeft(_ job: Job) -> Bool { job.state != .done && job.state != .cancelled }
-
     private func isChosen(_ job: Job, _ selection: inout JobSelection) -> Bool {
-        selection.isEmpty ? isLeft(job) : selection.find(job).isNamed
+        selection.isEmpty ? job.state.isLeft : selection.find(job).isNamed
     }
 
     /// Returns the request of a job with the secrets that it needs.

@@ -70,9 +70,7 @@ extension GetCommand {
         {
             throw ValidationError("--accept-encoding requires content codings such as gzip")
         }
-        for header in requests.headers where Self.field(header) == nil {
-            throw ValidationError("--header must have the form 'Name: value', without control characters")
-        }
+        try Self.checkForm(ofHeaders: requests.headers)
         for header in requests.headers {
             if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
                 let instead =
@@ -83,9 +81,7 @@ extension GetCommand {
         guard (1...DownloadRequest.mostConnections).contains(pace.connections) else {
             throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
         }
-        guard (1...64).contains(pace.maxConcurrent) else {
-            throw ValidationError("--max-concurrent must be between 1 and 64")
-        }
+        try Self.checkConcurrency(pace.maxConcurrent)
         guard (0...1000).contains(pace.retries) else { throw ValidationError("--retries must be between 0 and 1000") }
         let limits: ClosedRange<Duration> = .milliseconds(100)...(.seconds(86_400))
         guard [pace.stallTimeout, pace.connectTimeout].allSatisfy({ limits.contains(PaceOptions.limit($0)) })
@@ -106,5 +102,18 @@ extension GetCommand {
         while value.last == " " || value.last == "\t" { value.removeLast() }
         guard HTTPField.isValidValue(String(value)) else { return nil }
         return HTTPField(name: name, value: String(value))
+    }
+}
+
+/// The checks of options that `resume` has, too.
+extension GetCommand {
+    static func checkForm(ofHeaders headers: [String]) throws {
+        guard headers.allSatisfy({ field($0) != nil }) else {
+            throw ValidationError("--header must have the form 'Name: value', without control characters")
+        }
+    }
+
+    static func checkConcurrency(_ count: Int) throws {
+        guard (1...64).contains(count) else { throw ValidationError("--max-concurrent must be between 1 and 64") }
     }
 }

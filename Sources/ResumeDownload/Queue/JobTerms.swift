@@ -59,7 +59,8 @@ extension DownloadRequest {
         queuedRow = id
         guard let file else { return }
         if let tag = file.entityTag {
-            unlessFields[.ifNoneMatch] = String(decoding: tag, as: UTF8.self)
+            // Byte for byte, as in If-Range.
+            unlessFields.append(HTTPField(name: .ifNoneMatch, value: tag))
         } else if let date = file.lastModified {
             unlessFields[.ifModifiedSince] = date
         }

@@ -10,8 +10,8 @@ internal import ResumeStore
 /// The options of a request besides its URL and destination, as recorded for the next process.
 ///
 /// Secrets are not recorded. A queue records no request with header fields, closures or a signed URL, since only the
-/// program can make it again. A job of the command line names what must be given again. Members that are added after a release must be optional: rows of the previous
-/// release lack them, and a row that cannot be decoded is a lost request.
+/// program can make it again. A job of the command line names what must be given again. Members that are added after a
+/// release must be optional: rows of the previous release lack them, and a row that cannot be decoded is a lost request.
 struct QueuedTerms: Codable {
     private var selection: String?
     private var condition: String

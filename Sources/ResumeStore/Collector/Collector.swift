@@ -6,8 +6,9 @@ extension DownloadStore {
     /// Removes expired entries, then the least recently used ones until the store fits its size limit, then files
     /// without a row and rows without a file.
     ///
-    /// Downloads that `resumectl` has begun and not ended are removed after all others, but expire as well. Downloads paused by a queue or a task do not expire, and are removed only if removing others is not sufficient.
-    /// Pinned entries and those in use are never removed, and others only as a whole. Each is chosen and deleted in one
+    /// Downloads that `resumectl` has begun and not ended are removed after all others, but expire as well. Downloads
+    /// paused by a queue or a task do not expire, and are removed only if removing others is not sufficient. Pinned
+    /// entries and those in use are never removed, and others only as a whole. Each is chosen and deleted in one
     /// transaction while it is locked, first its row and then its file.
     ///
     /// - Parameters:

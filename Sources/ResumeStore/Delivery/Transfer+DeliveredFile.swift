@@ -4,10 +4,7 @@ internal import ResumeHTTP
 extension Transfer {
     /// Returns what a later run recognizes the delivered file by; nil if that cannot be determined.
     func delivered(to path: String) -> DeliveredFile? {
-        guard let place = try? Destination(path), let folder = try? Folder(place.folder, followsLinks: true) else {
-            return nil
-        }
-        return delivered(as: (try? folder.status(of: place.name)) ?? nil)
+        delivered(as: try? Destination(path).status)
     }
 
     func delivered(as status: FileStatus?) -> DeliveredFile? {

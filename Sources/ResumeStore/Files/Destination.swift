@@ -34,6 +34,9 @@ public struct Destination: Sendable, Hashable {
         try check { try destination.requireReplaceable(in: $0) }
     }
 
+    /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
+    var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }
+
     /// Checks that a file may replace whatever has the name, if anything does.
     ///
     /// - Parameter open: The folder.

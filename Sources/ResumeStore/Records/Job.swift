@@ -24,6 +24,9 @@ package struct Job: Sendable, Hashable {
         case done
         case cancelled
 
+        /// Whether `resume` runs it without being told its name.
+        package var isLeft: Bool { self != .done && self != .cancelled }
+
         /// Whether nothing is left to do without a new request.
         package var isEnded: Bool { self == .failed || self == .done || self == .cancelled }
     }

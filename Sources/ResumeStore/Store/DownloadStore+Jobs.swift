@@ -155,9 +155,7 @@ extension DownloadStore {
 extension DeliveredFile {
     /// Whether a file still has the size and time that it was delivered with.
     package func isInPlace(at path: String) -> Bool {
-        guard let place = try? Destination(path), let folder = try? Folder(place.folder, followsLinks: true),
-            let status = try? folder.status(of: place.name)
-        else { return false }
+        guard let status = try? Destination(path).status else { return false }
         return status.kind == .regular && status.size == size && status.modifiedAt == modifiedAt
     }
 }
