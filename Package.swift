@@ -89,7 +89,7 @@ let package = Package(
                 .embedInCode("V3__checksums_generations.sql"), .embedInCode("V4__queue.sql"),
                 .embedInCode("V5__suggested_filename.sql"), .embedInCode("V6__queue_failed.sql"),
                 .embedInCode("V7__request_identity.sql"), .embedInCode("V8__blob_length.sql"),
-                .embedInCode("V10__jobs.sql"),
+                .embedInCode("V10__jobs.sql"), .embedInCode("V11__job_destination.sql"),
             ],
             swiftSettings: settings),
         .target(

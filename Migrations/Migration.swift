@@ -21,6 +21,7 @@ package struct Migration: Sendable {
         Migration(version: 7, name: "V7__request_identity", sql: text(PackageResources.V7__request_identity_sql)),
         Migration(version: 8, name: "V8__blob_length", sql: text(PackageResources.V8__blob_length_sql)),
         Migration(version: 10, name: "V10__jobs", sql: text(PackageResources.V10__jobs_sql)),
+        Migration(version: 11, name: "V11__job_destination", sql: text(PackageResources.V11__job_destination_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

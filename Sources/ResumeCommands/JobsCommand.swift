@@ -63,7 +63,7 @@ struct CancelCommand: EndingCommand {
 
     func isMeant(_ job: Job) -> Bool { !job.state.isEnded }
 
-    func end(_ job: Job, on board: JobBoard) async throws { try await board.set(job.id, to: .cancelled) }
+    func end(_ job: Job, on board: JobBoard) async throws { try await board.set([job.id], to: .cancelled) }
 }
 
 /// The command `resumectl forget`.
@@ -114,7 +114,7 @@ extension EndingCommand {
             try selection.requireAllFound(context)
             for job in chosen {
                 let name = Redaction.key(job.url)
-                guard try await board.claim([job.id], again: [job.id]) != [.busy] else {
+                if case .busy = try await board.claim([job.id], again: true).first {
                     running += 1
                     context.say("resumectl: \(name): runs in another process, which must be stopped first")
                     continue

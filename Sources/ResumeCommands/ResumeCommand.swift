@@ -62,66 +62,61 @@ struct ResumeCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        var (count, connections) = (0, 1)
         var selection = JobSelection(jobs.names)
-        _ = try await context.withExistingStore(storeOptions.store) { store in
-            let board = try await store.openJobs()
-            try await board.forEach { job in
-                guard isChosen(job, &selection) else { return }
-                count += 1
-                connections = max(connections, JobTerms.request(for: job)?.connections ?? 1)
-            }
+        // Where `get` uses several connections for each file, most jobs of a store do.
+        let known = try await context.withExistingStore(storeOptions.store) { store in
+            try await chosen(from: try await store.openJobs(), &selection)
         }
         try selection.requireAllFound(context)
-        guard count > 0 else {
+        guard let chosen = known ?? nil else {
             if !messages.json, !messages.quiet { context.say("nothing to resume") }
             return
         }
-        connections = min(connections, DownloadRequest.mostConnections)
-        let get = try get(connections: connections)
+        let get = try get(connections: min(chosen.connections, DownloadRequest.mostConnections))
         let netrc = try familiar.netrc(context.environment)
-        let reporter = GetReporter(command: get, count: count, of: count, context: context)
-        try await get.withDownloader(for: count, context) { downloader, spare in
+        let reporter = GetReporter(command: get, context: context)
+        reporter.expect(chosen.count, running: chosen.count)
+        try await get.withDownloader(for: chosen.count, context) { downloader, spare in
             let board = try await downloader.store.openJobs()
+            let run = JobRun(get, on: board, with: downloader, deliveringAtMost: spare, reporter)
+            for ids in chosen.ids { run.feed.add(ids) }
             var secrets = Secrets(familiar.fields, headers.compactMap(GetCommand.field), netrc)
-            var number = 0
-            var failed: [ExitStatus] = []
-            try await get.run(on: board, with: downloader, deliveringAtMost: spare, reporter) { feed in
-                var next: Int64? = 0
-                while let start = next, !Task.isCancelled {
-                    let page = try await board.jobs(after: start)
-                    next = page.next
-                    var due: [DueJob] = []
-                    for job in page.jobs {
-                        let (isNamed, url) = selection.find(job)
-                        guard isNamed || (selection.isEmpty && job.state.isLeft) else { continue }
-                        switch request(for: job, at: url, &secrets) {
-                        case .success(let request):
-                            due.append(DueJob(id: job.id, number: number, request: request, again: isNamed))
-                        case .failure(let failure):
-                            let shown = (try? DownloadURL(job.url)).map { DownloadRequest($0, to: job.destination) }
-                            if let shown { reporter.report(failure, failure, of: shown, number) }
-                            failed.append(failure.status)
-                        }
-                        number += 1
-                    }
-                    try await feed(due)
-                }
-                return failed
+            try await run.run(selection.isEmpty ? .left : .again) { job in
+                try request(for: job, at: selection.find(job).url, &secrets)
+            } feeding: {
             }
         }
     }
 
-    private func isChosen(_ job: Job, _ selection: inout JobSelection) -> Bool {
-        selection.isEmpty ? job.state.isLeft : selection.find(job).isNamed
+    /// The jobs to run.
+    private struct Chosen {
+        var ids: [ClosedRange<Int64>]
+        var count: Int
+        /// The largest number of connections that one of them uses; those behind the first hundreds are not looked at.
+        var connections = 1
+    }
+
+    /// Returns the jobs to run; nil if there are none.
+    private func chosen(from board: JobBoard, _ selection: inout JobSelection) async throws -> Chosen? {
+        var jobs: [Job] = []
+        var chosen: Chosen
+        if selection.isEmpty {
+            guard let left = try await board.left() else { return nil }
+            let all: ClosedRange<Int64> = 0...max(left.last, 0)
+            jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500).compactMap(\.job)
+            chosen = Chosen(ids: [all], count: left.count)
+        } else {
+            try await board.forEach { if selection.find($0).isNamed { jobs.append($0) } }
+            chosen = Chosen(ids: jobs.map { $0.id...$0.id }, count: jobs.count)
+        }
+        for job in jobs { chosen.connections = max(chosen.connections, JobTerms.request(for: job)?.connections ?? 1) }
+        return jobs.isEmpty ? nil : chosen
     }
 
     /// Returns the request of a job with the secrets that it needs.
-    private func request(
-        for job: Job, at url: DownloadURL?, _ secrets: inout Secrets
-    ) -> Result<DownloadRequest, CommandFailure> {
+    private func request(for job: Job, at url: DownloadURL?, _ secrets: inout Secrets) throws -> DownloadRequest {
         guard var request = JobTerms.request(for: job, at: url) else {
-            return .failure(CommandFailure(.refused, "its options cannot be read; run 'resumectl get' again"))
+            throw CommandFailure(.refused, "its options cannot be read; run 'resumectl get' again")
         }
         var missing: [String] = []
         for need in JobTerms.needs(of: job) {
@@ -132,17 +127,15 @@ struct ResumeCommand: ContextCommand {
             }
         }
         guard missing.isEmpty else {
-            return .failure(
-                CommandFailure(
-                    .refused,
-                    "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
-                        + "'resumectl resume', with -H for header fields.", isResumable: true))
+            throw CommandFailure(
+                .refused,
+                "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
+                    + "'resumectl resume', with -H for header fields.", isResumable: true)
         }
         if let limitRate { request.rateLimit = limitRate.bytes }
         if let agent = familiar.userAgent { request.fields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
-        request.fulfils(job.id, unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
-        return .success(request)
+        return request
     }
 }
 

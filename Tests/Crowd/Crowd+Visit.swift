@@ -44,7 +44,9 @@ extension Crowd {
         }
         // A killed process may also have delivered. One that reports a delivery must have delivered.
         guard FileManager.default.fileExists(atPath: wish.destination) else {
-            if outcome.ending == .exited(0) { findings.violation("\(wish.arguments) ended with 0 and left no file") }
+            if outcome.ending == .exited(0) {
+                findings.violation("\(wish.arguments) ended with 0 and left no file: \(outcome.output)")
+            }
             return
         }
         try judge(wish, outcome, events)

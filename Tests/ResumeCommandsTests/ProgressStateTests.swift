@@ -16,23 +16,23 @@ struct ProgressStateTests {
     private static func state(running: Int, of count: Int, ended: Int = 0) -> ProgressState {
         var state = ProgressState(count: count, now: start)
         for number in 0..<ended {
-            state.begin(number, named: "done")
-            state.end(number, isFailure: number % 3 == 0)
+            state.begin(Int64(number), named: "done")
+            state.end(Int64(number), isFailure: number % 3 == 0)
         }
         let size: Int64 = 1 << 30
-        for number in ended..<(ended + running) { state.begin(number, named: names[number % names.count]) }
+        for number in ended..<(ended + running) { state.begin(Int64(number), named: names[number % names.count]) }
         for second in 0...8 {
             for number in ended..<(ended + running) {
                 let received = size / 100 * Int64(second * (number % 9 + 1))
                 switch number % 8 {
                 case 0: break
-                case 1: state.take(.waiting, of: number)
-                case 2: state.take(.progress(receivedBytes: received, totalBytes: nil), of: number)
-                case 3: state.take(.retrying(reason: .restartRequested, after: .seconds(9)), of: number)
-                case 4: state.take(.progress(receivedBytes: size, totalBytes: size), of: number)
-                case 5: state.take(.started(totalBytes: 0), of: number)
-                case 6: state.take(.progress(receivedBytes: .max / 2, totalBytes: .max), of: number)
-                default: state.take(.progress(receivedBytes: received, totalBytes: size), of: number)
+                case 1: state.take(.waiting, of: Int64(number))
+                case 2: state.take(.progress(receivedBytes: received, totalBytes: nil), of: Int64(number))
+                case 3: state.take(.retrying(reason: .restartRequested, after: .seconds(9)), of: Int64(number))
+                case 4: state.take(.progress(receivedBytes: size, totalBytes: size), of: Int64(number))
+                case 5: state.take(.started(totalBytes: 0), of: Int64(number))
+                case 6: state.take(.progress(receivedBytes: .max / 2, totalBytes: .max), of: Int64(number))
+                default: state.take(.progress(receivedBytes: received, totalBytes: size), of: Int64(number))
                 }
             }
             state.tick(start + .seconds(second))
@@ -61,7 +61,7 @@ struct ProgressStateTests {
     private static let sample: ProgressState = {
         var state = ProgressState(count: 12, now: start)
         for number in 0..<5 {
-            state.begin(number, named: ["a.iso", "model-00001-of-00042.bin", "映画.mkv", "d", "e"][number])
+            state.begin(Int64(number), named: ["a.iso", "model-00001-of-00042.bin", "映画.mkv", "d", "e"][number])
         }
         state.take(.started(totalBytes: 100 << 20), of: 0)
         state.take(.resumed(offset: 50 << 20, totalBytes: 1 << 30), of: 1)
@@ -106,7 +106,7 @@ struct ProgressStateTests {
     @Test("What does not fit is summed up in one line, and files that wait for the disk come first")
     func summedUp() {
         var state = ProgressState(count: 6, now: Self.start)
-        for number in 0..<6 {
+        for number in 0..<6 as Range<Int64> {
             state.begin(number, named: "file\(number)")
             state.take(.started(totalBytes: 1024), of: number)
             if number < 3 { state.take(.progress(receivedBytes: 1024, totalBytes: 1024), of: number) }
@@ -169,7 +169,7 @@ struct ProgressStateTests {
         var state = ProgressState(count: 2, now: Self.start)
         func total() -> String? { state.lines(in: TerminalSize(width: 100, height: 24)).last }
         #expect(total() == "0 of 2 files  0 B  2 waiting for a slot")
-        for number in 0...1 { state.begin(number, named: "file") }
+        for number in 0...1 as ClosedRange<Int64> { state.begin(number, named: "file") }
         state.take(.started(totalBytes: 1000), of: 0)
         #expect(total() == "0 of 2 files  0 B of at least 1000 B")
         state.take(.started(totalBytes: 1000), of: 1)

@@ -1,102 +1,188 @@
+internal import HTTPTypes
+internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
+internal import ResumeStore
+internal import Synchronization
 
-/// The downloads of one run, with a file for each.
-///
-/// Two of them never have the same file.
-struct DownloadList {
+/// The downloads that a run of `get` is asked for: its arguments, then the lines of its input file, which is read a part
+/// at a time.
+final class DownloadList: Sendable {
     /// One download, whose request is made when it starts, since a request uses much more memory.
     struct Item: Sendable {
         let url: DownloadURL
         /// The path to which it is delivered.
         var path: String
         /// Where its URL was given.
-        let position: Position
+        let place: Place
         /// The digest of a list of checksums; nil if there is none.
         let digest: HTTPDigest?
         /// The value of `Authorization` of a list of passwords; nil if there is none.
         let authorization: String?
     }
 
-    /// Where a URL was given.
-    enum Position: Sendable {
-        /// An argument, by its index among the URLs.
-        case argument(Int)
-        /// A line of the input file.
-        case line(Int)
+    /// Where a URL was given, as a number that a job records: a line, or an argument if it is negative.
+    struct Place: Sendable {
+        let number: Int64
+
+        init(number: Int64) { self.number = number }
+        /// The place of an argument, by its index among the URLs.
+        init(argument index: Int) { number = -1 - Int64(index) }
+        init(line: Int) { number = Int64(line) }
     }
 
-    /// A download whose file is already that of another one.
-    struct Clash: Sendable {
-        let item: Item
-        let first: Position
+    /// Some of the downloads, in order.
+    struct Part: Sendable {
+        var items: [Item] = []
+        /// The failures of lines that are no URL.
+        var rejected: [CommandFailure] = []
+        /// Whether nothing follows.
+        var isLast = false
     }
 
-    /// The downloads in the order in which they were given.
-    private(set) var items: [Item] = []
-    /// The downloads that cannot be started.
-    private(set) var clashes: [Clash] = []
-    /// The failures of lines that are no URL.
-    private(set) var rejected: [CommandFailure] = []
-    /// The number of requested downloads.
-    var count: Int { items.count + clashes.count + rejected.count }
-    /// Indices of items by the name that must be unique.
-    private var taken: [String: Int] = [:]
-    /// The last number that was added to a path.
-    private var lastNumbers: [String: Int] = [:]
-    /// The downloads that have been renamed, by the path that they would have had.
-    private var renamed: [String: Set<DownloadURL>] = [:]
-    private let renames: Bool
+    private struct State {
+        /// The arguments that have not been returned.
+        var arguments: ArraySlice<Item> = []
+        var file: InputFile?
+    }
 
-    /// Makes an empty list.
+    /// What files tell about downloads.
+    private struct Known {
+        let checksums: Checksums?
+        let netrc: Netrc?
+    }
+
+    private let command: GetCommand
+    private let context: CommandContext
+    private let known: Known
+    /// The request of the first download, since reading the options takes long.
+    private let terms = Mutex<DownloadRequest?>(nil)
+    private let state: Mutex<State>
+    private let isCancelled = Atomic(false)
+
+    /// Reads the arguments of a command, and opens its files.
     ///
-    /// - Parameter renames: Whether files of the same name are numbered; otherwise only the first one is downloaded.
-    init(renames: Bool) { self.renames = renames }
+    /// - Throws: ``CommandFailure`` if an argument is not a URL, or a file cannot be read.
+    init(_ command: GetCommand, _ context: CommandContext) throws {
+        self.command = command
+        self.context = context
+        known = Known(
+            checksums: try command.checks.checksums.map(Checksums.init),
+            netrc: try command.familiar.netrc(context.environment))
+        state = Mutex(State())
+        let items = try command.urls.enumerated().map { try item($1, at: Place(argument: $0)) }
+        let path = command.files.inputFile
+        try state.withLock { state in
+            state.arguments = items[...]
+            if let path { state.file = try InputFile(path) }
+        }
+    }
 
-    /// Adds a download, unless it is there already.
+    /// Returns the next downloads; waits until a pipe has been written to.
+    ///
+    /// - Parameter most: The maximum number of downloads.
+    /// - Returns: The downloads; fewer than there are if the task is cancelled.
+    /// - Throws: ``CommandFailure`` if the file cannot be read.
+    func next(most: Int) async throws -> Part {
+        try await withCancellation {
+            try await Blocking.run { try self.read(most) }
+        } onCancel: {
+            isCancelled.store(true, ordering: .relaxed)
+        }
+    }
+
+    private func read(_ most: Int) throws -> Part {
+        try state.withLock { state in
+            var part = Part()
+            part.items = Array(state.arguments.prefix(most))
+            state.arguments = state.arguments.dropFirst(most)
+            guard part.items.isEmpty, let file = state.file else {
+                part.isLast = state.file == nil && state.arguments.isEmpty
+                return part
+            }
+            for line in try file.next(most: most, until: { isCancelled.load(ordering: .relaxed) }) {
+                do throws(CommandFailure) {
+                    part.items.append(try item(line.text, at: Place(line: line.number)))
+                } catch {
+                    part.rejected.append(CommandFailure(.refused, error.message))
+                }
+            }
+            part.isLast = file.isDone
+            return part
+        }
+    }
+
+    private func item(_ text: String?, at place: Place) throws(CommandFailure) -> Item {
+        let shown = shown(place)
+        guard let text else { throw CommandFailure(.usage, "\(shown): not in UTF-8") }
+        let url: DownloadURL
+        do {
+            url = try TypedURL.parse(text)
+        } catch {
+            throw CommandFailure(.usage, "\(shown): \(Redaction.problem(error, with: text))")
+        }
+        guard let path = command.path(for: url) else {
+            throw CommandFailure(
+                .usage, "\(shown): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
+        }
+        do {
+            return try item(for: url, at: path, place)
+        } catch {
+            throw CommandFailure(error.status, "\(shown): \(error.message)")
+        }
+    }
+
+    private func item(for url: DownloadURL, at path: String, _ place: Place) throws(CommandFailure) -> Item {
+        Item(
+            url: url, path: path, place: place, digest: try known.checksums?.digest(of: url),
+            authorization: command.requests.setsAuthorization ? nil : known.netrc?.authorization(for: url))
+    }
+
+    /// Returns the request of a recorded job.
     ///
     /// - Parameters:
-    ///   - item: The download.
-    ///   - isNamedByServer: Whether the server names the file, so that URLs with the same file name do not conflict.
-    mutating func add(_ item: Item, isNamedByServer: Bool) {
-        let name = isNamedByServer ? item.url.absoluteString : item.path
-        guard let first = taken[name].map({ items[$0] }) else { return append(item, as: name) }
-        // Repeated URLs are one download.
-        if first.url == item.url || renamed[item.path]?.contains(item.url) == true { return }
-        guard renames else {
-            clashes.append(Clash(item: item, first: first.position))
-            return
+    ///   - job: The job.
+    ///   - url: Its URL; nil if the one that is stored is complete.
+    /// - Returns: The request.
+    /// - Throws: ``CommandFailure`` if the URL in the row was damaged.
+    func request(for job: Job, at url: DownloadURL?) throws -> DownloadRequest {
+        let url = try url ?? DownloadURL(job.url)
+        // The folder as the user wrote it, and the name of the row, since it may have been numbered.
+        let path = command.path(for: url).map { Destination.path($0, named: job.destination) }
+        return request(for: try item(for: url, at: path ?? job.destination, Place(number: job.position)))
+    }
+
+    /// Makes the request of a download.
+    func request(for item: Item) -> DownloadRequest {
+        var request = terms.withLock { terms in
+            let known = terms ?? command.terms(item.url)
+            terms = known
+            return known
         }
-        renamed[item.path, default: []].insert(item.url)
-        var item = item
-        item.path = freePath(for: item.path)
-        append(item, as: item.path)
+        (request.url, request.destination) = (item.url, item.path)
+        if let digest = item.digest { request.digest = digest }
+        if let authorization = item.authorization, request.fields[.authorization] == nil {
+            request.fields[.authorization] = authorization
+        }
+        return request
     }
 
-    /// Records that a line is no URL.
-    mutating func reject(because failure: CommandFailure) { rejected.append(failure) }
-
-    private mutating func append(_ item: Item, as name: String) {
-        taken[name] = items.count
-        items.append(item)
+    /// Returns a place in words.
+    private func shown(_ place: Place) -> String {
+        if place.number < 0 {
+            // Rows may have been manipulated.
+            let index = Int(-1 - place.number)
+            return command.urls.indices.contains(index) ? context.position(of: command.urls[index]) : "an argument"
+        }
+        return "\(Printable.escaped(command.files.inputFile ?? "")), line \(place.number)"
     }
 
-    private mutating func freePath(for path: String) -> String {
-        var number = lastNumbers[path] ?? 0
-        var numbered = path
-        repeat {
-            number += 1
-            numbered = Self.numbered(path, number)
-        } while taken[numbered] != nil
-        lastNumbers[path] = number
-        return numbered
-    }
-
-    /// Returns the path with a number before the extension of the file: `image.1.iso`.
-    static func numbered(_ path: String, _ number: Int) -> String {
-        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-        let name = path[start...]
-        // The dot of a hidden file does not begin an extension.
-        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > start else { return "\(path).\(number)" }
-        return "\(path[..<dot]).\(number)\(path[dot...])"
+    /// Returns the error of a download whose file is that of another one.
+    func clash(_ item: Item, with first: Place) -> StoreError {
+        StoreError(
+            .destination,
+            "\(shown(item.place)): would be written to \(item.path), as would the URL of \(shown(first)); "
+                + "not downloaded",
+            advice: "Use --auto-rename, or download it with --output.")
     }
 }

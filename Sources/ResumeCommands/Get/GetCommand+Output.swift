@@ -20,9 +20,9 @@ extension GetCommand {
     ///
     /// - Throws: ``CommandFailure`` with the status of a failure that has been reported.
     func write(
-        _ item: DownloadList.Item, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
+        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
     ) async throws {
-        var request = request(for: item)
+        var request = request
         request.destination = "\(downloader.store.path)/.standard-output-\(UUID().uuidString)"
         reporter.start()
         reporter.begin(request, 0)

@@ -5,46 +5,29 @@ internal import Foundation
 #endif
 internal import ResumeAsyncHTTP
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
-        let list = try list(context)
-        var items: [DownloadList.Item] = []
-        var skipped: [DownloadList.Item] = []
-        for item in list.items {
-            // A name given by the server is not known yet.
-            if files.skipExisting, !files.remoteHeaderName, Self.hasFile(item.path) {
-                skipped.append(item)
-            } else {
-                items.append(item)
-            }
-        }
-        let reporter = GetReporter(command: self, count: items.count, of: list.count, context: context)
-        for item in skipped { reporter.skipped(request(for: item)) }
-        for failure in list.rejected { reporter.rejected(failure) }
-        let failures =
-            list.rejected.map(\.status)
-            + list.clashes.map { clash in
-                let error = error(for: clash, context)
-                let failure = CommandFailure(error)
-                reporter.report(failure, error, of: request(for: clash.item))
-                return failure.status
-            }
-        guard !items.isEmpty else {
-            reporter.finish(failed: failures.count)
-            return try Self.throwWorst(of: failures)
+        let list = try await Blocking.run { try DownloadList(self, context) }
+        let first = try await list.next(most: Enlister.most)
+        let reporter = GetReporter(command: self, context: context)
+        guard !first.items.isEmpty || !first.isLast else {
+            reporter.expect(first.rejected.count, running: 0)
+            for failure in first.rejected { reporter.rejected(failure) }
+            reporter.finish(failed: first.rejected.count)
+            return try Self.throwWorst(of: first.rejected.map(\.status))
         }
         guard !writesToOutput || context.outputWidth == nil else {
             throw CommandFailure(
                 .usage, "--output - writes a file to standard output, which is a terminal; redirect it, or name a file")
         }
         try makeDirectory()
-        // All destinations are checked before the first connection is made.
-        let terms = terms(items[0].url)
-        for item in items where !writesToOutput {
-            let request = terms.request(for: item)
+        // The destinations of short lists are checked before the first connection is made.
+        for item in first.items where !writesToOutput {
+            let request = list.request(for: item)
             do {
                 _ = try request.checkedDestination()
             } catch {
@@ -53,12 +36,30 @@ extension GetCommand {
                 throw failure
             }
         }
-        try await withDownloader(for: items.count, context) { downloader, spare in
-            if writesToOutput, let item = items.first {
-                return try await write(item, with: downloader, reporter, context)
+        let count = first.isLast ? first.items.count : .max
+        try await withDownloader(for: count, context) { downloader, spare in
+            if writesToOutput, let item = first.items.first {
+                return try await write(list.request(for: item), with: downloader, reporter, context)
             }
-            try await download(items, with: downloader, deliveringAtMost: spare, after: failures, reporter)
+            try await download(list, from: first, with: downloader, deliveringAtMost: spare, reporter)
         }
+    }
+
+    /// Runs the downloads of a list, each of which is recorded as a job before its first request.
+    private func download(
+        _ list: DownloadList, from first: DownloadList.Part, with downloader: Downloader, deliveringAtMost spare: Int,
+        _ reporter: GetReporter
+    ) async throws {
+        let board = try await downloader.store.openJobs()
+        let run = JobRun(self, on: board, with: downloader, deliveringAtMost: spare, reporter)
+        let enlister = try await Enlister(list, of: self, to: run)
+        try await enlister.add(first)
+        try await run.run(.given) { job in
+            try list.request(for: job, at: run.feed.takeURL(of: job.id))
+        } feeding: {
+            if !first.isLast { await enlister.addRest() }
+        }
+        try? await board.pruneSometimes()
     }
 
     /// Opens the store and a transport for a number of downloads, and closes both.
@@ -100,13 +101,6 @@ extension GetCommand {
             throw error
         }
         try await transport.shutdown()
-    }
-
-    /// Whether there is a file or a link to one; other kinds of items are reported when the destination is checked.
-    private static func hasFile(_ path: String) -> Bool {
-        let path = URL(filePath: path).resolvingSymlinksInPath().path
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
     /// The maximum number of threads; waking more of them would take longer than the work of a small file on each.

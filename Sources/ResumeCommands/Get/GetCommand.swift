@@ -41,9 +41,6 @@ struct GetCommand: ContextCommand {
         return checks.sha512.flatMap { HTTPDigest(.sha512, hexadecimal: $0) }
     }
 
-    /// Makes the request for a download.
-    func request(for item: DownloadList.Item) -> DownloadRequest { terms(item.url).request(for: item) }
-
     /// Makes a request with the options of the command, for any URL; reading the options takes long.
     func terms(_ url: DownloadURL) -> DownloadRequest {
         var request = DownloadRequest(url, to: "")
@@ -71,19 +68,6 @@ struct GetCommand: ContextCommand {
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)
-        return request
-    }
-}
-
-extension DownloadRequest {
-    /// Returns the request for one of the downloads that share these terms.
-    func request(for item: DownloadList.Item) -> DownloadRequest {
-        var request = self
-        (request.url, request.destination) = (item.url, item.path)
-        if let digest = item.digest { request.digest = digest }
-        if let authorization = item.authorization, request.fields[.authorization] == nil {
-            request.fields[.authorization] = authorization
-        }
         return request
     }
 }

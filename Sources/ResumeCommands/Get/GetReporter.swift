@@ -2,6 +2,7 @@ internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
 /// Reports running downloads: as JSON on standard output, or as messages and progress on standard error.
 final class GetReporter: Sendable {
@@ -13,8 +14,8 @@ final class GetReporter: Sendable {
     /// Whether downloads are named by their URLs: the server's names are known only at the end, and standard output has
     /// none.
     private let showsURLs: Bool
-    /// The number of requested downloads.
-    private let total: Int
+    /// The number of requested downloads, as far as it is known.
+    private let total = Mutex(0)
     /// The progress in a terminal; nil if none is shown.
     private let display: ProgressDisplay?
     private let context: CommandContext
@@ -23,28 +24,31 @@ final class GetReporter: Sendable {
     ///
     /// - Parameters:
     ///   - command: The command with its options.
-    ///   - count: The number of downloads that follow.
-    ///   - total: The number of requested downloads.
     ///   - context: The streams.
-    init(command: GetCommand, count: Int, of total: Int, context: CommandContext) {
+    init(command: GetCommand, context: CommandContext) {
         json = command.messages.json
         isQuiet = command.isQuiet
         isVerbose = command.messages.verbose
         printsPaths =
             !command.messages.json && !command.isQuiet && !command.writesToOutput && context.outputWidth == nil
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
-        self.total = total
         let isShown =
             !command.messages.noProgress && !command.isQuiet && !command.messages.json && context.terminalSize() != nil
-        display = isShown ? ProgressDisplay(count: count, size: context.terminalSize, write: context.errors) : nil
+        display = isShown ? ProgressDisplay(size: context.terminalSize, write: context.errors) : nil
         self.context = context
+    }
+
+    /// Adds to the number of requested downloads, and to that of those that run.
+    func expect(_ requested: Int, running: Int) {
+        total.withLock { $0 += requested }
+        if running > 0 { display?.update { $0.count += running } }
     }
 
     /// Starts to show the progress, until ``finish(failed:)``.
     func start() { display?.start() }
 
     /// Records that a download starts.
-    func begin(_ request: DownloadRequest, _ number: Int) {
+    func begin(_ request: DownloadRequest, _ number: Int64) {
         display?.update { state in
             let path = showsURLs ? nil : request.destination.split(separator: "/").last
             state.begin(number, named: path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url))
@@ -77,7 +81,7 @@ final class GetReporter: Sendable {
     ///   - error: The error that revealed it, if the server named the file.
     ///   - number: The number of the download; nil if it was not started.
     func skipped(
-        _ request: DownloadRequest, as skip: Skip = .exists, because error: StoreError? = nil, _ number: Int? = nil
+        _ request: DownloadRequest, as skip: Skip = .exists, because error: StoreError? = nil, _ number: Int64? = nil
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
         let taken = (error?.cause as? SystemError)?.path
@@ -106,7 +110,7 @@ final class GetReporter: Sendable {
         say("resumectl: \(Printable.escaped(failure.message))", isError: true)
     }
 
-    func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int) {
+    func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int64) {
         if json {
             context.print(Self.json(event, of: request).text)
             return
@@ -123,7 +127,7 @@ final class GetReporter: Sendable {
     ///   - error: The error.
     ///   - request: The download.
     ///   - number: The number of the download; nil if it was not started.
-    func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest, _ number: Int? = nil) {
+    func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest, _ number: Int64? = nil) {
         if json {
             context.print(Self.json(failure, error, of: request).text)
         }
@@ -136,6 +140,7 @@ final class GetReporter: Sendable {
     /// Ends the progress and repeats how many downloads failed, since their messages may have scrolled away.
     func finish(failed: Int) {
         display?.finish()
+        let total = total.withLock { $0 }
         guard failed > 0, total > 1 else { return }
         context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }

@@ -53,22 +53,11 @@ struct JobSelection {
     }
 }
 
-extension JobBoard {
-    /// Calls a closure with each job, in the order in which they were given.
-    func forEach(_ body: (Job) async throws -> Void) async throws {
-        var next: Int64? = 0
-        while let start = next {
-            let page = try await jobs(after: start)
-            for job in page.jobs { try await body(job) }
-            next = page.next
-        }
-    }
-}
-
 extension Job {
-    /// The state as shown: a job that says 'running' without a process waits to be continued.
+    /// The state as shown: a job runs as long as a process has locked it.
     func state(on board: JobBoard) -> Job.State {
-        state == .running && !board.isRunning(id) ? .waiting : state
+        guard state.isLeft else { return state }
+        return board.isRunning(id) ? .running : state == .running ? .waiting : state
     }
 
     /// The job in the format of `jobs --json`.

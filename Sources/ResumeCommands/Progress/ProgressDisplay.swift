@@ -19,11 +19,10 @@ final class ProgressDisplay: Sendable {
     /// Makes a display, which draws nothing before ``start()``.
     ///
     /// - Parameters:
-    ///   - count: The number of downloads.
     ///   - size: Returns the current size of the terminal.
     ///   - write: Writes to the terminal.
-    init(count: Int, size: @escaping @Sendable () -> TerminalSize?, write: @escaping @Sendable (String) -> Void) {
-        shared = Mutex(Shared(state: ProgressState(count: count)))
+    init(size: @escaping @Sendable () -> TerminalSize?, write: @escaping @Sendable (String) -> Void) {
+        shared = Mutex(Shared(state: ProgressState()))
         self.size = size
         self.write = write
     }

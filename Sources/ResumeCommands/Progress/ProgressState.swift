@@ -30,9 +30,9 @@ package struct ProgressState {
     }
 
     /// The running downloads by their numbers.
-    private(set) var files: [Int: File] = [:]
-    /// The number of downloads, including those that have not started.
-    package let count: Int
+    private(set) var files: [Int64: File] = [:]
+    /// The number of downloads, including those that have not started; it grows while a list is read.
+    package var count: Int
     private(set) var done = 0
     private(set) var failed = 0
     /// The bytes of delivered files.
@@ -49,7 +49,7 @@ package struct ProgressState {
     /// - Parameters:
     ///   - count: The number of downloads.
     ///   - now: The time.
-    package init(count: Int, now: ContinuousClock.Instant = .now) {
+    package init(count: Int = 0, now: ContinuousClock.Instant = .now) {
         self.count = count
         start = now
         self.now = now
@@ -67,10 +67,10 @@ package struct ProgressState {
     /// - Parameters:
     ///   - number: The number of the download.
     ///   - name: Its file, without control characters.
-    package mutating func begin(_ number: Int, named name: String) { files[number] = File(name: name) }
+    package mutating func begin(_ number: Int64, named name: String) { files[number] = File(name: name) }
 
     /// Handles an event of a running download.
-    package mutating func take(_ event: DownloadEvent, of number: Int) {
+    package mutating func take(_ event: DownloadEvent, of number: Int64) {
         guard var file = files[number] else { return }
         switch event {
         case .waiting: file.phase = .waiting
@@ -102,7 +102,7 @@ package struct ProgressState {
     /// - Parameters:
     ///   - number: The number of the download.
     ///   - isFailure: False if it was not needed.
-    package mutating func end(_ number: Int, isFailure: Bool) {
+    package mutating func end(_ number: Int64, isFailure: Bool) {
         if let file = files.removeValue(forKey: number) { fetchedBefore = fetchedBefore.addingSaturating(file.fetched) }
         if isFailure { failed += 1 } else { done += 1 }
     }

@@ -7,22 +7,29 @@ package enum JobTerms {
     /// What ``needs(of:)`` says of a URL with user info or a signature.
     package static let url = QueuedTerms.neededURL
 
-    /// Returns the text to record for a request; nil if closures belong to it.
-    package static func text(for request: DownloadRequest) -> String? {
-        QueuedTerms.text(for: request, namingNeeds: true)
+    /// Returns the text to record for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - key: The key of the store's hashes.
+    /// - Returns: The text; nil if closures belong to the request.
+    package static func text(for request: DownloadRequest, _ key: [UInt8]) -> String? {
+        QueuedTerms.text(for: request, namingNeedsWith: key)
     }
 
     /// Returns the job to record for a request.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - terms: ``text(for:)``, which takes longer than the rest and is the same for similar requests.
+    ///   - position: Its place in the list.
+    ///   - terms: ``text(for:_:)``, which takes longer than the rest and is the same for similar requests.
     /// - Returns: The job.
     /// - Throws: `StoreError` if the destination is not a file name.
-    package static func job(for request: DownloadRequest, terms: String?) throws -> NewJob {
+    package static func job(for request: DownloadRequest, at position: Int64, terms: String?) throws -> NewJob {
         NewJob(
             key: request.storeKey, url: request.url.redacted, destination: try Destination(request.destination).path,
-            terms: terms, identity: request.identity)
+            terms: terms, position: position, isNamedByServer: request.usesServerFilename
+        ) { [url = request.url, fields = request.identityFields] in RequestIdentity(url, fields) }
     }
 
     /// Returns what must be given again: the names of header fields, and ``url``.

@@ -10,25 +10,25 @@ internal import ResumeStore
 /// The options of a request besides its URL and destination, as recorded for the next process.
 ///
 /// Secrets are not recorded. A queue records no request with header fields, closures or a signed URL, since only the
-/// program can make it again. A job of the command line names what must be given again. Members that are added after a
-/// release must be optional: rows of the previous release lack them, and a row that cannot be decoded is a lost request.
+/// program can make it again. A job of the command line names what must be given again. All members are optional: the
+/// usual values are not recorded, since a store may have millions of rows, and rows of an earlier release lack members.
 struct QueuedTerms: Codable {
     private var selection: String?
-    private var condition: String
+    private var condition: String?
     private var digest: [String: String]?
-    private var allowsUnvalidated: Bool
-    private var acceptEncoding: String
-    private var restarts: Bool
-    private var waits: Bool
-    private var connections: Int
-    private var overlap: Int64
-    private var retries: Int
+    private var allowsUnvalidated: Bool?
+    private var acceptEncoding: String?
+    private var restarts: Bool?
+    private var waits: Bool?
+    private var connections: Int?
+    private var overlap: Int64?
+    private var retries: Int?
     /// In seconds, as are all times here.
-    private var firstDelay: Double
-    private var longestDelay: Double
-    private var restartLimit: Int
-    private var stallTimeout: Double
-    private var stallBytes: Int64
+    private var firstDelay: Double?
+    private var longestDelay: Double?
+    private var restartLimit: Int?
+    private var stallTimeout: Double?
+    private var stallBytes: Int64?
     private var rateLimit: Int64?
     private var maximumLength: Int64?
     private var usesServerFilename: Bool?
@@ -37,6 +37,9 @@ struct QueuedTerms: Codable {
     /// What is not stored and must be given again, if there is any.
     private(set) var needs: [String]?
 
+    /// For a URL that must be given again: a keyed hash of it, in hexadecimal digits, by which it is told from others.
+    var identity: String?
+
     /// What ``needs`` says of a URL with user info or a signature.
     static let neededURL = "URL"
 
@@ -44,52 +47,64 @@ struct QueuedTerms: Codable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - namesNeeds: Whether secrets are named. Otherwise there are no terms for a request with header fields, which
-    ///     only the program itself can make again.
-    private init?(_ request: DownloadRequest, namesNeeds: Bool) {
-        let url = request.url
-        let isStored = url.credentials == nil && url.redacted == url.absoluteString
-        guard request.renewal == nil, request.permits == nil, request.headURL == nil,
-            namesNeeds || (request.fields.isEmpty && request.secretFields.isEmpty && isStored)
-        else { return nil }
-        if namesNeeds {
-            var needs: [String] = isStored ? [] : [Self.neededURL]
-            var known: [String] = []
-            for field in request.fields {
-                if request.secretFields.contains(field.name) || field.name == .authorization || field.name == .cookie {
-                    if !needs.contains(field.name.rawName) { needs.append(field.name.rawName) }
-                } else {
-                    known += [field.name.rawName, field.value]
-                }
-            }
-            self.needs = needs.isEmpty ? nil : needs
-            fields = known.isEmpty ? nil : known
+    ///   - key: The key of the store's hashes, so that secrets are named; nil if there are no terms for a request with
+    ///     header fields or secrets, which only the program itself can make again.
+    private init?(_ request: DownloadRequest, _ key: [UInt8]?) {
+        guard request.renewal == nil, request.permits == nil, request.headURL == nil else { return nil }
+        if let key {
+            takeFields(of: request, key)
+        } else if !request.fields.isEmpty || !request.secretFields.isEmpty || request.url.hasSecrets {
+            return nil
+        }
+        let usual = DownloadRequest(request.url, to: "")
+        func unusual<Value: Equatable>(_ path: KeyPath<DownloadRequest, Value>) -> Value? {
+            request[keyPath: path] == usual[keyPath: path] ? nil : request[keyPath: path]
         }
         selection = request.selection?.description
-        condition = request.condition.rawValue
+        condition = unusual(\.condition)?.rawValue
         digest = request.digest.map { [$0.algorithm.rawValue: $0.hexadecimal] }
-        allowsUnvalidated = request.allowsUnvalidated
-        acceptEncoding = request.acceptEncoding
-        restarts = request.restarts
-        waits = request.waits
-        connections = request.connections
-        overlap = request.overlap
-        retries = request.limits.retries
-        firstDelay = request.limits.firstDelay / .seconds(1)
-        longestDelay = request.limits.longestDelay / .seconds(1)
-        restartLimit = request.limits.restarts
-        stallTimeout = request.stallTimeout / .seconds(1)
-        stallBytes = request.stallBytes
+        allowsUnvalidated = unusual(\.allowsUnvalidated)
+        acceptEncoding = unusual(\.acceptEncoding)
+        restarts = unusual(\.restarts)
+        waits = unusual(\.waits)
+        connections = unusual(\.connections)
+        overlap = unusual(\.overlap)
+        retries = unusual(\.limits.retries)
+        firstDelay = unusual(\.limits.firstDelay).map { $0 / .seconds(1) }
+        longestDelay = unusual(\.limits.longestDelay).map { $0 / .seconds(1) }
+        restartLimit = unusual(\.limits.restarts)
+        stallTimeout = unusual(\.stallTimeout).map { $0 / .seconds(1) }
+        stallBytes = unusual(\.stallBytes)
         rateLimit = request.rateLimit
         maximumLength = request.maximumLength
-        usesServerFilename = request.usesServerFilename ? true : nil
+        usesServerFilename = unusual(\.usesServerFilename)
     }
 
-    /// Returns the text to record for a request; nil if it cannot be recorded.
-    static func text(for request: DownloadRequest, namingNeeds: Bool = false) -> String? {
+    private mutating func takeFields(of request: DownloadRequest, _ key: [UInt8]) {
+        var needs: [String] = request.url.hasSecrets ? [Self.neededURL] : []
+        var known: [String] = []
+        for field in request.fields {
+            if request.secretFields.contains(field.name) || field.name == .authorization || field.name == .cookie {
+                if !needs.contains(field.name.rawName) { needs.append(field.name.rawName) }
+            } else {
+                known += [field.name.rawName, field.value]
+            }
+        }
+        self.needs = needs.isEmpty ? nil : needs
+        fields = known.isEmpty ? nil : known
+        if request.url.hasSecrets { identity = Hexadecimal.text(RequestIdentity(request.url, [:]).code(key)) }
+    }
+
+    /// Returns the text to record for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - key: The key of the store's hashes for a job, which names what must be given again; nil for other requests.
+    /// - Returns: The text; nil if the request cannot be recorded.
+    static func text(for request: DownloadRequest, namingNeedsWith key: [UInt8]? = nil) -> String? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        return QueuedTerms(request, namesNeeds: namingNeeds).flatMap { try? encoder.encode($0) }.map {
+        return QueuedTerms(request, key).flatMap { try? encoder.encode($0) }.map {
             String(decoding: $0, as: UTF8.self)
         }
     }
@@ -120,28 +135,31 @@ struct QueuedTerms: Codable {
         }
         request.key = DownloadStore.callersKey(key, request.selection)
         guard request.key != nil else { return nil }
-        guard let condition = ResumePolicy.Condition(rawValue: condition) else { return nil }
-        request.condition = condition
+        if let condition {
+            guard let known = ResumePolicy.Condition(rawValue: condition) else { return nil }
+            request.condition = known
+        }
         if let digest {
             guard let (name, digits) = digest.first, let algorithm = HTTPDigest.Algorithm(rawValue: name),
                 let parsed = HTTPDigest(algorithm, hexadecimal: digits)
             else { return nil }
             request.digest = parsed
         }
-        request.allowsUnvalidated = allowsUnvalidated
-        request.acceptEncoding = acceptEncoding
-        request.restarts = restarts
-        request.waits = waits
-        request.connections = connections
-        request.overlap = overlap
-        request.limits = .init(
-            retries: retries, firstDelay: .bounded(seconds: firstDelay),
-            longestDelay: .bounded(seconds: longestDelay), restarts: restartLimit)
-        request.stallTimeout = .bounded(seconds: stallTimeout)
-        request.stallBytes = stallBytes
+        request.allowsUnvalidated = allowsUnvalidated ?? request.allowsUnvalidated
+        request.acceptEncoding = acceptEncoding ?? request.acceptEncoding
+        request.restarts = restarts ?? request.restarts
+        request.waits = waits ?? request.waits
+        request.connections = connections ?? request.connections
+        request.overlap = overlap ?? request.overlap
+        request.limits.retries = retries ?? request.limits.retries
+        request.limits.firstDelay = firstDelay.map { .bounded(seconds: $0) } ?? request.limits.firstDelay
+        request.limits.longestDelay = longestDelay.map { .bounded(seconds: $0) } ?? request.limits.longestDelay
+        request.limits.restarts = restartLimit ?? request.limits.restarts
+        request.stallTimeout = stallTimeout.map { .bounded(seconds: $0) } ?? request.stallTimeout
+        request.stallBytes = stallBytes ?? request.stallBytes
         request.rateLimit = rateLimit
         request.maximumLength = maximumLength
-        request.usesServerFilename = usesServerFilename ?? false
+        request.usesServerFilename = usesServerFilename ?? request.usesServerFilename
         for index in stride(from: 0, to: (fields?.count ?? 0) - 1, by: 2) {
             guard let name = fields.flatMap({ HTTPField.Name($0[index]) }), let value = fields?[index + 1] else {
                 continue

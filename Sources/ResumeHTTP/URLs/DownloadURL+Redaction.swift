@@ -7,6 +7,9 @@ extension DownloadURL {
     /// over, but never gets wrong bytes, since the validator decides whether stored bytes are used.
     public var redacted: String { origin + redactedTarget }
 
+    /// Whether something of the URL must not be stored: user info, or parameters that sign or authorize it.
+    package var hasSecrets: Bool { userInfo != nil || redacted != absoluteString }
+
     /// Path and query of ``redacted``.
     var redactedTarget: String { Self.redacted(requestTarget, abbreviates: false) }
 
@@ -20,8 +23,7 @@ extension DownloadURL {
         let fragment = Substring(key.utf8[target.endIndex...])
         let body = Substring(fragment.utf8.dropFirst())
         let kept = ParameterList(body, separatedBy: "#&;").text(without: nil, abbreviates: false, isValue: false)
-        let isPlain = url.userInfo == nil && url.redacted == url.absoluteString
-        return (isPlain ? String(Substring(target)) : url.redacted)
+        return (url.hasSecrets ? url.redacted : String(Substring(target)))
             + (kept == body ? String(fragment) : kept.isEmpty ? "" : "#\(kept)")
     }
 

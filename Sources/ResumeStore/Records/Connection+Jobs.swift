@@ -5,24 +5,39 @@ internal import ResumeSQLite
 /// The rows of `queued` that are jobs: those with a list.
 extension Connection {
     private static let jobColumns =
-        "id, key, url, destination, ifnull(ended, state), attempts, list, terms, failure, file"
+        "id, key, url, destination, ifnull(ended, state), attempts, list, position, terms, failure, file"
 
     private static func job(_ row: borrowing Row) -> Job? {
         guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
-            let state = row.text(4).flatMap(Job.State.init), let attempts = row.integer(5), let list = row.integer(6)
+            let state = row.text(4).flatMap(Job.State.init), let attempts = row.integer(5), let list = row.integer(6),
+            let position = row.integer(7)
         else { return nil }
         return Job(
             id: id, key: key, url: url, destination: destination, state: state, attempts: attempts, list: list,
-            terms: row.text(7), failure: row.text(8).map { Reason(stored: $0) },
-            file: row.text(9).flatMap(DeliveredFile.init(stored:)))
+            position: position, terms: row.text(8), failure: row.text(9).map { Reason(stored: $0) },
+            file: row.text(10).flatMap(DeliveredFile.init(stored:)))
     }
 
-    /// Returns the jobs after an ID, in the order in which they were given.
-    borrowing func jobs(in queue: Int64, after id: Int64, limit: Int64) throws -> [Job?] {
+    /// Returns the IDs in a range with their jobs, in order; nil for a row that cannot be read.
+    ///
+    /// The range is found by the row ID: an index of the queue would need all its rows sorted.
+    ///
+    /// - Parameters:
+    ///   - queue: The queue.
+    ///   - ids: The range.
+    ///   - onlyLeft: Whether to leave out jobs that are done or cancelled.
+    ///   - limit: The maximum number of rows.
+    /// - Returns: The rows.
+    /// - Throws: `SQLiteError`.
+    borrowing func jobs(
+        in queue: Int64, ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64
+    ) throws -> [(id: Int64, job: Job?)] {
         try rows(
-            "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND id > ? ORDER BY id LIMIT ?", .integer(queue),
-            .integer(id), .integer(limit)
-        ) { Self.job($0) }
+            """
+            SELECT \(Self.jobColumns) FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
+            ORDER BY id LIMIT ?
+            """, .integer(queue), .integer(ids.lowerBound), .integer(ids.upperBound), .flag(onlyLeft), .integer(limit)
+        ) { row in row.integer(0).map { ($0, Self.job(row)) } }.compactMap { $0 }
     }
 
     borrowing func job(_ id: Int64, in queue: Int64) throws -> Job? {
@@ -31,11 +46,29 @@ extension Connection {
         ) { Self.job($0) }.first ?? nil
     }
 
+    /// Returns the number of jobs that are left to do.
+    borrowing func countOfJobsLeft(in queue: Int64) throws -> Int64 {
+        // The rows are read only for those that failed permanently.
+        try integer(
+            """
+            SELECT (SELECT count(*) FROM queued WHERE queue = ?1 AND state <> 'failed')
+                + (SELECT count(*) FROM queued WHERE queue = ?1 AND state = 'failed' AND ended IS NULL)
+            """, .integer(queue)) ?? 0
+    }
+
     /// Returns the lists that have something left to do.
     borrowing func unfinishedLists(in queue: Int64) throws -> Set<Int64> {
+        // One step of the index for each list; DISTINCT would read all rows.
         Set(
             try rows(
-                "SELECT DISTINCT list FROM queued WHERE queue = ? AND state <> 'failed'", .integer(queue)
+                """
+                WITH RECURSIVE left (list) AS (
+                    SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed'
+                    UNION ALL
+                    SELECT (SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed' AND list > left.list)
+                    FROM left WHERE left.list IS NOT NULL)
+                SELECT list FROM left WHERE list IS NOT NULL
+                """, .integer(queue)
             ) { $0.integer(0) }.compactMap { $0 })
     }
 
@@ -44,115 +77,153 @@ extension Connection {
     /// - Parameters:
     ///   - job: The job.
     ///   - queue: The queue.
-    ///   - list: The list that it belongs to from now on.
-    ///   - unfinished: The lists that had something left to do; their jobs stay done.
+    ///   - listing: The list that it belongs to from now on.
     ///   - key: The key of the store's hashes.
-    /// - Returns: The job, and what was known of it.
+    /// - Returns: What became of it.
     /// - Throws: `SQLiteError`.
     borrowing func enlist(
-        _ job: NewJob, in queue: Int64, as list: Int64, unfinished: Set<Int64>, _ key: [UInt8]
-    ) throws -> EnlistedJob {
-        let known =
-            try rows(
-                "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
-                .integer(queue), .text(job.key), .text(job.destination)
-            ) { Self.job($0) }.first ?? nil
-        if let known {
-            let isSame = known.file?.requester.map { $0 == job.identity.code(key) } ?? false
-            let isDone = known.state == .done && unfinished.contains(known.list)
-            if isDone {
-                try run("UPDATE queued SET list = ? WHERE id = ?", .integer(list), .integer(known.id))
-            } else {
-                try run(
-                    """
-                    UPDATE queued SET list = ?, url = ?, terms = ?, state = 'waiting', ended = NULL,
-                        failure = NULL, attempts = iif(state = 'failed', 0, attempts) WHERE id = ?
-                    """, .integer(list), .text(job.url), .optional(job.terms), .integer(known.id))
-            }
-            return EnlistedJob(id: known.id, known: known, isDone: isDone, isOfSameRequest: isSame)
+        _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]
+    ) throws -> Enlisted {
+        var job = job
+        if !job.isNamedByServer, let first = try self.job(at: job.destination, of: listing.list) {
+            if first.key == job.key, first.terms == job.terms { return .repeated }
+            guard listing.renames else { return .clash(first.position) }
+            guard try !has(job, in: listing.list) else { return .repeated }
+            job.destination = try freePath(for: job.destination, in: listing.list)
         }
+        // RETURNING would take twice as long as the rest.
+        let isNew =
+            try run(
+                """
+                INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms, list)
+                VALUES (?, ?, ?, ?, 'waiting', 0, 0, ?, ?, ?) ON CONFLICT DO NOTHING
+                """, .integer(queue), .text(job.key), .text(job.url), .text(job.destination), .integer(job.position),
+                .optional(job.terms), .integer(listing.list)) > 0
+        if isNew, let id = try integer("SELECT last_insert_rowid()") { return .due(id, destination: job.destination) }
+        return try enlistAgain(job, in: queue, as: listing, key)
+    }
+
+    /// Records a job again that has a row.
+    private borrowing func enlistAgain(
+        _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]
+    ) throws -> Enlisted {
+        let found = try rows(
+            "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
+            .integer(queue), .text(job.key), .text(job.destination)
+        ) { Self.job($0) }.first
         // A row that cannot be read is replaced.
+        let known = found ?? nil
+        if let known, known.list == listing.list {
+            // The same resource with other secrets is not a second job.
+            return known.terms == job.terms ? .repeated : .clash(known.position)
+        }
+        var file: DeliveredFile?
+        if let known, let delivered = known.file, delivered.requester == job.identity().code(key),
+            listing.isAnswered(job, known)
+        {
+            file = delivered
+            if known.state == .done, listing.unfinished.contains(known.list) {
+                try run(
+                    "UPDATE queued SET list = ?, position = ? WHERE id = ?", .integer(listing.list),
+                    .integer(job.position), .integer(known.id))
+                return .done(known)
+            }
+        }
         let id = try integer(
             """
-            INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms, list)
-            VALUES (?, ?, ?, ?, 'waiting', 0, 0, 0, ?, ?)
-            ON CONFLICT (queue, key, destination) DO UPDATE SET url = excluded.url, state = excluded.state,
-                terms = excluded.terms, list = excluded.list, failure = NULL, ended = NULL, file = NULL
-            RETURNING id
-            """, .integer(queue), .text(job.key), .text(job.url), .text(job.destination), .optional(job.terms),
-            .integer(list))
-        return EnlistedJob(id: id ?? 0, known: nil, isDone: false, isOfSameRequest: false)
+            UPDATE queued SET list = ?, position = ?, url = ?, terms = ?, file = ?, state = 'waiting', ended = NULL,
+                failure = NULL, attempts = iif(state = 'failed', 0, attempts)
+            WHERE queue = ? AND key = ? AND destination = ? RETURNING id
+            """, .integer(listing.list), .integer(job.position), .text(job.url), .optional(job.terms),
+            .optional(file?.stored), .integer(queue), .text(job.key), .text(job.destination))
+        // The row was in the way of a new one, and is not there: an index and its table do not agree.
+        guard let id else {
+            throw StoreError(.damaged, "the store's index of jobs is damaged", advice: StoreError.rebuildAdvice)
+        }
+        return .due(id, destination: job.destination)
     }
 
-    /// Marks a job as running, unless it is done or cancelled and is not to run again.
-    ///
-    /// - Returns: Whether it is to run.
-    borrowing func beginJob(_ id: Int64, in queue: Int64, again: Bool) throws -> Bool {
+    /// Returns the job of a list with a destination.
+    private borrowing func job(
+        at destination: String, of list: Int64
+    ) throws -> (key: String?, terms: String?, position: Int64)? {
+        try rows(
+            "SELECT key, terms, position FROM queued WHERE destination = ? AND list = ? LIMIT 1", .text(destination),
+            .integer(list)
+        ) { ($0.text(0), $0.text(1), $0.integer(2) ?? 0) }.first
+    }
+
+    /// Whether a list has the same job with another destination.
+    private borrowing func has(_ job: NewJob, in list: Int64) throws -> Bool {
         try integer(
-            """
-            UPDATE queued SET state = 'running', ended = NULL, attempts = attempts + 1
-            WHERE id = ? AND queue = ? AND (ended IS NULL OR ?) RETURNING id
-            """, .integer(id), .integer(queue), .flag(again)) != nil
+            "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1", .text(job.key), .integer(list),
+            .optional(job.terms)) != nil
     }
 
-    borrowing func setJob(_ id: Int64, in queue: Int64, to state: Job.State, because failure: Reason?) throws {
+    /// Returns the path with a number that no other job of a list has.
+    ///
+    /// The number is found by doubling and halving, since a list may have thousands of files with the same name.
+    private borrowing func freePath(for path: String, in list: Int64) throws -> String {
+        func isTaken(_ number: Int) throws -> Bool {
+            try job(at: Destination.path(path, numbered: number), of: list) != nil
+        }
+        var (taken, free) = (0, 1)
+        while try isTaken(free) { (taken, free) = (free, free * 2) }
+        while free - taken > 1 {
+            let middle = (taken + free) / 2
+            if try isTaken(middle) { taken = middle } else { free = middle }
+        }
+        return Destination.path(path, numbered: free)
+    }
+
+    /// Records the state of a job.
+    ///
+    /// - Parameters:
+    ///   - id: The job.
+    ///   - queue: The queue.
+    ///   - state: The state.
+    ///   - failure: Why its last run failed.
+    ///   - isRun: Whether a run of it has ended.
+    /// - Throws: `SQLiteError`.
+    borrowing func setJob(
+        _ id: Int64, in queue: Int64, to state: Job.State, because failure: Reason?, isRun: Bool
+    ) throws {
         let isEnded = state == .done || state == .cancelled
         try run(
-            "UPDATE queued SET state = ?, ended = ?, failure = ? WHERE id = ? AND queue = ?",
+            "UPDATE queued SET state = ?, ended = ?, failure = ?, attempts = attempts + ? WHERE id = ? AND queue = ?",
             .text(isEnded ? Job.State.failed.rawValue : state.rawValue), .optional(isEnded ? state.rawValue : nil),
-            .optional(failure?.stored), .integer(id), .integer(queue))
+            .optional(failure?.stored), .flag(isRun), .integer(id), .integer(queue))
     }
 
     /// Records the delivery of a request: the row of a program's queue is removed, a job is done.
     ///
     /// The file is recorded only if it lies where the row says. If the server has named it, another file may lie there.
     borrowing func fulfil(_ id: Int64, with file: DeliveredFile?, at path: String) throws {
-        try run("DELETE FROM queued WHERE id = ? AND list = 0", .integer(id))
-        try run(
-            """
-            UPDATE queued SET state = 'failed', ended = 'done', failure = NULL, file = iif(destination = ?, ?, NULL)
-            WHERE id = ?
-            """, .text(path), .optional(file?.stored), .integer(id))
+        let isJob =
+            try run(
+                """
+                UPDATE queued SET state = 'failed', ended = 'done', failure = NULL, attempts = attempts + 1,
+                    file = iif(destination = ?, ?, NULL)
+                WHERE id = ? AND list <> 0
+                """, .text(path), .optional(file?.stored), .integer(id)) > 0
+        if !isJob { try run("DELETE FROM queued WHERE id = ?", .integer(id)) }
     }
 
-    /// Removes jobs that are done, if their lists are too: those of before a time, and all but the newest ones.
-    borrowing func pruneJobs(in queue: Int64, doneBefore time: Int64, most: Int64) throws {
+    /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest
+    /// ones.
+    ///
+    /// - Returns: The number of removed jobs.
+    borrowing func pruneJobs(in queue: Int64, doneBefore time: Int64, most: Int64, limit: Int64) throws -> Int {
         // The text begins with the time. A job without one is of no use to a later run.
         try run(
             """
-            DELETE FROM queued WHERE queue = ?1 AND ended = 'done'
-                AND (CAST(ifnull(file, 0) AS INTEGER) < ?2 OR id <= ifnull(
-                    (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
-                AND list NOT IN (SELECT list FROM queued WHERE queue = ?1 AND state <> 'failed')
-            """, .integer(queue), .integer(time), .integer(most))
-    }
-}
-
-/// The file of a job as a text.
-extension DeliveredFile {
-    /// The words, of which the last one may contain spaces.
-    ///
-    /// Bytes are hexadecimal digits, and nil is `-`.
-    var stored: String {
-        let hexadecimal: ([UInt8]?) -> String = { bytes in
-            bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
-        }
-        let words = [
-            String(WallClock.milliseconds), String(size), String(modifiedAt), hexadecimal(requester),
-            hexadecimal(entityTag), lastModified ?? "-",
-        ]
-        return words.joined(separator: " ")
-    }
-
-    /// Parses a stored text; nil if it was damaged or manipulated.
-    init?(stored: String) {
-        let words = stored.split(separator: " ", maxSplits: 5)
-        guard words.count == 6, let size = Int64(words[1]), let modifiedAt = Int64(words[2]) else { return nil }
-        let bytes: (Substring) -> [UInt8]? = { word in
-            word.first == "x" ? Hexadecimal.bytes(word.dropFirst()) : nil
-        }
-        self.init(
-            size: size, modifiedAt: modifiedAt, entityTag: bytes(words[4]),
-            lastModified: words[5] == "-" ? nil : String(words[5]), requester: bytes(words[3]))
+            DELETE FROM queued WHERE id IN (
+                SELECT id FROM queued AS job WHERE queue = ?1 AND ended = 'done'
+                    AND (CAST(ifnull(file, 0) AS INTEGER) < ?2 OR id <= ifnull(
+                        (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
+                    AND NOT EXISTS (
+                        SELECT 1 FROM queued WHERE queue = ?1 AND list = job.list AND state <> 'failed')
+                ORDER BY id LIMIT ?4)
+            """, .integer(queue), .integer(time), .integer(most), .integer(limit))
     }
 }

@@ -1,19 +1,5 @@
 package import ResumeHTTP
 
-/// A file as it was delivered, by which a later run recognizes it.
-package struct DeliveredFile: Sendable, Hashable {
-    /// The length in bytes.
-    package var size: Int64
-    /// When its bytes were last modified, in milliseconds since 1970.
-    package var modifiedAt: Int64
-    /// The bytes of its entity tag, which may be weak; nil if the server sent none.
-    package var entityTag: [UInt8]?
-    /// The field Last-Modified; nil if the server sent none.
-    package var lastModified: String?
-    /// The hash of the request that brought it; nil if it is unknown.
-    var requester: [UInt8]?
-}
-
 /// A download that the command line was asked for: a row of its queue.
 package struct Job: Sendable, Hashable {
     /// The state of a job.
@@ -39,10 +25,12 @@ package struct Job: Sendable, Hashable {
     /// The absolute path of the destination.
     package var destination: String
     package var state: State
-    /// How often it was started.
+    /// How many of its runs have ended, other than by an interruption.
     package var attempts: Int64
     /// The run that asked for it last.
     package var list: Int64
+    /// Its place in that list, as numbered by the caller.
+    package var position: Int64
     /// The other conditions of the request, as encoded by the caller.
     package var terms: String?
     /// Why the last attempt failed; nil if it did not.
@@ -59,26 +47,58 @@ package struct Job: Sendable, Hashable {
 package struct NewJob: Sendable {
     package var key: String
     package var url: String
+    /// The absolute path of the destination.
     package var destination: String
     package var terms: String?
-    package var identity: RequestIdentity
+    /// Returns the identity of its request, which is needed only if the job is known.
+    package var identity: @Sendable () -> RequestIdentity
+    /// Its place in the list; any number.
+    package var position: Int64
+    /// Whether the server names the file, so that jobs of one list may have the same destination.
+    package var isNamedByServer: Bool
 
-    package init(key: String, url: String, destination: String, terms: String?, identity: RequestIdentity) {
+    package init(
+        key: String, url: String, destination: String, terms: String?, position: Int64,
+        isNamedByServer: Bool, identity: @escaping @Sendable () -> RequestIdentity
+    ) {
         self.key = key
         self.url = url
         self.destination = destination
         self.terms = terms
         self.identity = identity
+        self.position = position
+        self.isNamedByServer = isNamedByServer
     }
 }
 
-/// A recorded job, and what was known of it before.
-package struct EnlistedJob: Sendable {
-    package var id: Int64
-    /// The job as it was found; nil if it is new.
-    package var known: Job?
-    /// Whether it is done, and others of its list are not.
-    package var isDone: Bool
-    /// Whether the delivered file was fetched with the same request.
-    package var isOfSameRequest: Bool
+/// What became of a download that was to be recorded as a job.
+package enum Enlisted: Sendable {
+    /// A job is to run, whose file may have been numbered.
+    case due(Int64, destination: String)
+    /// An earlier run of the same list, which is not done, has delivered its file.
+    case done(Job)
+    /// The list contains it already.
+    case repeated
+    /// Its file is that of the job at a position of the list.
+    case clash(Int64)
+}
+
+/// How a list is recorded.
+package struct JobListing: Sendable {
+    /// The number of the run.
+    var list: Int64 = 0
+    /// Whether files of the same name are numbered.
+    package var renames: Bool
+    /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.
+    package var unfinished: Set<Int64>
+    /// Whether the file of a job is also one for a new job with other terms.
+    package var isAnswered: @Sendable (_ new: NewJob, _ by: Job) -> Bool
+
+    package init(
+        renames: Bool, unfinished: Set<Int64>, isAnswered: @escaping @Sendable (_ new: NewJob, _ by: Job) -> Bool
+    ) {
+        self.renames = renames
+        self.unfinished = unfinished
+        self.isAnswered = isAnswered
+    }
 }

@@ -28,6 +28,9 @@ package final class JobBoard: Sendable {
         list = WallClock.milliseconds &* 1000 &+ Int64.random(in: 1..<1000)
     }
 
+    /// The key of the store's hashes.
+    package var identityKey: [UInt8] { store.identityKey }
+
     /// Returns the lists that have something left to do.
     package func unfinishedLists() async throws -> Set<Int64> {
         try await store.read { [queue] connection in try connection.unfinishedLists(in: queue) }
@@ -37,32 +40,62 @@ package final class JobBoard: Sendable {
     ///
     /// - Parameters:
     ///   - new: The jobs.
-    ///   - unfinished: What ``unfinishedLists()`` returned before the first job of this list was recorded.
-    /// - Returns: The recorded jobs, in the same order.
+    ///   - listing: How they are recorded.
+    /// - Returns: What became of each.
     /// - Throws: ``StoreError``
-    package func enlist(_ new: [NewJob], unfinished: Set<Int64>) async throws -> [EnlistedJob] {
-        let (queue, list, key) = (queue, list, store.identityKey)
-        return try await store.writeEntry(durability: .power) { connection in
-            try new.map { try connection.enlist($0, in: queue, as: list, unfinished: unfinished, key) }
+    package func enlist(_ new: [NewJob], as listing: JobListing) async throws -> [Enlisted] {
+        let (queue, key) = (queue, store.identityKey)
+        var listing = listing
+        listing.list = list
+        return try await store.writeEntry(durability: .power) { [listing] connection in
+            try new.map { try connection.enlist($0, in: queue, as: listing, key) }
         }
     }
 
-    /// Locks jobs and marks them as running.
+    /// Returns the IDs in a range with their jobs, in order; nil for a row that cannot be read.
+    ///
+    /// - Parameters:
+    ///   - ids: The range.
+    ///   - onlyLeft: Whether to leave out jobs that are done or cancelled.
+    ///   - limit: The maximum number of rows.
+    /// - Returns: The rows.
+    /// - Throws: ``StoreError``
+    package func jobs(
+        in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64
+    ) async throws -> [(id: Int64, job: Job?)] {
+        try await store.read { [queue] connection in
+            try connection.jobs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit)
+        }
+    }
+
+    /// Returns the number of jobs that are left to do, and the largest ID of all; nil if there are no jobs.
+    package func left() async throws -> (count: Int, last: Int64)? {
+        try await store.read { [queue] connection in
+            guard let last = try connection.integer("SELECT max(id) FROM queued") else { return nil }
+            return (Int(clamping: try connection.countOfJobsLeft(in: queue)), last)
+        }
+    }
+
+    /// Locks jobs, each of which is running as long as it is locked.
     ///
     /// - Parameters:
     ///   - ids: The jobs.
-    ///   - again: Those that run although they are done or cancelled.
+    ///   - again: Whether to lock those that are done or cancelled as well.
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
-    package func claim(_ ids: [Int64], again: Set<Int64> = []) async throws -> [Claim] {
+    package func claim(_ ids: [Int64], again: Bool = false) async throws -> [Claim] {
         let locked = try ids.map { id in try StoreError.wrapping { try jobs.tryLock(id) } }
         let queue = queue
         do {
-            return try await store.write { connection in
-                try zip(ids, locked).map { id, isLocked in
-                    guard isLocked else { return .busy }
-                    return try connection.beginJob(id, in: queue, again: again.contains(id)) ? .taken : .over
-                }
+            // Read after they were locked, so that nobody else changes them.
+            let known = try await store.read { connection in
+                try zip(ids, locked).map { $1 ? try connection.job($0, in: queue) : nil }
+            }
+            return zip(locked, zip(ids, known)).map { isLocked, found in
+                guard isLocked else { return .busy }
+                let claim = Self.claim(found.1, again: again)
+                if case .taken = claim {} else { release(found.0) }
+                return claim
             }
         } catch {
             for (id, isLocked) in zip(ids, locked) where isLocked { release(id) }
@@ -70,14 +103,27 @@ package final class JobBoard: Sendable {
         }
     }
 
+    private static func claim(_ job: Job?, again: Bool) -> Claim {
+        guard let job else { return .gone }
+        if again { return .taken(job) }
+        switch job.state {
+        case .cancelled: return .gone
+        // If somebody has removed or changed the file, the job runs again.
+        case .done: return job.file?.isInPlace(at: job.destination) == true ? .done(job) : .taken(job)
+        case .waiting, .running, .paused, .failed: return .taken(job)
+        }
+    }
+
     /// What became of the attempt to take a job.
-    package enum Claim: Sendable, Hashable {
+    package enum Claim: Sendable {
         /// It is locked by the caller.
-        case taken
+        case taken(Job)
         /// Another process runs it.
         case busy
-        /// It is done, cancelled or forgotten; it is locked by the caller.
-        case over
+        /// It is done, and its file is in place.
+        case done(Job)
+        /// It was cancelled or forgotten.
+        case gone
     }
 
     /// Unlocks a job.
@@ -86,10 +132,19 @@ package final class JobBoard: Sendable {
     /// Whether a process runs a job.
     package func isRunning(_ id: Int64) -> Bool { (try? jobs.isLocked(id)) ?? true }
 
-    /// Records the state of a job.
-    package func set(_ id: Int64, to state: Job.State, because failure: Reason? = nil) async throws {
+    /// Records the state of jobs.
+    ///
+    /// - Parameters:
+    ///   - ids: The jobs.
+    ///   - state: The state.
+    ///   - failure: Why the last run failed.
+    ///   - isRun: Whether a run has ended.
+    /// - Throws: ``StoreError``
+    package func set(
+        _ ids: [Int64], to state: Job.State, because failure: Reason? = nil, isRun: Bool = false
+    ) async throws {
         try await store.write { [queue] connection in
-            try connection.setJob(id, in: queue, to: state, because: failure)
+            for id in ids { try connection.setJob(id, in: queue, to: state, because: failure, isRun: isRun) }
         }
     }
 
@@ -100,33 +155,35 @@ package final class JobBoard: Sendable {
         }
     }
 
-    package func job(_ id: Int64) async throws -> Job? {
-        try await store.read { [queue] connection in try connection.job(id, in: queue) }
-    }
-
-    /// Returns the jobs after an ID that can be read, with their stored bytes, and the ID to continue with; nil at the
-    /// end.
-    package func jobs(after id: Int64, limit: Int64 = 500) async throws -> (jobs: [Job], next: Int64?) {
-        try await store.read { [queue] connection in
-            let found = try connection.jobs(in: queue, after: id, limit: limit)
-            let jobs = try found.compactMap { $0 }.map { job in
-                var job = job
-                let entry = job.state == .done ? nil : try connection.entry(named: job.key)
-                job.receivedBytes = entry?.receivedBytes ?? job.file?.size ?? 0
-                job.totalBytes = entry?.totalBytes ?? job.file?.size
-                return job
+    /// Calls a closure with each job that can be read and its stored bytes, in the order in which they were given.
+    package func forEach(_ body: (Job) async throws -> Void) async throws {
+        let limit: Int64 = 500
+        var ids: ClosedRange<Int64> = 0...(.max)
+        while true {
+            let page = try await store.read { [queue, ids] connection in
+                try connection.jobs(in: queue, ids: ids, onlyLeft: false, limit: limit).map { id, job in
+                    guard var job else { return (id: id, job: nil as Job?) }
+                    let entry = job.state == .done ? nil : try connection.entry(named: job.key)
+                    job.receivedBytes = entry?.receivedBytes ?? job.file?.size ?? 0
+                    job.totalBytes = entry?.totalBytes ?? job.file?.size
+                    return (id: id, job: job)
+                }
             }
-            // If rows of a whole page cannot be read, those after it are not found.
-            return (jobs, Int64(found.count) < limit ? nil : jobs.last?.id)
+            for case let job? in page.map(\.job) { try await body(job) }
+            guard let last = page.last?.id, last < .max, Int64(page.count) == limit else { return }
+            ids = last + 1...(.max)
         }
     }
 
-    /// Removes jobs that were done long ago, and those beyond a number.
-    package func prune() async throws {
+    /// Removes jobs that were done long ago, and those beyond a number, in one of 32 runs, since it reads all jobs.
+    package func pruneSometimes() async throws {
+        guard list % 32 == 0 else { return }
         let time = WallClock.milliseconds - Self.kept.age
-        try await store.write { [queue] connection in
-            try connection.pruneJobs(in: queue, doneBefore: time, most: Self.kept.most)
-        }
+        let limit: Int64 = 1000
+        // Others write in between.
+        while try await store.write({ [queue] connection in
+            try connection.pruneJobs(in: queue, doneBefore: time, most: Self.kept.most, limit: limit)
+        }) == limit {}
     }
 }
 
@@ -149,13 +206,5 @@ extension DownloadStore {
                 advice: "Choose another store, or another name for that queue.")
         }
         return JobBoard(store: self, queue: id, queues: queues, jobs: try lockFile(.jobs))
-    }
-}
-
-extension DeliveredFile {
-    /// Whether a file still has the size and time that it was delivered with.
-    package func isInPlace(at path: String) -> Bool {
-        guard let status = try? Destination(path).status else { return false }
-        return status.kind == .regular && status.size == size && status.modifiedAt == modifiedAt
     }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 final class DownloadSlots: Sendable {
     private struct State {
         /// The lengths of files that have released their slots, by number of the download.
-        var delivered: [Int: Int64] = [:]
+        var delivered: [Int64: Int64] = [:]
         var bytes: Int64 = 0
         var failures: [ExitStatus] = []
     }
@@ -35,7 +35,7 @@ final class DownloadSlots: Sendable {
     /// - Parameters:
     ///   - length: The number of bytes.
     ///   - number: The number of the download.
-    func received(_ length: Int64, _ number: Int) {
+    func received(_ length: Int64, _ number: Int64) {
         let gives = state.withLock { state in
             guard state.delivered[number] == nil, state.delivered.count < mostDelivered,
                 state.bytes + length <= Self.most.bytes
@@ -61,7 +61,7 @@ final class DownloadSlots: Sendable {
     /// - Parameters:
     ///   - number: The number of the download.
     ///   - failure: The status of the failure; nil if the file was delivered.
-    func ended(_ number: Int, with failure: ExitStatus?) {
+    func ended(_ number: Int64, with failure: ExitStatus?) {
         let hasSlot = state.withLock { state in
             if let failure { state.failures.append(failure) }
             guard let length = state.delivered.removeValue(forKey: number) else { return true }

@@ -1,0 +1,33 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+
+/// Where `get` writes files.
+extension GetCommand {
+    /// Returns the path to write to; nil if the URL contains no name for it.
+    func path(for url: DownloadURL) -> String? {
+        (files.output ?? url.lastPathComponent ?? (files.remoteHeaderName ? "download" : nil)).map(inDirectory)
+    }
+
+    private func inDirectory(_ name: String) -> String {
+        files.directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
+    }
+
+    /// Creates the folder of --directory, and the folders above it.
+    ///
+    /// - Throws: ``CommandFailure`` if it cannot be created.
+    func makeDirectory() throws {
+        guard let directory = files.directory else { return }
+        for part in directory.split(separator: "/", omittingEmptySubsequences: false) {
+            let made = directory[..<part.endIndex]
+            guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
+            let reason = unsafe strerror(errno).map { ": " + (unsafe String(cString: $0)) } ?? ""
+            throw CommandFailure(
+                .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created\(reason)")
+        }
+        var status = stat()
+        guard unsafe stat(directory, &status) != 0 || status.st_mode & S_IFMT == S_IFDIR else {
+            throw CommandFailure(
+                .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
+        }
+    }
+}

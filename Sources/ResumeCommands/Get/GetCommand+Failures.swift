@@ -1,0 +1,58 @@
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// The failures of `get` and `resume`.
+extension GetCommand {
+    /// Throws the worst of the failures, which have already been reported; nothing if there are none.
+    static func throwWorst(of failures: [ExitStatus]) throws {
+        // Interruption by the user comes first, then failures that running the command again cannot fix.
+        let order: [ExitStatus] = [.interrupted, .refused, .cannotCreate, .damaged, .io, .tryAgain]
+        guard let worst = order.first(where: failures.contains) ?? failures.first else { return }
+        throw CommandFailure(worst)
+    }
+
+    /// Reports the error of a download, and returns it as it was reported.
+    func report(
+        _ error: any Error, of request: DownloadRequest, _ number: Int64, with downloader: Downloader,
+        _ reporter: GetReporter
+    ) async -> CommandFailure {
+        let failure: CommandFailure
+        if error is CancellationError {
+            failure = await interruption(of: request, with: downloader)
+        } else {
+            let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
+            failure = CommandFailure(named ?? error)
+        }
+        reporter.report(failure, error, of: request, number)
+        return failure
+    }
+
+    /// Returns the failure for an interruption by the user, which says how the next run can continue.
+    private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
+        let plan: Plan?
+        do {
+            plan = try await downloader.plan(for: request)
+        } catch {
+            // Only the interruption is reported here; the next command will report problems of the store.
+            return CommandFailure(CancellationError())
+        }
+        switch plan {
+        case nil:
+            return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
+        case .range, .complete:
+            let again = checks.restart ? " without --restart" : ""
+            return CommandFailure(
+                .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
+        case .whole(let reason), .first(_, let reason):
+            let why = reason?.clause ?? "the beginning of the file has not been received"
+            var message = "interrupted. Running the command again restarts the download: \(why)"
+            var unvalidated = request
+            unvalidated.allowsUnvalidated = true
+            if case .range? = try? await downloader.plan(for: unvalidated) {
+                message += ". With --allow-unvalidated, it compares bytes and resumes."
+            }
+            return CommandFailure(.interrupted, message, isResumable: false)
+        }
+    }
+}

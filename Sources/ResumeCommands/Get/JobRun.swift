@@ -1,0 +1,132 @@
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// Runs jobs for `get` and `resume`, a fixed number at a time.
+final class JobRun: Sendable {
+    let board: JobBoard
+    let reporter: GetReporter
+    /// The jobs to run.
+    let feed = JobFeed()
+    let slots: DownloadSlots
+    private let command: GetCommand
+    private let downloader: Downloader
+
+    /// Makes a run without jobs.
+    ///
+    /// - Parameters:
+    ///   - command: The command with its options.
+    ///   - board: The jobs.
+    ///   - downloader: Runs the individual downloads.
+    ///   - mostDelivered: How many small files may be waiting for their delivery.
+    ///   - reporter: Reports events and failures.
+    init(
+        _ command: GetCommand, on board: JobBoard, with downloader: Downloader, deliveringAtMost mostDelivered: Int,
+        _ reporter: GetReporter
+    ) {
+        self.command = command
+        self.board = board
+        self.downloader = downloader
+        self.reporter = reporter
+        slots = DownloadSlots(count: command.pace.maxConcurrent, mostDelivered: mostDelivered)
+    }
+
+    /// Runs the jobs of ``feed`` until it ends.
+    ///
+    /// A failed download does not stop the others.
+    ///
+    /// - Parameters:
+    ///   - choice: Which of them to run.
+    ///   - request: Returns the request of a job; called for one after the other.
+    ///   - feed: Adds jobs while others run; reports its own failures.
+    /// - Throws: ``CommandFailure`` with the worst of the failures, which have already been reported.
+    func run(
+        _ choice: JobRunner.Choice, request: (Job) throws -> DownloadRequest,
+        feeding feed: @escaping @Sendable () async -> Void
+    ) async throws {
+        reporter.start()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { [self] in
+                await feed()
+                self.feed.end()
+            }
+            func start(_ step: JobRunner.Step) async {
+                guard case .run(let job) = step else { return leave(step, request) }
+                // No more slots: the command was interrupted.
+                guard await slots.next(), !Task.isCancelled else { return slots.ended(job.id, with: .interrupted) }
+                do {
+                    var request = try request(job)
+                    request.fulfils(job.id, unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
+                    request.onReceived = { [slots] in slots.received($0, job.id) }
+                    group.addTask { [request] in self.slots.ended(job.id, with: await self.download(request, job.id)) }
+                } catch {
+                    board.release(job.id)
+                    slots.ended(job.id, with: fail(job, because: error))
+                }
+            }
+            var runner = JobRunner(board, choice, atATime: command.pace.maxConcurrent)
+            while let ids = await self.feed.next() { try await runner.take(ids, start) }
+            try await runner.rest(start)
+            if Task.isCancelled { slots.failed(with: .interrupted) }
+        }
+        let failures = slots.failures
+        reporter.finish(failed: failures.count)
+        try GetCommand.throwWorst(of: failures)
+    }
+
+    /// Reports a job that does not run.
+    private func leave(_ step: JobRunner.Step, _ request: (Job) throws -> DownloadRequest) {
+        switch step {
+        case .run: break
+        case .over(let job): if let request = try? request(job) { reporter.skipped(request, as: .done) }
+        case .gone(let job):
+            let failure = CommandFailure(
+                .tryAgain, "another process has cancelled or forgotten this download; run the command again")
+            if let job { _ = fail(job, because: failure) } else { reporter.rejected(failure) }
+            slots.failed(with: failure.status)
+        }
+    }
+
+    private func fail(_ job: Job, because error: any Error) -> ExitStatus {
+        let failure = CommandFailure(error)
+        guard let shown = (try? DownloadURL(job.url)).map({ DownloadRequest($0, to: job.destination) }) else {
+            reporter.rejected(failure)
+            return failure.status
+        }
+        reporter.report(failure, failure, of: shown)
+        return failure.status
+    }
+
+    private func download(_ request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
+        defer { board.release(id) }
+        reporter.begin(request, id)
+        do {
+            _ = try await downloader.download(request) { [reporter] in reporter.report($0, of: request, id) }
+        } catch is Unchanged {
+            // If this cannot be recorded, the server is asked again.
+            try? await board.set([id], to: .done, isRun: true)
+            reporter.skipped(request, as: .unchanged, id)
+        } catch let error as StoreError where command.files.skipExisting && error.code == .destinationExists {
+            try? await board.set([id], to: .done, isRun: true)
+            reporter.skipped(request, because: error, id)
+        } catch {
+            let failure = await command.report(error, of: request, id, with: downloader, reporter)
+            await record(failure, error, of: id)
+            return failure.status
+        }
+        return nil
+    }
+
+    /// Records how a run of a job failed.
+    private func record(_ failure: CommandFailure, _ error: any Error, of id: Int64) async {
+        // An interrupted job is continued by the next run.
+        guard !(error is CancellationError) else { return }
+        let reason =
+            (error as? DownloadError)?.reason
+            ?? Reason(
+                code: .init(rawValue: (error as? StoreError)?.code.description ?? "failed"), text: failure.message)
+        let isForGood = failure.status == .refused || failure.status == .cannotCreate
+        // If this cannot be recorded, the job is tried again.
+        try? await board.set([id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
+    }
+}

@@ -1,0 +1,115 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import Synchronization
+
+/// A list in a file named on the command line, or on standard input, which is read a part at a time.
+///
+/// The file may be a pipe, such as a shell's `<(…)`. All calls may block.
+final class InputFile {
+    /// A line that is neither empty nor a comment.
+    struct Line {
+        /// The text without surrounding white space; nil if the line is not in UTF-8.
+        var text: String?
+        var number: Int
+    }
+
+    /// The maximum length of a line in bytes; a file with longer ones is not a list.
+    private static let longestLine = 1 << 20
+
+    /// The path, without control characters.
+    let name: String
+    private let descriptor: Int32
+    /// Whether a read returns at once; from a pipe, it waits for the writer.
+    private let isRegular: Bool
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    /// The beginning of a line whose end has not been read.
+    private var rest: [UInt8] = []
+    private var number = 1
+    /// Lines that have been read and not returned.
+    private var lines: [Line] = []
+    private var isAtEnd = false
+
+    /// Opens a file.
+    ///
+    /// - Parameter path: The file; `-` for standard input.
+    /// - Throws: ``CommandFailure`` if it cannot be opened.
+    init(_ path: String) throws(CommandFailure) {
+        name = Printable.escaped(path)
+        descriptor = unsafe open(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandFailure(.notFound, "cannot read \(name)") }
+        var status = stat()
+        isRegular = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads all lines of a file.
+    ///
+    /// - Throws: ``CommandFailure`` as ``init(_:)`` and ``next(most:until:)``.
+    static func lines(of path: String) throws(CommandFailure) -> [Line] {
+        try InputFile(path).next(most: .max) { false }
+    }
+
+    /// Returns the next lines, and fewer than asked for only at the end of the file, or while a pipe is empty.
+    ///
+    /// - Parameters:
+    ///   - most: The maximum number of lines.
+    ///   - isCancelled: Whether to stop waiting for the writer of a pipe.
+    /// - Returns: The lines; none at the end.
+    /// - Throws: ``CommandFailure`` if the file cannot be read or has too long lines.
+    func next(most: Int, until isCancelled: () -> Bool) throws(CommandFailure) -> [Line] {
+        while !isAtEnd, lines.count < most, lines.isEmpty || isRegular || most == .max {
+            guard isRegular || waitForInput(isCancelled) else { return [] }
+            try read()
+        }
+        defer { lines.removeFirst(min(most, lines.count)) }
+        return Array(lines.prefix(most))
+    }
+
+    /// Whether everything has been returned.
+    var isDone: Bool { isAtEnd && lines.isEmpty }
+
+    /// Waits until a read does not block; returns false if that is cancelled.
+    private func waitForInput(_ isCancelled: () -> Bool) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // An interrupted or failed call shows in the read that follows.
+        while unsafe poll(&request, 1, 100) == 0 { if isCancelled() { return false } }
+        return true
+    }
+
+    private func read() throws(CommandFailure) {
+        let count = unsafe systemRead(descriptor, &buffer, buffer.count)
+        if count < 0, errno == EINTR { return }
+        guard count >= 0 else { throw CommandFailure(.notFound, "cannot read \(name)") }
+        isAtEnd = count == 0
+        rest += buffer.prefix(count)
+        var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let last = isAtEnd ? [] : parts.removeLast()
+        for part in parts { take(part) }
+        guard last.count <= Self.longestLine else {
+            throw CommandFailure(.usage, "\(name), line \(number): too long for a URL")
+        }
+        rest = Array(last)
+    }
+
+    private func take(_ bytes: ArraySlice<UInt8>) {
+        defer { number += 1 }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return lines.append(Line(text: nil, number: number))
+        }
+        // Some editors start a text with a byte order mark.
+        let hasMark = number == 1 && text.unicodeScalars.first == "\u{FEFF}"
+        let line = Self.trimmed(hasMark ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...])
+        if !line.isEmpty, line.utf8.first != UInt8(ascii: "#") { lines.append(Line(text: line, number: number)) }
+    }
+
+    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
+        var scalars = text
+        while scalars.first?.properties.isWhitespace == true { scalars.removeFirst() }
+        while scalars.last?.properties.isWhitespace == true { scalars.removeLast() }
+        return String(Substring(scalars))
+    }
+}
+
+/// `read(2)`, under a name that a method called `read` does not hide.
+private let systemRead: @Sendable (Int32, UnsafeMutableRawPointer?, Int) -> Int = { unsafe read($0, $1, $2) }

@@ -1,0 +1,21 @@
+/// Paths with other names.
+extension Destination {
+    /// Returns a path with a number before the extension of the file: `image.1.iso`.
+    static func path(_ path: String, numbered number: Int) -> String {
+        let start = startOfName(in: path)
+        let name = path[start...]
+        // The dot of a hidden file does not begin an extension.
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > start else { return "\(path).\(number)" }
+        return "\(path[..<dot]).\(number)\(path[dot...])"
+    }
+
+    /// Returns a path in the same folder with the name of another path.
+    package static func path(_ path: String, named other: String) -> String {
+        "\(path[..<startOfName(in: path)])\(other[startOfName(in: other)...])"
+    }
+
+    private static func startOfName(in path: String) -> String.Index {
+        // Compares bytes, because a name that begins with a combining mark would hide the slash before it.
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+    }
+}
