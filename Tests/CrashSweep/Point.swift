@@ -64,6 +64,8 @@ struct PointVisit {
     let worker: Worker
     let point: Point
     var result = PointResult()
+    /// The names of files that were told to be delivered.
+    private var told: Set<String> = []
 
     var site: Site { worker.site }
     var workflow: Workflow { worker.workflow }
@@ -153,6 +155,7 @@ struct PointVisit {
     private mutating func checkTold(_ run: ProgramRun, _ delivered: Set<String>) {
         for event in run.objects where event["event"] as? String == "finished" {
             let name = (event["path"] as? String ?? "").split(separator: "/").last.map(String.init) ?? ""
+            told.insert(name)
             guard !delivered.contains(name) else { continue }
             result.lostDeliveries += 1
             result.violations.append("\(name) was told to be delivered, and is not there")
@@ -202,10 +205,18 @@ struct PointVisit {
 
     /// Completes all downloads, and checks how much was fetched again.
     private mutating func getAll(_ entries: [HeldEntry], _ facts: TraceFacts, _ delivered: Set<String>) async throws {
-        _ = worker.origin.takeAsked()
-        let run = try await site.run(worker.get(workflow.files), afterCut: point.isPowerCut)
-        result.expect(run.ending == .exited(0), "get ended with \(run.ending): \(run.errors)")
+        // All of a list is recorded before its first request, and survives a power cut.
+        let wasAsked = !worker.origin.takeAsked().isEmpty
+        let isResumed = workflow.isList && wasAsked
+        let command = isResumed ? ["resume", "--quiet"] : worker.get(workflow.files)
+        let run = try await site.run(command, afterCut: point.isPowerCut)
+        result.expect(run.ending == .exited(0), "\(command[0]) ended with \(run.ending): \(run.errors)")
         let asked = worker.origin.takeAsked()
+        if isResumed, !point.isPowerCut {
+            // After a power cut, a file that is whole may be requested again: its job may not be recorded as done.
+            let again = asked.keys.filter { told.contains(String($0.dropFirst())) }
+            result.expect(again.isEmpty, "resume requested \(again) again, which were done")
+        }
         _ = try checkDestinations(atCrash: false)
         for file in workflow.files {
             let length = Int64(workflow.expected(file).count)

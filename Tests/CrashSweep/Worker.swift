@@ -25,6 +25,7 @@ struct Worker: Sendable {
             get(
                 workflow.wanted,
                 ["--json"] + (workflow.connections > 1 ? ["--connections", "\(workflow.connections)"] : []))
+        case .resume: ["resume", "--quiet", "--json"]
         case .collect: ["gc", "--max-size", "0", "--json"]
         case .purge(let count): ["purge", "--json"] + workflow.files.prefix(count).map(origin.url)
         case .repair: ["verify", "--repair", "--json"]
@@ -33,7 +34,8 @@ struct Worker: Sendable {
 
     /// The command that downloads files with the workflow's options.
     func get(_ files: [ServedFile], _ more: [String] = []) -> [String] {
-        var arguments = ["get", "--quiet", "--retries", "2", "--directory", destination] + files.map(origin.url)
+        var arguments = ["get", "--quiet", "--retries", "2", "--directory", destination]
+        arguments += workflow.isList ? ["--input-file", site.list] : files.map(origin.url)
         if workflow.options.contains("--sha256") {
             arguments += ["--sha256", Self.sha256(workflow.expected(files[0]))]
         }
@@ -58,6 +60,9 @@ struct Worker: Sendable {
     /// Creates the state before the workflow and saves it.
     func prepare() async throws {
         try await site.clear()
+        if workflow.isList {
+            try Files.write(Array(workflow.files.map(origin.url).joined(separator: "\n").utf8), to: site.list)
+        }
         switch workflow.preparation {
         case .nothing: break
         case .held(let length):

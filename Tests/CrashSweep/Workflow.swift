@@ -16,6 +16,8 @@ struct Workflow: Sendable {
     enum Command: Sendable, Equatable {
         /// `get` of all files.
         case get
+        /// `resume` of all files
+        case resume
         /// `gc --max-size 0`
         case collect
         /// `purge` of the given number of files, the first ones.
@@ -45,6 +47,8 @@ struct Workflow: Sendable {
     var preparation = Preparation.nothing
     var command = Command.get
     var options: [String] = []
+    /// Whether `get` reads the URLs from a list.
+    var isList = false
     /// Whether files are delivered to a different file system from the store's.
     var deliversElsewhere = false
     /// Whether a file with the first one's name already exists.
@@ -103,6 +107,9 @@ extension Workflow {
                 name: "range", files: [file("range", 3 * mebibyte, 7)], options: ["--range"],
                 selection: 100_000..<2_100_000),
             Workflow(name: "several", files: three),
+            Workflow(
+                name: "list", files: (0..<12).map { file("line\($0)", 8_000, 80 + UInt64($0)) } + three, isList: true),
+            Workflow(name: "resume-list", files: three, preparation: .held(600_000), command: .resume, isList: true),
             Workflow(name: "segments", files: [file("segments", 8 * mebibyte, 13)], connections: 3),
             Workflow(name: "deliver", files: [file("deliver", 2 * mebibyte, 8)], preparation: .undelivered),
             Workflow(

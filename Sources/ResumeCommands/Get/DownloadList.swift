@@ -142,11 +142,15 @@ final class DownloadList: Sendable {
     ///
     /// - Parameters:
     ///   - job: The job.
-    ///   - url: Its URL; nil if the one that is stored is complete.
+    ///   - given: The job as it was recorded; nil if its row says all.
     /// - Returns: The request.
-    /// - Throws: ``CommandFailure`` if the URL in the row was damaged.
-    func request(for job: Job, at url: DownloadURL?) throws -> DownloadRequest {
-        let url = try url ?? DownloadURL(job.url)
+    /// - Throws: ``CommandFailure`` if the row is that of another job, which happens if the file system's locks do not
+    ///   work, or if its URL was damaged.
+    func request(for job: Job, as given: JobFeed.Given?) throws -> DownloadRequest {
+        if let given, given.url.redacted != job.url || given.destination != job.destination {
+            throw CommandFailure(.tryAgain, "the store has another download in its place; run the command again")
+        }
+        let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
         let path = command.path(for: url).map { Destination.path($0, named: job.destination) }
         return request(for: try item(for: url, at: path ?? job.destination, Place(number: job.position)))

@@ -58,7 +58,7 @@ struct Enlister: Sendable {
         }
         guard !part.items.isEmpty else { return }
         let results = try await run.board.enlist(try jobs(for: part.items), as: listing)
-        var due: [(id: Int64, item: DownloadList.Item)] = []
+        var due: [(id: Int64, given: JobFeed.Given)] = []
         // Jobs that are done since their file exists, and that are not, since theirs does not.
         var (skipped, reopened): ([Int64], [Int64]) = ([], [])
         for (var item, result) in zip(part.items, results) {
@@ -69,7 +69,7 @@ struct Enlister: Sendable {
                     skipped.append(id)
                     run.reporter.skipped(list.request(for: item))
                 } else {
-                    due.append((id, item))
+                    due.append((id, JobFeed.Given(url: item.url, destination: destination)))
                 }
             case .done(let job):
                 item.path = Destination.path(item.path, named: job.destination)
@@ -77,7 +77,7 @@ struct Enlister: Sendable {
                     run.reporter.skipped(list.request(for: item), as: .done)
                 } else {
                     reopened.append(job.id)
-                    due.append((job.id, item))
+                    due.append((job.id, JobFeed.Given(url: item.url, destination: job.destination)))
                 }
             case .repeated:
                 run.reporter.expect(-1, running: 0)
@@ -91,7 +91,7 @@ struct Enlister: Sendable {
         if !skipped.isEmpty { try await run.board.set(skipped, to: .done) }
         if !reopened.isEmpty { try await run.board.set(reopened, to: .waiting) }
         run.reporter.expect(0, running: due.count)
-        for (id, item) in due { run.feed.add(id, at: item.url) }
+        for (id, given) in due { run.feed.add(id, given) }
         await run.feed.waitForSpace()
     }
 

@@ -55,7 +55,7 @@ extension GetCommand {
         let enlister = try await Enlister(list, of: self, to: run)
         try await enlister.add(first)
         try await run.run(.given) { job in
-            try list.request(for: job, at: run.feed.takeURL(of: job.id))
+            try list.request(for: job, as: run.feed.take(job.id))
         } feeding: {
             if !first.isLast { await enlister.addRest() }
         }

@@ -78,7 +78,12 @@ final class JobRun: Sendable {
     private func leave(_ step: JobRunner.Step, _ request: (Job) throws -> DownloadRequest) {
         switch step {
         case .run: break
-        case .over(let job): if let request = try? request(job) { reporter.skipped(request, as: .done) }
+        case .over(let job):
+            do {
+                reporter.skipped(try request(job), as: .done)
+            } catch {
+                slots.failed(with: fail(job, because: error))
+            }
         case .gone(let job):
             let failure = CommandFailure(
                 .tryAgain, "another process has cancelled or forgotten this download; run the command again")

@@ -6,17 +6,23 @@ internal import Synchronization
 /// It holds ranges of IDs, not jobs: a list may have millions of lines, which the store has as rows, mostly with
 /// consecutive IDs.
 final class JobFeed: Sendable {
+    /// A job as it was recorded.
+    struct Given {
+        let url: DownloadURL
+        /// The absolute path of the destination.
+        let destination: String
+    }
+
     private struct State {
         var ranges: ArraySlice<ClosedRange<Int64>> = []
-        /// The URLs that are not stored, since they have secrets, and those of the next jobs, which need not be parsed
-        /// again.
-        var urls: [Int64: DownloadURL] = [:]
+        /// The jobs whose URLs are not stored, since they have secrets, and the next ones.
+        var given: [Int64: Given] = [:]
         var isEnded = false
     }
 
     /// How many URLs with secrets may wait.
-    private static let mostURLs = 10_000
-    /// How many others are kept.
+    private static let mostSecrets = 10_000
+    /// How many jobs without secrets are kept.
     private static let mostOthers = 1000
 
     private let state = Mutex(State())
@@ -25,14 +31,14 @@ final class JobFeed: Sendable {
     private let (spaces, space) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// Adds a job; those that are added in the order of their IDs cost no memory.
-    func add(_ id: Int64, at url: DownloadURL) {
+    func add(_ id: Int64, _ given: Given) {
         state.withLock { state in
             if let last = state.ranges.last, last.upperBound < .max, last.upperBound + 1 == id {
                 state.ranges[state.ranges.endIndex - 1] = last.lowerBound...id
             } else {
                 state.ranges.append(id...id)
             }
-            if state.urls.count < Self.mostOthers || url.hasSecrets { state.urls[id] = url }
+            if state.given.count < Self.mostOthers || given.url.hasSecrets { state.given[id] = given }
         }
         change.yield()
     }
@@ -52,7 +58,7 @@ final class JobFeed: Sendable {
     /// Waits until there is space for URLs with secrets, or the task is cancelled.
     func waitForSpace() async {
         var iterator = spaces.makeAsyncIterator()
-        while state.withLock({ $0.urls.count >= Self.mostURLs }), await iterator.next() != nil {}
+        while state.withLock({ $0.given.count >= Self.mostSecrets }), await iterator.next() != nil {}
     }
 
     /// Returns the next IDs; nil at the end, or if the task is cancelled.
@@ -67,10 +73,10 @@ final class JobFeed: Sendable {
         }
     }
 
-    /// Takes the URL of a job; nil if the one that is stored is complete.
-    func takeURL(of id: Int64) -> DownloadURL? {
-        let url = state.withLock { $0.urls.removeValue(forKey: id) }
-        if url != nil { space.yield() }
-        return url
+    /// Takes a job as it was recorded; nil for one whose row says all.
+    func take(_ id: Int64) -> Given? {
+        let given = state.withLock { $0.given.removeValue(forKey: id) }
+        if given != nil { space.yield() }
+        return given
     }
 }
