@@ -6,6 +6,8 @@ package struct Migration: Sendable {
     package let name: String
     /// The statements.
     package let sql: String
+    /// Whether the columns that earlier migrations added must be filled before it.
+    package var followsFill = false
 
     /// All steps, in order.
     package static let all: [Migration] = [
@@ -22,6 +24,10 @@ package struct Migration: Sendable {
         Migration(version: 8, name: "V8__blob_length", sql: text(PackageResources.V8__blob_length_sql)),
         Migration(version: 10, name: "V10__jobs", sql: text(PackageResources.V10__jobs_sql)),
         Migration(version: 11, name: "V11__job_destination", sql: text(PackageResources.V11__job_destination_sql)),
+        Migration(version: 12, name: "V12__entries", sql: text(PackageResources.V12__entries_sql)),
+        Migration(
+            version: 13, name: "V13__entry_indices", sql: text(PackageResources.V13__entry_indices_sql),
+            followsFill: true),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

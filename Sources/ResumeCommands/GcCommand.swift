@@ -8,7 +8,7 @@ struct GcCommand: ContextCommand {
         abstract: "Apply the limits now: remove expired entries, then the least recently used.",
         discussion: """
             The default limits are 16GiB and 30 days. Entries that are in use or pinned are kept. Data files that \
-            belong to no entry are removed as well.
+            belong to no entry are removed as well; in a large store, each run looks for them in another part.
 
             EXAMPLE:
               resumectl gc --max-size 10GB --max-age 7d
@@ -28,6 +28,11 @@ struct GcCommand: ContextCommand {
         transform: TimeSpan.argument)
     var maxAge: TimeSpan?
 
+    @Flag(
+        name: .long,
+        help: "Compare all data files with all entries, not only some thousand of them, where the last run stopped.")
+    var orphans = false
+
     @Flag(name: .long, help: "Print what would be removed without removing it.")
     var dryRun = false
 
@@ -36,12 +41,16 @@ struct GcCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let report = try await context.withStore(storeOptions.store) { store in
-            try await store.collect(maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun)
+            try await store.collect(
+                maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
+                // One object cannot be printed in parts.
+                onBatch: json ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) })
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)
         } else {
-            for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
+            Rendering.show(report, dryRun: dryRun, context)
+            context.print(Rendering.sum(report, dryRun: dryRun))
         }
     }
 }

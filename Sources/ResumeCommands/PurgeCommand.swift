@@ -65,29 +65,34 @@ struct PurgeCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let (report, unknown) = try await context.withStore(storeOptions.store) { store in
-            let (names, unknown) = try await selected(in: store, context)
-            let chosen = try await store.entries().filter(condition(names, now: CurrentTime.milliseconds))
-            // An entry that is pinned from now on is kept too.
-            let removable = Set(chosen.filter { includePinned || !$0.isPinned }.map(\.id))
-            if all, !yes, !dryRun { try confirm(chosen.filter { removable.contains($0.id) }, context) }
-            let includesPinned = includePinned
-            var report = try await store.purge(dryRun: dryRun) {
-                removable.contains($0.id) && (includesPinned || !$0.isPinned)
+            let isChosen = condition(now: CurrentTime.milliseconds)
+            guard entries.names.isEmpty else {
+                let (named, unknown) = try await selected(in: store, context)
+                return (
+                    try await store.purge(named.filter(isChosen), keepingPinned: !includePinned, dryRun: dryRun),
+                    unknown
+                )
             }
-            report.pinned = chosen.filter { !removable.contains($0.id) }.map(\.key)
-            return (report, unknown)
+            let last = all && !yes && !dryRun ? try await confirm(in: store, context) : .max
+            let report = try await store.purge(
+                keepingPinned: !includePinned, dryRun: dryRun,
+                // One object cannot be printed in parts.
+                onBatch: json ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) }
+            ) { $0.id <= last && isChosen($0) }
+            return (report, [])
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)
         } else {
-            for line in Rendering.lines(report, dryRun: dryRun) { context.print(line) }
+            Rendering.show(report, dryRun: dryRun, context)
+            context.print(Rendering.sum(report, dryRun: dryRun))
         }
         if !unknown.isEmpty {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }
-        guard report.removed.isEmpty else { return }
+        guard report.removedCount == 0 else { return }
         let message: String
-        switch (report.inUse.isEmpty, report.pinned.isEmpty) {
+        switch (report.inUseCount == 0, report.pinnedCount == 0) {
         // As with gc, nothing to do is no failure.
         case (true, true): return context.say("no entry matches")
         case (false, true): message = "all matching entries are in use"
@@ -97,46 +102,54 @@ struct PurgeCommand: ContextCommand {
         throw CommandFailure(.refused, message)
     }
 
-    /// Returns the names of the entries that the arguments stand for, and the arguments for which there is none.
+    /// Returns the entries that the arguments stand for, and the arguments for which there is none.
     private func selected(
         in store: DownloadStore, _ context: CommandContext
-    ) async throws -> (names: Set<String>, unknown: [String]) {
-        var names: Set<String> = []
+    ) async throws -> (entries: [Entry], unknown: [String]) {
+        var found: [Entry] = []
         var unknown: [String] = []
         for name in entries.names {
             do {
                 let entry = try await store.entry(matching: name, context)
                 // A URL stands for all variants of its download.
-                names.insert(entry.key == name ? name : entry.name)
+                let isOne = entry.key == name && entry.key != entry.name
+                let all = isOne ? [entry] : try await store.variants(ofKey: entry.name)
+                found += all.filter { entry in !found.contains { $0.id == entry.id } }
             } catch let error as StoreError where error.code == .noEntry {
                 unknown.append(name)
             }
         }
-        return (names, unknown)
+        return (found, unknown)
     }
 
     /// Returns the condition that entries must meet.
-    private func condition(_ names: Set<String>, now: Int64) -> (Entry) -> Bool {
+    private func condition(now: Int64) -> (Entry) -> Bool {
         { entry in
-            (entries.names.isEmpty || names.contains(entry.key) || names.contains(entry.name))
-                && (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && conditions.select(entry, now: now)
+            (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && conditions.select(entry, now: now)
         }
     }
 
-    /// Asks whether to remove entries.
+    /// Asks whether to remove all entries.
     ///
+    /// - Returns: The ID of the last entry that is meant.
     /// - Throws: ``CommandFailure`` if the answer is no, or if there are many and there is no terminal to ask in.
-    private func confirm(_ entries: [Entry], _ context: CommandContext) throws {
-        let idle = entries.filter { !$0.isInUse }
-        let bytes = idle.reduce(Int64(0)) { $0.addingSaturating($1.receivedBytes) }
-        let what = "\(Rendering.entries(idle.count)) with \(ByteCount.text(bytes))"
+    private func confirm(in store: DownloadStore, _ context: CommandContext) async throws -> Int64 {
+        var (count, bytes, last) = (0, Int64(0), Int64(0))
+        for try await entry in store.entries(matching: EntryQuery(order: .creation)) {
+            last = entry.id
+            guard !entry.isInUse, includePinned || !entry.isPinned else { continue }
+            count += 1
+            bytes = bytes.addingSaturating(entry.receivedBytes)
+        }
+        let what = "\(Rendering.entries(count)) with \(ByteCount.text(bytes))"
         guard let confirm = context.confirm else {
-            guard idle.count > Self.mostUnasked else { return }
+            guard count > Self.mostUnasked else { return last }
             throw CommandFailure(
                 .usage, "--all would remove \(what). Confirm that with --yes, or run it with --dry-run first.")
         }
-        guard idle.isEmpty || confirm("Remove \(what)?") else {
+        guard count == 0 || confirm("Remove \(what)?") else {
             throw CommandFailure(.refused, "nothing was removed")
         }
+        return last
     }
 }

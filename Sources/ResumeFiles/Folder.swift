@@ -85,23 +85,8 @@ package struct Folder: Sendable {
 
     /// Returns the names in the folder except `.` and `..`.
     package func names() throws(SystemError) -> [String] {
-        // Uses a duplicate, since `closedir` closes its descriptor.
-        let copy = try SystemError.check("dup", file.path) { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0) }
-        guard let stream = unsafe fdopendir(copy) else {
-            let number = errno
-            close(copy)
-            throw SystemError(number: number, call: "opendir", path: file.path)
-        }
-        defer { unsafe closedir(stream) }
-        unsafe rewinddir(stream)
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
+        let listing = try FolderListing(of: self)
+        return listing.next(.max)
     }
 
     /// Returns the number of bytes that this user can still write to the folder's file system.

@@ -79,10 +79,9 @@ extension DownloadStore {
         let findings = try await verify(readsBytes: false)
         let damage = findings.filter { $0.kind == .database }
         let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
-        let (readable, rows) = try await read { connection in
-            (Int64(try connection.entries().count), try connection.count("SELECT count(*) FROM download"))
+        let (unreadable, rows) = try await survey { connection in
+            (try connection.unreadableEntries().count, try connection.count("SELECT count(*) FROM download"))
         }
-        let unreadable = max(rows - readable, 0)
         return [
             .init(
                 name: "integrity", value: Diagnostics.value(damage.count),

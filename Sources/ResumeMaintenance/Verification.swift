@@ -55,10 +55,14 @@ extension DownloadStore {
         // Repairs the sums first, since rows cannot be removed while sums overflow.
         let totals = keys == nil && repairing ? try await repairSums(into: &findings) : []
         if keys == nil, !repairing { findings += try await rowFindings(repairing: false) }
-        for entry in try await entries() where keys?.contains(entry.key) ?? true {
+        for key in keys?.sorted() ?? [] {
+            guard let entry = try await entry(key: key) else { continue }
             findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
         }
         if keys == nil {
+            for try await entry in entries(matching: EntryQuery(order: .creation)) {
+                findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
+            }
             findings += try await lastingOrphans(removing: repairing).map { orphan in
                 Finding(
                     kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
@@ -150,10 +154,12 @@ extension DownloadStore {
     }
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
-        guard let (stored, actual) = try await wrongTotals(repairing: repairing) else { return [] }
+        guard let (stored, actual, entries) = try await wrongTotals(repairing: repairing) else { return [] }
         let detail =
-            "the recorded total is \(stored.receivedBytes) bytes in \(stored.entries) entries, "
-            + "the rows have \(actual.receivedBytes) in \(actual.entries)"
+            entries > 0
+            ? "the sizes of \(entries) entries differ from those of their parts"
+            : "the recorded total is \(stored.receivedBytes) bytes in \(stored.entries) entries, "
+                + "the rows have \(actual.receivedBytes) in \(actual.entries)"
         return [Finding(kind: .totals, key: nil, detail: detail, isRepaired: repairing)]
     }
 }

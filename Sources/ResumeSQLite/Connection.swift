@@ -113,6 +113,15 @@ public struct Connection: ~Copyable {
     public borrowing func rows<Result>(
         _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
     ) throws -> [Result] {
+        try rows(sql, values, body: body)
+    }
+
+    /// Maps all rows of a query whose values are in an array.
+    ///
+    /// - Throws: ``SQLiteError``, or the error of `body`.
+    package borrowing func rows<Result>(
+        _ sql: String, _ values: [SQLiteValue], body: (borrowing Row) throws -> Result
+    ) throws -> [Result] {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         try statement.value.bind(values)

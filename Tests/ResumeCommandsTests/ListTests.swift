@@ -89,7 +89,7 @@ struct ListTests {
         #expect(try await keys("--state", "complete").isEmpty)
         try home.sql("UPDATE download SET complete_length = 900000 WHERE key = 'a'")
         #expect(try await keys("--sort", "size") == ["a", "b", "c"])
-        #expect(try await keys("--sort", "created") == ["a", "c", "b"])
+        #expect(try await keys("--sort", "created") == ["c", "b", "a"], "the order in which they were made")
         #expect(try await keys("--older-than", "10m") == ["b", "c"])
         #expect(try await keys("--older-than", "30m") == ["c"])
         #expect(try await keys("--match", "?") == ["a", "b", "c"])

@@ -112,8 +112,8 @@ struct CollectorTests {
                 folder,
                 """
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-                INSERT INTO download (key, url, generation, created_at, used_at, boot_id)
-                SELECT 'key' || i, 'http://127.0.0.1/' || i, 1, i, i, 'x' FROM n;
+                INSERT INTO download (key, url, generation, created_at, used_at, boot_id, received)
+                SELECT 'key' || i, 'http://127.0.0.1/' || i, 1, i, i, 'x', 10 FROM n;
                 INSERT INTO chunk (download, first_byte, path, received, generation)
                 SELECT id, 0, printf('blobs/%032x', id), 10, 1 FROM download;
                 UPDATE store SET entries = 1000, received = 10000;

@@ -78,6 +78,10 @@ struct OpeningTests {
             try TransferTests.sql(
                 folder,
                 """
+                DROP INDEX u;
+                DROP INDEX d;
+                DROP INDEX r;
+                ALTER TABLE download DROP COLUMN received;
                 DROP TABLE queued;
                 DROP TABLE queue;
                 DROP TABLE block;

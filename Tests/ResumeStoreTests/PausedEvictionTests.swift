@@ -157,8 +157,8 @@ struct PausedEvictionTests {
                 folder,
                 """
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
-                INSERT INTO download (key, url, generation, created_at, used_at, boot_id, pinned)
-                SELECT 'key' || i, 'http://127.0.0.1/' || i, 1, i, i / 600, 'x', i = 450 FROM n;
+                INSERT INTO download (key, url, generation, created_at, used_at, boot_id, pinned, received)
+                SELECT 'key' || i, 'http://127.0.0.1/' || i, 1, i, i / 600, 'x', i = 450, 10 FROM n;
                 INSERT INTO chunk (download, first_byte, path, received, generation)
                 SELECT id, 0, printf('blobs/%032x', id), 10, 1 FROM download;
                 UPDATE store SET entries = 900, received = 9000;

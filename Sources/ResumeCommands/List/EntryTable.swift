@@ -1,22 +1,51 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// The entries of a store as text: a table for a terminal, or one line per entry for another program.
+/// Prints the entries of a store as they are read: a table for a terminal, or one line per entry for another program.
 struct EntryTable {
-    var entries: [Entry]
     /// The width of the terminal; nil for another program.
-    var width: Int?
+    let width: Int?
+    let print: (String) -> Void
 
     /// A URL is not shortened to less than this.
     static let leastURL = 24
+    /// The number of entries that determine the widths of the columns; if there are more, the first ones do.
+    private static let measured = 512
 
-    /// The lines; empty if there are no entries.
-    var lines: [String] {
-        guard !entries.isEmpty else { return [] }
-        guard let width else { return entries.map(Self.line) }
-        let rows = entries.map(Row.init)
-        let layout = Layout.best(for: rows, width: width)
-        return [layout.header] + rows.map(layout.line) + [Self.totals(of: entries)]
+    /// The entries before the widths are known.
+    private var waiting: [Row] = []
+    private var layout: Layout?
+    private var sums = Sums()
+
+    init(width: Int?, print: @escaping (String) -> Void) {
+        self.width = width
+        self.print = print
+    }
+
+    /// Prints an entry.
+    mutating func add(_ entry: Entry) {
+        guard width != nil else { return print(Self.line(entry)) }
+        sums.add(entry)
+        let row = Row(entry)
+        if let layout { return print(layout.line(row)) }
+        waiting.append(row)
+        if waiting.count == Self.measured { begin() }
+    }
+
+    /// Prints the rest, and the totals.
+    mutating func end() {
+        guard width != nil, sums.count > 0 else { return }
+        begin()
+        print(sums.text)
+    }
+
+    private mutating func begin() {
+        guard layout == nil, let width else { return }
+        let best = Layout.best(for: waiting, width: width)
+        layout = best
+        print(best.header)
+        for row in waiting { print(best.line(row)) }
+        waiting = []
     }
 
     /// Returns an entry on one line, with its whole key.
@@ -25,14 +54,23 @@ struct EntryTable {
         return "\(pad(row.state, 8))  \(pad(row.received, 28))  \(pad(row.used + " ago", 12))  \(row.key)\(row.note)"
     }
 
-    /// Returns the number of entries and the sums of their bytes.
-    private static func totals(of entries: [Entry]) -> String {
-        let received = entries.reduce(Int64(0)) { $0.addingSaturating($1.receivedBytes) }
-        let known = entries.compactMap(\.totalBytes)
-        let total = known.reduce(Int64(0)) { $0.addingSaturating($1) }
-        let isKnown = known.count == entries.count
-        let sum = isKnown ? " of \(ByteCount.text(total)) (\(Rendering.percent(received, of: total)))" : ""
-        return "\(Rendering.entries(entries.count)), \(ByteCount.text(received))\(sum)"
+    /// The number of entries and the sums of their bytes.
+    private struct Sums {
+        var count = 0
+        private var received: Int64 = 0
+        private var total: Int64 = 0
+        private var isKnown = true
+
+        mutating func add(_ entry: Entry) {
+            count += 1
+            received = received.addingSaturating(entry.receivedBytes)
+            if let bytes = entry.totalBytes { total = total.addingSaturating(bytes) } else { isKnown = false }
+        }
+
+        var text: String {
+            let sum = isKnown ? " of \(ByteCount.text(total)) (\(Rendering.percent(received, of: total)))" : ""
+            return "\(Rendering.entries(count)), \(ByteCount.text(received))\(sum)"
+        }
     }
 
     /// The texts of one entry.

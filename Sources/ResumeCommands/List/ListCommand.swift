@@ -53,38 +53,41 @@ struct ListCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        let entries = try await context.withExistingStore(storeOptions.store) { try await $0.entries() } ?? []
-        let now = CurrentTime.milliseconds
-        let chosen = entries.filter { entry in
-            conditions.select(entry, now: now)
-                && (state.map { entry.state.rawValue == $0.rawValue } ?? true)
+        let found = try await context.withExistingStore(storeOptions.store) { store in
+            let count = try await show(store, context)
+            return (count: count, isEmpty: try await store.totals().entries == 0)
         }
-        let shown = Array(sorted(chosen).prefix(limit ?? .max))
-        if json {
-            for entry in shown { context.print(Rendering.json(entry).text) }
-            return
-        }
-        for line in EntryTable(entries: shown, width: context.outputWidth).lines { context.print(line) }
-        guard shown.isEmpty else { return }
-        if !entries.isEmpty { return context.say("no entry matches") }
+        guard !json, found?.count ?? 0 == 0 else { return }
+        if let found, !found.isEmpty { return context.say("no entry matches") }
         if context.outputWidth != nil { context.say("the store is empty: there are no partial downloads") }
     }
 
-    /// Sorts entries, which are given in the order of their last use, oldest first.
-    private func sorted(_ entries: [Entry]) -> [Entry] {
-        let result: [Entry] =
-            switch sort {
-            case .used: entries.reversed()
-            case .size: entries.sorted { Self.size($0) > Self.size($1) }
-            case .received: entries.sorted { $0.receivedBytes > $1.receivedBytes }
-            case .url: entries.sorted { ($0.url, $0.key) < ($1.url, $1.key) }
-            case .created: entries.sorted { $0.createdAt > $1.createdAt }
-            }
-        return reverse ? result.reversed() : result
+    /// Prints the chosen entries, and returns their number.
+    private func show(_ store: DownloadStore, _ context: CommandContext) async throws -> Int {
+        let now = CurrentTime.milliseconds
+        var table = EntryTable(width: context.outputWidth) { context.print($0) }
+        var count = 0
+        for try await entry in store.entries(matching: query) where conditions.select(entry, now: now) {
+            if json { context.print(Rendering.json(entry).text) } else { table.add(entry) }
+            count += 1
+            if count == limit { break }
+        }
+        table.end()
+        return count
     }
 
-    /// The size of the file, and the received bytes for files of the same size.
-    private static func size(_ entry: Entry) -> (Int64, Int64) {
-        (entry.totalBytes ?? entry.receivedBytes, entry.receivedBytes)
+    private var query: EntryQuery {
+        // The library's orders begin with the smallest value, those of this command with the most interesting one.
+        let (order, isReversed): (EntryQuery.Order, Bool) =
+            switch sort {
+            case .used: (.use, true)
+            case .size: (.size, true)
+            case .received: (.received, true)
+            case .url: (.url, false)
+            case .created: (.creation, true)
+            }
+        return EntryQuery(
+            order: order, isReversed: isReversed != reverse, state: state.flatMap { Entry.State(rawValue: $0.rawValue) }
+        )
     }
 }

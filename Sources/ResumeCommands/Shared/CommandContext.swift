@@ -149,6 +149,9 @@ public struct CommandContext: Sendable {
         }
     }
 
+    /// The number of entries from which on converting a store takes seconds.
+    private static let manyEntries = 50_000
+
     /// Opens the store and closes it after the body, even if that throws.
     func withStore<Result>(
         _ option: String?, creating: Bool = false, _ body: (DownloadStore) async throws -> Result
@@ -156,6 +159,11 @@ public struct CommandContext: Sendable {
         var configuration = DownloadStore.Configuration()
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
+        configuration.onMigration = { converted, entries in
+            if entries >= Self.manyEntries {
+                say("converting the store to a newer format: \(converted) of \(entries) entries")
+            }
+        }
         let path = try storePath(option)
         let store: DownloadStore
         do {

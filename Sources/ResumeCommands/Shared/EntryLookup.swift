@@ -8,7 +8,7 @@ extension DownloadStore {
         if let url = try? TypedURL.parse(name) {
             if let entry = try await entry(key: url.redacted) { return entry }
             // Entries with a custom key can also be named by their URL.
-            if let entry = try await entries().last(where: { $0.url == url.redacted }) { return entry }
+            if let entry = try await entries(withURL: url.redacted).first { return entry }
         }
         throw StoreError(
             .noEntry, "there is no entry \(context.shown(name))",
@@ -28,31 +28,33 @@ extension DownloadStore {
             missing = error
         }
         guard !text.isEmpty else { throw missing }
-        let entries = try await entries()
         if let path = try? Destination(text).path {
-            let delivered = entries.filter { $0.destination == path }
-            if !delivered.isEmpty { return try Self.only(of: delivered, text, context) }
+            let delivered = try await entries(withDestination: path)
+            if !delivered.isEmpty { return try Self.only(of: delivered, delivered.count, text, context) }
         }
         // A URL without a scheme, or with other secrets than the stored one, is compared as it is stored.
         let url = (try? TypedURL.parse(text))?.redacted ?? text
-        let exact = entries.filter { $0.url == url || $0.key == url }
-        if !exact.isEmpty { return try Self.only(of: exact, text, context) }
+        var exact = try await entries(withURL: url)
+        if let entry = try await entry(key: url), !exact.contains(where: { $0.id == entry.id }) { exact.append(entry) }
+        if !exact.isEmpty { return try Self.only(of: exact, exact.count, text, context) }
         // A shorter text is a mistyped key rather than a part of a name.
         guard text.count >= 3 else { throw missing }
-        let parts = entries.filter { entry in
-            [entry.key, entry.url, entry.destination].contains { $0?.contains(text) == true }
-        }
-        guard !parts.isEmpty else { throw missing }
-        return try Self.only(of: parts, text, context)
+        let parts = try await entries(containing: text, limit: Self.mostShown)
+        guard parts.count > 0 else { throw missing }
+        return try Self.only(of: parts.first, parts.count, text, context)
     }
 
-    private static func only(of entries: [Entry], _ text: String, _ context: CommandContext) throws -> Entry {
-        if let entry = entries.first, entries.count == 1 { return entry }
-        let most = 20
+    /// The number of candidates in a message.
+    private static let mostShown = 20
+
+    private static func only(
+        of entries: [Entry], _ count: Int, _ text: String, _ context: CommandContext
+    ) throws -> Entry {
+        if let entry = entries.first, count == 1 { return entry }
         var failure = CommandFailure(
-            .notFound, "\(entries.count) entries match \(context.shown(text)); name one of them:")
-        failure.details = entries.prefix(most).map { Redaction.key($0.key) }
-        if entries.count > most { failure.details.append("and \(entries.count - most) more") }
+            .notFound, "\(count) entries match \(context.shown(text)); name one of them:")
+        failure.details = entries.prefix(mostShown).map { Redaction.key($0.key) }
+        if count > mostShown { failure.details.append("and \(count - mostShown) more") }
         throw failure
     }
 }

@@ -137,17 +137,21 @@ enum Rendering {
         return "[\(cells.joined())]"
     }
 
-    /// Returns a human-readable report of a removal.
-    static func lines(_ report: RemovalReport, dryRun: Bool) -> [String] {
+    /// Prints what was removed or kept, one line each.
+    static func show(_ report: RemovalReport, dryRun: Bool, _ context: CommandContext) {
         let verb = dryRun ? "would remove" : "removed"
-        var lines = report.removed.map { removed in
-            "\(verb) \(Redaction.key(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)"
+        for removed in report.removed {
+            let bytes = ByteCount.text(removed.bytes)
+            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(removed.reason.text)")
         }
-        lines += report.orphans.map { "\(verb) \(Printable.escaped($0)), which belongs to no entry" }
-        lines += report.inUse.map { "in use, kept: \(Redaction.key($0))" }
-        lines += report.pinned.map { "pinned, kept: \(Redaction.key($0))" }
-        lines.append("\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))")
-        return lines
+        for path in report.orphans { context.print("\(verb) \(Printable.escaped(path)), which belongs to no entry") }
+        for key in report.inUse { context.print("in use, kept: \(Redaction.key(key))") }
+        for key in report.pinned { context.print("pinned, kept: \(Redaction.key(key))") }
+    }
+
+    /// Returns the sum of a removal.
+    static func sum(_ report: RemovalReport, dryRun: Bool) -> String {
+        "\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))"
     }
 
     static func dataFiles(_ count: Int) -> String { count == 1 ? "1 data file" : "\(count) data files" }

@@ -5,15 +5,45 @@ internal import ResumeSQLite
 extension DownloadStore {
     /// Removes entries that the caller chooses.
     ///
+    /// Each batch is chosen, removed and reported before the next one is read, so that memory does not grow with the
+    /// number of entries.
+    ///
     /// - Parameters:
     ///   - dryRun: Whether to report what would be removed without removing it.
+    ///   - onBatch: Receives the entries of each batch; the returned report then contains the sums only.
     ///   - isChosen: Whether to remove an entry.
     /// - Returns: The removed entries, and those that are in use and were kept.
     /// - Throws: ``StoreError``.
-    public func purge(dryRun: Bool = false, where isChosen: @Sendable (Entry) -> Bool) async throws -> RemovalReport {
-        let chosen = try await survey { connection in try connection.entries() }.filter(isChosen)
-        let report = try await purge(chosen, dryRun: dryRun)
-        if !dryRun { try await repairSums() }
+    public func purge(
+        dryRun: Bool = false, onBatch: ((RemovalReport) -> Void)? = nil, where isChosen: (Entry) -> Bool
+    ) async throws -> RemovalReport {
+        try await purge(keepingPinned: false, dryRun: dryRun, onBatch: onBatch, where: isChosen)
+    }
+
+    /// Removes chosen entries, except pinned ones if they are to be kept, which are then reported.
+    package func purge(
+        keepingPinned: Bool, dryRun: Bool, onBatch: ((RemovalReport) -> Void)?, where isChosen: (Entry) -> Bool
+    ) async throws -> RemovalReport {
+        var report = RemovalReport()
+        var pages = entries(matching: EntryQuery(order: .creation)).makeAsyncIterator()
+        while let page = try await pages.nextPage() {
+            try await purge(page.filter(isChosen), keepingPinned: keepingPinned, dryRun: dryRun, into: &report)
+            report.pass(to: onBatch)
+        }
+        if !dryRun {
+            try await repairSums()
+            try await afterPurge(report)
+        }
+        return report
+    }
+
+    /// Removes some entries, except pinned ones if they are to be kept, which are then reported.
+    package func purge(_ chosen: [Entry], keepingPinned: Bool, dryRun: Bool) async throws -> RemovalReport {
+        var report = RemovalReport()
+        for entries in chosen.chunked(by: Self.batch) {
+            try await purge(entries, keepingPinned: keepingPinned, dryRun: dryRun, into: &report)
+        }
+        if !dryRun { try await afterPurge(report) }
         return report
     }
 
@@ -27,7 +57,7 @@ extension DownloadStore {
     /// Removes one entry, with a reason for the events.
     package func purge(key: String, because reason: Reason) async throws -> RemovalReport {
         let entry = try await read { connection in try connection.entry(key: key) }
-        return try await purge(entry.map { [$0] } ?? [], because: reason, dryRun: false)
+        return try await purge(entry.map { [$0] } ?? [], because: reason)
     }
 
     /// Removes the stored data of a download for one request, and keeps that for other requests.
@@ -48,21 +78,29 @@ extension DownloadStore {
                 .filter { $0.requester.code == nil || $0.requester.isSame(as: identity, key: identityKey) }
                 .compactMap { try connection.entry(key: Variant.key(name, $0.number)) }
         }
-        return try await purge(entries, because: reason, dryRun: false)
+        return try await purge(entries, because: reason)
+    }
+
+    private func purge(_ chosen: [Entry], because reason: Reason) async throws -> RemovalReport {
+        var report = RemovalReport()
+        _ = try await remove(chosen, because: reason, kind: .purged, dryRun: false, into: &report)
+        try await afterPurge(report)
+        return report
     }
 
     private func purge(
-        _ chosen: [Entry], because reason: Reason = .purged, dryRun: Bool
-    ) async throws -> RemovalReport {
-        var report = RemovalReport()
-        for entries in chosen.chunked(by: Self.batch) {
-            _ = try await remove(entries, because: reason, kind: .purged, dryRun: dryRun, into: &report)
-        }
-        if !dryRun, !report.removed.isEmpty {
-            folder.fillReserve()
-            try await compact()
-        }
-        return report
+        _ chosen: [Entry], keepingPinned: Bool, dryRun: Bool, into report: inout RemovalReport
+    ) async throws {
+        let removable = chosen.filter { !(keepingPinned && $0.isPinned) }
+        report.pinned += chosen.filter { keepingPinned && $0.isPinned }.map(\.key)
+        guard !removable.isEmpty else { return }
+        _ = try await remove(removable, because: .purged, kind: .purged, dryRun: dryRun, into: &report)
+    }
+
+    private func afterPurge(_ report: RemovalReport) async throws {
+        guard report.removedCount > 0 else { return }
+        folder.fillReserve()
+        try await compact()
     }
 
     /// The number of entries per transaction, since a million rows should not be removed in a single one.
@@ -110,9 +148,9 @@ extension DownloadStore {
             var removed: [Entry] = []
             var blobs: [BlobName] = []
             for entry in idle {
-                // Chosen before it was locked: it is kept if it has been used since.
+                // Chosen before it was locked: it is kept if it has been used or pinned since.
                 guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
-                    current.goneAt == entry.goneAt
+                    current.goneAt == entry.goneAt, current.isPinned == entry.isPinned
                 else { continue }
                 removed.append(current)
                 guard !dryRun else { continue }
@@ -125,6 +163,8 @@ extension DownloadStore {
             return (removed, blobs)
         }
         KillPoint.reached(.evictionCommitted)
+        let checkpointer = checkpointer
+        try? await database.withConnection { connection in try checkpointer.relieve(connection) }
         try removeBlobs(outcome.blobs)
         // The locks are held until the files are removed.
         withExtendedLifetime(leases) {}

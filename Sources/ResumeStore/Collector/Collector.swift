@@ -15,17 +15,28 @@ extension DownloadStore {
     ///   - maximumSize: The size limit in bytes; nil for the configured one.
     ///   - maximumAge: The time after which unused entries expire; nil for the configured one.
     ///   - dryRun: Whether to report what would be removed without removing it.
+    ///   - comparesAll: Whether to compare all files with all rows. Otherwise, a collection compares some thousand of
+    ///     each, and the next one continues there, so that its duration does not grow with the store.
+    ///   - onBatch: Receives what was removed after each transaction; the returned report and
+    ///     ``Configuration/onCollection`` then receive the sums only.
     /// - Returns: The removed entries, and those that are in use and were kept.
     /// - Throws: ``StoreError``.
     public func collect(
-        maximumSize: Int64? = nil, maximumAge: Duration? = nil, dryRun: Bool = false
+        maximumSize: Int64? = nil, maximumAge: Duration? = nil, dryRun: Bool = false, comparesAll: Bool = false,
+        onBatch: ((RemovalReport) -> Void)? = nil
     ) async throws -> RemovalReport {
         let size = maximumSize ?? configuration.maximumSize
         let age = (maximumAge ?? configuration.maximumAge).wholeSeconds
         var report = RemovalReport()
         do {
-            try await evict(to: size, olderThan: age, dryRun: dryRun, into: &report)
-            try await sweep(dryRun: dryRun, into: &report)
+            let terms = EvictionTerms(
+                now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.wholeSeconds)
+            try await evict(to: size, terms, dryRun: dryRun, everywhere: comparesAll, into: &report, onBatch)
+            try await orphanedBlobs(everywhere: comparesAll, removing: !dryRun) { orphans in
+                report.orphans += orphans.map { $0.name.path }
+                report.orphanBytes += orphans.reduce(0) { $0 + $1.bytes }
+                report.pass(to: onBatch)
+            }
             if !dryRun {
                 folder.fillReserve()
                 try await compact()
@@ -43,33 +54,32 @@ extension DownloadStore {
         tell(report, totals)
     }
 
-    /// Removes expired entries, then the least recently used ones until the total is at most `size`; those of jobs and
-    /// paused ones only if that is not sufficient.
-    private func evict(to size: Int64, olderThan age: Int64, dryRun: Bool, into report: inout RemovalReport)
-        async throws
-    {
-        let terms = EvictionTerms(
-            now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.wholeSeconds)
+    /// Removes expired entries and those that the server does not have, then the least recently used ones until the
+    /// total is at most `size`; those of jobs and paused ones only if that is not sufficient.
+    private func evict(
+        to size: Int64, _ terms: EvictionTerms, dryRun: Bool, everywhere: Bool, into report: inout RemovalReport,
+        _ onBatch: ((RemovalReport) -> Void)?
+    ) async throws {
         var total = try await totals().receivedBytes
         if total > size, !dryRun {
             // Nothing is removed because of a wrong total.
             try await repairSums()
             total = try await totals().receivedBytes
         }
-        for reason in [Reason.expired, .gone] {
-            var cursor = CandidateCursor(isOnlyGone: reason == .gone)
+        if let end = terms.lastExpired {
+            var cursor = CandidateCursor(.use(until: end))
             while let batch = try await candidates(&cursor) {
-                let chosen = batch.filter { terms.reason(for: $0) == reason }.map(\.entry)
-                if !chosen.isEmpty {
-                    let freed = try await remove(chosen, because: reason, kind: .evicted, dryRun: dryRun, into: &report)
-                    total = total.addingSaturating(-freed)
-                }
-                // Entries are sorted by their last use, so later ones have not expired.
-                if reason == .expired, batch.last.map({ !terms.isExpired($0.entry) }) ?? false { break }
+                let chosen = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
+                if chosen.isEmpty { continue }
+                let freed = try await remove(chosen, because: .expired, kind: .evicted, dryRun: dryRun, into: &report)
+                total = total.addingSaturating(-freed)
+                report.pass(to: onBatch)
             }
         }
+        let freed = try await inspect(everywhere: everywhere, terms, dryRun: dryRun, into: &report, onBatch)
+        total = total.addingSaturating(-freed)
         for reason in [Reason.overBudget, .jobOverBudget, .pausedOverBudget] {
-            var cursor = CandidateCursor()
+            var cursor = CandidateCursor(.use(until: .max))
             while total > size, let batch = try await candidates(&cursor) {
                 var rest = ArraySlice(
                     batch.filter {
@@ -87,15 +97,17 @@ extension DownloadStore {
                         chosen, because: reason, kind: .evicted, dryRun: dryRun,
                         into: &report)
                     total = total.addingSaturating(-freed)
+                    report.pass(to: onBatch)
                 }
             }
         }
         guard total > size else { return }
-        report.pinned = try await read { connection in try connection.pinnedKeys() }
+        report.pinned = try await read { connection in try connection.pinnedKeys(limit: 1000) }
+        report.pass(to: onBatch)
     }
 
     /// Returns the next batch of entries; nil at the end.
-    private func candidates(_ cursor: inout CandidateCursor) async throws -> [Candidate]? {
+    func candidates(_ cursor: inout CandidateCursor) async throws -> [Candidate]? {
         guard cursor.position != nil else { return nil }
         let start = cursor
         let (batch, next) = try await read { connection in
@@ -115,10 +127,18 @@ extension DownloadStore {
     func compact() async throws {
         let (lock, checkpointer) = (guardLock, checkpointer)
         do {
-            try await database.withConnection { connection in
-                try lock.shared { try connection.execute("PRAGMA incremental_vacuum") }
-                try checkpointer.truncate(connection)
+            var free = Int64.max
+            while true {
+                // In parts, so that writers need not wait for all of them.
+                let rest = try await database.withConnection { connection in
+                    try lock.shared { try connection.execute("PRAGMA incremental_vacuum(2048)") }
+                    try checkpointer.relieve(connection)
+                    return try connection.count("PRAGMA freelist_count")
+                }
+                guard rest > 0, rest < free else { break }
+                free = rest
             }
+            try await database.withConnection { connection in try checkpointer.truncate(connection) }
         } catch {
             // Not an error: the pages remain unused, and the next collection tries again.
             let failure = StoreError(wrapping: error)
@@ -133,7 +153,7 @@ extension Candidate {
 }
 
 /// The rules for removing entries regardless of the size limit.
-private struct EvictionTerms {
+struct EvictionTerms: Sendable {
     /// The current time, in milliseconds since 1970.
     var now: Int64
     /// The time in seconds after which an unused entry expires.
@@ -146,6 +166,12 @@ private struct EvictionTerms {
         if candidate.isPaused { return nil }
         if isExpired(candidate.entry) { return .expired }
         return candidate.entry.goneAt.map { isOver(grace, since: $0) } ?? false ? .gone : nil
+    }
+
+    /// The last use of the latest entry that has expired; nil if none can have.
+    var lastExpired: Int64? {
+        let (span, overflow) = age.multipliedReportingOverflow(by: 1000)
+        return overflow ? nil : now.addingSaturating(span == .min ? .max : -span).addingSaturating(-1)
     }
 
     /// Whether an entry has expired; one from the future (the clock was set back) has not.

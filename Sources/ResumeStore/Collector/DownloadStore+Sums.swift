@@ -3,8 +3,12 @@ internal import ResumeSQLite
 
 /// The totals that the store records, and the rows that they are the sums of.
 extension DownloadStore {
-    /// Removes the rows that cannot be read, and sets the totals to the sums of the other rows.
+    /// Removes the rows that cannot be read, and sets the totals to the sums of the other rows, if the totals are wrong.
+    ///
+    /// Whether they are is read from an index; all rows are read only then.
     func repairSums() async throws {
+        let isRight = try await survey { connection in try connection.totals() == connection.sums() }
+        if isRight { return }
         _ = try await unreadableRows(removing: true)
         _ = try await wrongTotals(repairing: true)
     }
@@ -18,22 +22,25 @@ extension DownloadStore {
         return count
     }
 
-    /// The recorded totals and the sums of the rows; nil if they are equal.
+    /// The recorded totals and the sums of the rows, and the number of entries with another sum than their parts; nil
+    /// if all are right.
     ///
     /// - Throws: ``StoreError``
-    package func wrongTotals(repairing: Bool) async throws -> (recorded: Totals, sums: Totals)? {
-        let both: @Sendable (borrowing Connection) throws -> (recorded: Totals, sums: Totals) = { connection in
-            let entries = try connection.count("SELECT count(*) FROM download")
-            let received = try connection.count("SELECT CAST(total(received) AS INTEGER) FROM chunk")
-            return (
-                try connection.totals(), Totals(entries: entries, receivedBytes: min(received, Connection.largest))
-            )
+    package func wrongTotals(
+        repairing: Bool
+    ) async throws -> (recorded: Totals, sums: Totals, entries: Int64)? {
+        let wrong = try await survey { connection in try connection.wrongSums() }
+        if repairing, wrong > 0 {
+            var position: Int64? = .min
+            while let start = position {
+                position = try await write { connection in try connection.sumReceived(after: start, limit: 4096) }
+            }
         }
-        let found = try await survey { connection in try both(connection) }
-        guard found.recorded != found.sums else { return nil }
+        let found = try await survey { connection in (try connection.totals(), try connection.sums()) }
+        guard wrong > 0 || found.0 != found.1 else { return nil }
         if repairing {
             try await write { connection in
-                let (_, sums) = try both(connection)
+                let sums = try connection.sums()
                 // The row itself may be gone.
                 try connection.run(
                     """
@@ -42,6 +49,6 @@ extension DownloadStore {
                     """, .integer(sums.entries), .integer(sums.receivedBytes), .integer(WallClock.milliseconds))
             }
         }
-        return found
+        return (found.0, found.1, wrong)
     }
 }

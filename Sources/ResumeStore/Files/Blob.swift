@@ -35,7 +35,29 @@ package struct BlobName: Sendable, Hashable {
     }
 }
 
+extension BlobName {
+    /// Parses the name of a file in a folder of blobs; nil if it does not have the format.
+    init?(fileName: String, in folder: String?) {
+        self.init(fileName: fileName)
+    }
+}
+
 extension StoreFolder {
+    /// The folders of blobs in the folder `blobs`; nil for that folder itself.
+    static let blobFolders: [String?] = [nil]
+
+    /// Begins to read the names in a folder of blobs; nil if it does not exist.
+    func listing(ofBlobsIn name: String?) throws(SystemError) -> FolderListing? {
+        try FolderListing(of: blobs)
+    }
+
+    /// Returns the metadata of a blob; nil if it does not exist.
+    package func status(of name: BlobName) throws(SystemError) -> FileStatus? { try blobs.status(of: name.fileName) }
+
+    /// Removes a blob, and returns the number of bytes freed on disk.
+    @discardableResult
+    package func remove(_ name: BlobName) throws(SystemError) -> Int64 { try blobs.remove(name.fileName) }
+
     /// Opens a blob; nil if it is missing or not a regular file.
     package func openBlob(_ name: BlobName) throws(SystemError) -> OpenFile? {
         do {

@@ -9,30 +9,53 @@ struct Candidate: Sendable {
     var isOfJob: Bool
 }
 
-/// The position of an iteration over entries in the order of their last use.
+/// The position of an iteration over entries that the collector may remove.
 struct CandidateCursor: Sendable {
-    /// Whether only entries are visited whose server reports that the resource does not exist.
-    var isOnlyGone = false
+    /// The order of the entries.
+    enum Order: Sendable {
+        /// Least recently used first, until a time.
+        case use(until: Int64)
+        case creation
+    }
+
+    let order: Order
     /// The last use and ID of the previous entry; nil at the end.
-    var position: (usedAt: Int64, id: Int64)? = (usedAt: .min, id: .min)
+    var position: (usedAt: Int64, id: Int64)?
+
+    init(_ order: Order, after id: Int64 = .min) {
+        self.order = order
+        position = (usedAt: .min, id: id)
+    }
+
+    /// The condition for the entries after the position, with its parameters, and the order.
+    static func place(_ order: Order, after position: (usedAt: Int64, id: Int64)) -> (sql: String, [SQLiteValue]) {
+        switch order {
+        case .use(let end):
+            (
+                "(used_at, id) > (?, ?) AND used_at <= ? ORDER BY used_at, id",
+                [.integer(position.usedAt), .integer(position.id), .integer(end)]
+            )
+        case .creation: ("id > ? ORDER BY id", [.integer(position.id)])
+        }
+    }
 }
 
 /// Rows for the collector, read in batches so that memory does not grow with the store.
 extension Connection {
-    /// Returns the next entries that are not pinned, least recently used first.
+    /// Returns the next entries that are not pinned.
     ///
     /// Unreadable rows are ignored. Queued requests are looked up in `queued_by_key`; those that failed permanently, are
     /// done or cancelled do not count.
     borrowing func candidates(_ cursor: inout CandidateCursor, limit: Int) throws -> [Candidate] {
         guard let start = cursor.position else { return [] }
         let count = Self.columns.split(separator: ",").count
+        let (place, values) = CandidateCursor.place(cursor.order, after: start)
         let rows = try rows(
             """
             SELECT \(Self.columns),
                 (SELECT min(list <> 0) FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed')
-            FROM download WHERE pinned = 0 AND (used_at, id) > (?, ?)\(cursor.isOnlyGone ? " AND gone_at NOT NULL" : "")
-            ORDER BY used_at, id LIMIT ?
-            """, .integer(start.usedAt), .integer(start.id), .integer(Int64(limit))
+            FROM download WHERE pinned = 0 AND \(place) LIMIT ?
+            """, values + [.integer(Int64(limit))]
         ) { row -> (position: (usedAt: Int64, id: Int64), candidate: Candidate?)? in
             // Other types than integers are last in the order, and are not valid entries.
             guard let id = row.integer(0), let usedAt = row.integer(15) else { return nil }
@@ -48,9 +71,10 @@ extension Connection {
     }
 
     /// Returns the keys of pinned entries with bytes, largest first.
-    borrowing func pinnedKeys() throws -> [String] {
-        try rows("SELECT \(Self.columns) FROM download WHERE pinned <> 0") { Self.entry($0) }.compactMap { $0 }
-            .map { try withChunks($0) }.filter { $0.receivedBytes > 0 }
-            .sorted { $0.receivedBytes > $1.receivedBytes }.map(\.key)
+    borrowing func pinnedKeys(limit: Int64) throws -> [String] {
+        try rows(
+            "SELECT key FROM download WHERE pinned <> 0 AND received > 0 ORDER BY received DESC, id DESC LIMIT ?",
+            .integer(limit)
+        ) { $0.text(0) }.compactMap { $0 }
     }
 }

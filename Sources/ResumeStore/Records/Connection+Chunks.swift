@@ -43,7 +43,6 @@ extension Connection {
     borrowing func setChunks(
         _ chunks: [Entry.Chunk], of id: Int64, generation: Int64, plannedEnd: Int64? = nil
     ) throws {
-        let before = try receivedBytes(of: id)
         try run("DELETE FROM chunk WHERE download = ?", .integer(id))
         for (index, chunk) in chunks.enumerated() {
             let next = index + 1 < chunks.count ? chunks[index + 1].offset : plannedEnd
@@ -60,7 +59,7 @@ extension Connection {
                 SELECT first_byte + received FROM chunk WHERE download = ?1 AND chunk.first_byte <= block.first_byte
                 ORDER BY chunk.first_byte DESC LIMIT 1), -1)
             """, .integer(id))
-        try run("UPDATE store SET received = received + ?", .integer(chunks.heldBytes &- before))
+        try sumReceived(of: id)
     }
 
     /// Returns the checksums of an entry in the order of their offsets, without overlaps: so their total length is
@@ -97,7 +96,7 @@ extension Connection {
             .text(entry.state.rawValue),
             .optional(entry.destination), .flag(entry.isPinned), .integer(entry.createdAt), .integer(entry.usedAt),
             .text(entry.bootID))
-        try run("UPDATE store SET entries = entries + 1")
+        try addToTotals(entries: 1)
         try setChunks(entry.chunks, of: entry.id, generation: entry.generation)
         for block in blocks { try insert(block, of: entry.id) }
     }

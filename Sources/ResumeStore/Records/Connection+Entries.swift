@@ -36,24 +36,6 @@ extension Connection {
             .flatMap { $0 }.map { try withChunks($0) }
     }
 
-    /// Returns all entries in the order of their last use; unreadable rows are ignored.
-    package borrowing func entries() throws -> [Entry] {
-        var chunks: [Int64: [Entry.Chunk]] = [:]
-        let rows = try rows(
-            """
-            SELECT download, path, first_byte, received, durable FROM chunk
-            WHERE generation = (SELECT generation FROM download WHERE id = chunk.download) ORDER BY 1, 3
-            """
-        ) { row in (row.integer(0), Self.chunk(row, from: 1)) }
-        for case (let id?, let chunk?) in rows { chunks[id, default: []].append(chunk) }
-        return try self.rows("SELECT \(Self.columns) FROM download ORDER BY used_at, id") { Self.entry($0) }
-            .compactMap { entry in
-                guard var entry else { return nil }
-                entry.chunks = (chunks[entry.id] ?? []).disjoint
-                return entry
-            }
-    }
-
     borrowing func withChunks(_ entry: Entry) throws -> Entry {
         var entry = entry
         entry.chunks = try rows(
@@ -61,13 +43,13 @@ extension Connection {
             SELECT path, first_byte, received, durable FROM chunk WHERE download = ? AND generation = ?
             ORDER BY first_byte
             """, .integer(entry.id), .integer(entry.generation)
-        ) { Self.chunk($0, from: 0) }.compactMap { $0 }.disjoint
+        ) { Self.chunk($0) }.compactMap { $0 }.disjoint
         return entry
     }
 
-    private static func chunk(_ row: borrowing Row, from column: Int) -> Entry.Chunk? {
-        guard let path = row.text(column), let offset = row.integer(column + 1), let length = row.integer(column + 2),
-            let durable = row.integer(column + 3), (0...Self.largest).contains(offset),
+    private static func chunk(_ row: borrowing Row) -> Entry.Chunk? {
+        guard let path = row.text(0), let offset = row.integer(1), let length = row.integer(2),
+            let durable = row.integer(3), (0...Self.largest).contains(offset),
             (0...Self.largest).contains(length), durable >= 0
         else { return nil }
         return Entry.Chunk(path: path, offset: offset, length: length, durable: durable)
@@ -116,7 +98,7 @@ extension Connection {
             .integer(now), .text(BootIdentifier.current))
         guard added > 0 else { return nil }
         let id = lastInsertRowID
-        try run("UPDATE store SET entries = entries + 1")
+        try addToTotals(entries: 1)
         return id
     }
 
@@ -149,13 +131,76 @@ extension Connection {
     /// - Returns: Whether the row existed.
     /// - Throws: `SQLiteError`.
     borrowing func removeRow(_ id: Int64, generation: Int64? = nil) throws -> Bool {
-        let received = try receivedBytes(of: id)
+        let received = try recordedBytes(of: id)
         let removed = try run(
             "DELETE FROM download WHERE id = ? AND generation IS ifnull(?, generation)", .integer(id),
             .optional(generation))
         guard removed > 0 else { return false }
-        try run("UPDATE store SET entries = entries - 1, received = received - ?", .integer(received))
+        try addToTotals(entries: -1, received: -received)
         return true
+    }
+
+    /// Returns the number of bytes of a download that the totals include.
+    private borrowing func recordedBytes(of id: Int64) throws -> Int64 {
+        Self.clamped(try integer("SELECT received FROM download WHERE id = ?", .integer(id)))
+    }
+
+    /// The sum of the parts of a row of `download`; not `sum`, which fails if manipulated numbers overflow.
+    private static let sumOfParts =
+        """
+        (SELECT min(max(CAST(total(received) AS INTEGER), 0), \(largest)) FROM chunk WHERE chunk.download = download.id)
+        """
+
+    /// Records the number of bytes of a download after its parts have changed, and updates the totals.
+    borrowing func sumReceived(of id: Int64) throws {
+        let before = try recordedBytes(of: id)
+        let after = try integer(
+            "UPDATE download SET received = \(Self.sumOfParts) WHERE id = ? RETURNING received", .integer(id))
+        if let after, after != before { try addToTotals(received: after - before) }
+    }
+
+    /// Changes the totals; manipulated ones must not overflow.
+    borrowing func addToTotals(entries: Int64 = 0, received: Int64 = 0) throws {
+        try run(
+            """
+            UPDATE store SET entries = min(max(entries, -?1), ?1) + ?2, received = min(max(received, -?1), ?1) + ?3
+            """, .integer(Self.largest), .integer(entries), .integer(received))
+    }
+
+    private static func clamped(_ number: Int64?) -> Int64 { min(max(number ?? 0, 0), largest) }
+
+    borrowing func totals() throws -> Totals {
+        let totals = try first("SELECT entries, received FROM store WHERE id = 1") { row in
+            Totals(entries: row.integer(0) ?? 0, receivedBytes: Self.clamped(row.integer(1)))
+        }
+        return totals ?? Totals(entries: 0, receivedBytes: 0)
+    }
+
+    /// Returns the sums that the totals should be, from an index.
+    borrowing func sums() throws -> Totals {
+        let sums = try first("SELECT count(*), CAST(total(received) AS INTEGER) FROM download") { row in
+            Totals(entries: row.integer(0) ?? 0, receivedBytes: Self.clamped(row.integer(1)))
+        }
+        return sums ?? Totals(entries: 0, receivedBytes: 0)
+    }
+
+    /// Returns the number of downloads whose bytes differ from those of their parts.
+    borrowing func wrongSums() throws -> Int64 {
+        try count("SELECT count(*) FROM download WHERE received <> \(Self.sumOfParts)")
+    }
+
+    /// Records the bytes of the downloads with the next IDs, and returns the last one; nil if there are no more.
+    borrowing func sumReceived(after id: Int64, limit: Int64) throws -> Int64? {
+        let last = try integer(
+            "SELECT max(id) FROM (SELECT id FROM download WHERE id > ? ORDER BY id LIMIT ?)", .integer(id),
+            .integer(limit))
+        guard let last else { return nil }
+        try run(
+            """
+            UPDATE download SET received = \(Self.sumOfParts)
+            WHERE id > ? AND id <= ? AND received <> \(Self.sumOfParts)
+            """, .integer(id), .integer(last))
+        return last
     }
 
     /// Returns the blobs in the rows of a download.
@@ -165,16 +210,4 @@ extension Connection {
         }.compactMap { $0 }
     }
 
-    /// Returns the number of bytes of a download that the totals include.
-    borrowing func receivedBytes(of id: Int64) throws -> Int64 {
-        // Not `sum`, which fails if manipulated numbers overflow.
-        try integer("SELECT CAST(total(received) AS INTEGER) FROM chunk WHERE download = ?", .integer(id)) ?? 0
-    }
-
-    borrowing func totals() throws -> Totals {
-        let totals = try first("SELECT entries, received FROM store WHERE id = 1") { row in
-            Totals(entries: row.integer(0) ?? 0, receivedBytes: min(max(row.integer(1) ?? 0, 0), Self.largest))
-        }
-        return totals ?? Totals(entries: 0, receivedBytes: 0)
-    }
 }

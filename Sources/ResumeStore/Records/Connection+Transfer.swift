@@ -57,7 +57,7 @@ extension Connection {
             "UPDATE chunk SET received = ?1, durable = min(max(durable, ?2), ?1) WHERE download = ?3 AND first_byte = ?4",
             .integer(after), .integer(durable), .integer(part.id), .integer(part.offset))
         for block in blocks { try insert(block, of: part.id) }
-        if after != before { try run("UPDATE store SET received = received + ?", .integer(after &- before)) }
+        if after != before { try sumReceived(of: part.id) }
         return true
     }
 
@@ -82,7 +82,7 @@ extension Connection {
             """
             SELECT 1 FROM chunk JOIN download ON download.id = chunk.download
             WHERE download = ?1 AND first_byte = ?2 AND chunk.generation = ?3 AND download.generation = ?3
-                AND received = 0 AND path = ?4
+                AND chunk.received = 0 AND path = ?4
             """, .integer(part.id), .integer(part.offset), .integer(part.generation), .text(path)) != nil
     }
 

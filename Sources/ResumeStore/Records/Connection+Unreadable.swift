@@ -10,8 +10,8 @@ extension Connection {
         """
     private static let lostBlocks = "FROM block WHERE download NOT IN (SELECT id FROM download)"
 
-    /// Reads only rows that may be unreadable one by one, since a collection waits for the result.
-    private borrowing func unreadableEntries() throws -> [Int64] {
+    /// Returns the IDs of unreadable entries; only rows that may be unreadable are read one by one.
+    package borrowing func unreadableEntries() throws -> [Int64] {
         try rows(
             """
             SELECT \(Self.columns) FROM download WHERE id <= 0 OR selection NOT NULL OR typeof(key) <> 'text'

@@ -26,7 +26,11 @@ final class Checkpointer: Sendable {
     /// Runs a checkpoint if the log is large; must be called after each commit, outside the lock.
     func committed(_ connection: borrowing Connection) throws {
         let count = commits.wrappingAdd(1, ordering: .relaxed).newValue
-        guard count % Self.commitsBetweenLooks == 0 else { return }
+        if count % Self.commitsBetweenLooks == 0 { try relieve(connection) }
+    }
+
+    /// Runs a checkpoint if the log is large, after a transaction that changed many pages.
+    func relieve(_ connection: borrowing Connection) throws {
         let size = try folder.logSize()
         guard size >= Self.softLimit else { return }
         try lock.exclusive(patience: size >= Self.hardLimit ? .milliseconds(500) : .zero) {

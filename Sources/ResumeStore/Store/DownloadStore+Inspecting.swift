@@ -3,30 +3,6 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
-    /// Returns all entries, least recently used first.
-    ///
-    /// - Throws: ``StoreError``.
-    public func entries() async throws -> [Entry] {
-        let leases = try leaseFile()
-        return try await survey { connection in try connection.entries() }.map { entry in
-            var entry = entry
-            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
-            return entry
-        }
-    }
-
-    /// Returns the entry with a key.
-    ///
-    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
-    /// - Returns: The entry, nil if there is none.
-    /// - Throws: ``StoreError``.
-    public func entry(key: String) async throws -> Entry? {
-        let leases = try leaseFile()
-        guard var entry = try await read({ connection in try connection.entry(key: key) }) else { return nil }
-        entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
-        return entry
-    }
-
     /// Returns the last events, oldest first.
     ///
     /// - Parameter key: The ``Entry/key`` of an entry for its events only; nil for all events.

@@ -30,6 +30,11 @@ public final class DownloadStore: Sendable {
         ///
         /// Called synchronously after each collection. Not called for dry runs or explicit purges.
         public var onCollection: (@Sendable (RemovalReport, Totals) -> Void)?
+        /// Receives how many entries of a store of an older release have been converted while it is opened, and their
+        /// number.
+        ///
+        /// Called synchronously after each batch. If the process ends, the next opening continues.
+        public var onMigration: (@Sendable (_ converted: Int64, _ entries: Int64) -> Void)?
         /// The clock that determines when received bytes are recorded and synced.
         package var clock = StoreClock.continuous
         /// Whether transfers share a few threads, for programs without tasks of high priority.
@@ -150,31 +155,44 @@ public final class DownloadStore: Sendable {
     package func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
         -> Result
     {
-        // Throws if the store is closed.
-        try await read { _ in }
-        let (path, survey) = (folder.databasePath, Database(label: "resume-store.survey"))
+        let reader = try await reader()
         do {
-            // Not opened as read-only, since SQLite's integrity check would then skip CHECK constraints.
-            try await survey.open {
-                let connection = try Connection.open(path: path)
-                try connection.execute("PRAGMA query_only = ON")
-                return connection
-            }
-        } catch {
-            // If no file descriptor is left, or the folder was moved, the shared connection is used.
-            return try await read(body)
-        }
-        do {
-            let result = try await read(from: survey, body)
-            await survey.close()
+            let result = try await read(from: reader, body)
+            await close(reader)
             return result
         } catch {
-            await survey.close()
+            await close(reader)
             throw error
         }
     }
 
-    private func read<Result: Sendable>(
+    /// Opens a separate connection that only reads; the caller closes it.
+    ///
+    /// - Returns: The connection; the shared one if no file descriptor is left, or the folder was moved.
+    /// - Throws: ``StoreError`` if the store is closed.
+    func reader() async throws -> Database {
+        try await read { _ in }
+        let (path, reader) = (folder.databasePath, Database(label: "resume-store.reader"))
+        do {
+            // Not opened as read-only, since SQLite's integrity check would then skip CHECK constraints.
+            try await reader.open {
+                let connection = try Connection.open(path: path)
+                try connection.execute("PRAGMA query_only = ON")
+                return connection
+            }
+            return reader
+        } catch {
+            return database
+        }
+    }
+
+    /// Closes a connection of ``reader()``.
+    func close(_ reader: Database) async {
+        if reader !== database { await reader.close() }
+    }
+
+    /// Runs ``read(_:)`` with a connection of ``reader()``.
+    func read<Result: Sendable>(
         from database: Database, _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
         try StoreError.refuseForkedChild()

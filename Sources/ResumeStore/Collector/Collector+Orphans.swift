@@ -1,0 +1,91 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// Files without rows.
+extension DownloadStore {
+    /// The number of names after which a collection looks into no further folder.
+    private static let looked = 2048
+
+    /// Finds blobs that no row refers to in the next folders of blobs, or in all of them, and optionally removes them.
+    ///
+    /// The exclusive creation lock ensures that no blob is between its creation and the commit of its row. Files whose
+    /// names are not valid for blobs do not belong to the store and are ignored.
+    ///
+    /// - Parameters:
+    ///   - everywhere: Whether to look into all folders; otherwise into the one after that of the last collection, and
+    ///     into further ones until enough names were seen.
+    ///   - removing: Whether to remove them; then the next collection continues with the next folder.
+    ///   - found: Receives the blobs of each part of a folder, with their sizes on disk.
+    /// - Throws: ``StoreError``, `CancellationError`.
+    package func orphanedBlobs(
+        everywhere: Bool, removing: Bool, _ found: ([(name: BlobName, bytes: Int64)]) -> Void
+    ) async throws {
+        let folders = StoreFolder.blobFolders
+        let start = try await read { connection in try connection.sweptPosition(.folders) }
+        let first = Int(start) % folders.count
+        var seen = 0
+        var position = first
+        do {
+            let lock = try StoreLock(creationsIn: folder)
+            repeat {
+                if let listing = try folder.listing(ofBlobsIn: folders[position]) {
+                    while case let names = listing.next(Self.batch), !names.isEmpty {
+                        seen += names.count
+                        let blobs = names.compactMap { BlobName(fileName: $0, in: folders[position]) }
+                        guard let orphans = try await orphans(among: blobs, lock, removing: removing) else { return }
+                        if !orphans.isEmpty { found(orphans) }
+                        try Task.checkCancellation()
+                    }
+                }
+                position = (position + 1) % folders.count
+            } while position != first && (everywhere || seen < Self.looked)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw StoreError(wrapping: error)
+        }
+        guard removing, position != first else { return }
+        let next = Int64(position)
+        try await write { connection in try connection.setSweptPosition(.folders, to: next) }
+    }
+
+    /// Returns all blobs that no row refers to.
+    package func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
+        var orphans: [(name: BlobName, bytes: Int64)] = []
+        try await orphanedBlobs(everywhere: true, removing: removing) { orphans += $0 }
+        return orphans
+    }
+
+    /// - Returns: nil if another process held the lock.
+    private func orphans(
+        among names: [BlobName], _ lock: StoreLock, removing: Bool
+    ) async throws -> [(name: BlobName, bytes: Int64)]? {
+        if names.isEmpty { return [] }
+        let folder = folder
+        // Tried repeatedly without blocking the database's queue, which the holder of the lock may need.
+        for _ in 0..<200 {
+            let orphans = try await database.withConnection { connection in
+                try lock.exclusive {
+                    try names.filter { try !connection.isBlobKnown($0) }.compactMap { name in
+                        try folder.orphan(name, removing: removing).map { (name: name, bytes: $0) }
+                    }
+                }
+            }
+            if let orphans { return orphans }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        // The next collection removes them.
+        return nil
+    }
+}
+
+extension StoreFolder {
+    /// - Returns: The size on disk; nil if the file does not exist or is a folder.
+    fileprivate func orphan(_ name: BlobName, removing: Bool) throws -> Int64? {
+        guard let status = try status(of: name) else { return nil }
+        // The store creates no folders with such names, so it belongs to another program.
+        if status.kind == .folder { return nil }
+        return removing ? try remove(name) : status.bytesOnDisk
+    }
+}

@@ -1,0 +1,33 @@
+internal import ResumeSQLite
+
+/// What the collector reads to compare files with rows.
+extension Connection {
+    /// What is looked at in parts, a part in each collection.
+    enum Sweep: String {
+        /// The folders of blobs, by their number.
+        case folders = "swept folders"
+        /// The entries, by their ID.
+        case entries = "swept entries"
+    }
+
+    /// Returns where the next collection continues.
+    borrowing func sweptPosition(_ sweep: Sweep) throws -> Int64 {
+        let position = try integer("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(sweep.rawValue))
+        return max(position ?? 0, 0)
+    }
+
+    /// Records where the next collection continues.
+    ///
+    /// The numbers are in SQLite's table of numbers, since the first page has little room for another column.
+    borrowing func setSweptPosition(_ sweep: Sweep, to position: Int64) throws {
+        let changed = try run(
+            "UPDATE sqlite_sequence SET seq = ? WHERE name = ?", .integer(position), .text(sweep.rawValue))
+        guard changed == 0 else { return }
+        try run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", .text(sweep.rawValue), .integer(position))
+    }
+
+    /// Whether a row refers to a blob.
+    borrowing func isBlobKnown(_ name: BlobName) throws -> Bool {
+        try integer("SELECT 1 FROM chunk WHERE path = ? LIMIT 1", .text(name.path)) != nil
+    }
+}

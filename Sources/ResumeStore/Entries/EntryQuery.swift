@@ -1,0 +1,107 @@
+internal import ResumeSQLite
+
+/// Which entries of a store are visited, and in which order.
+public struct EntryQuery: Sendable, Hashable {
+    /// An order of entries. Entries that are equal in it are in the order of their creation.
+    public struct Order: Sendable, Hashable {
+        enum Kind {
+            case use, creation, size, received, url
+        }
+
+        let kind: Kind
+
+        /// By last use, least recently used first.
+        public static let use = Order(kind: .use)
+        /// By creation, oldest first.
+        public static let creation = Order(kind: .creation)
+        /// By the size of the file, or the number of received bytes if that is unknown, smallest first; files of the
+        /// same size by received bytes.
+        ///
+        /// Unlike the other orders, it has no index, since that would change with each checkpoint. The first entry is
+        /// found after all rows were read.
+        public static let size = Order(kind: .size)
+        /// By the number of received bytes, smallest first.
+        public static let received = Order(kind: .received)
+        /// By URL.
+        public static let url = Order(kind: .url)
+    }
+
+    /// The order.
+    public var order: Order
+    /// Whether the order is reversed.
+    public var isReversed: Bool
+    /// The state of the entries; nil for any.
+    public var state: Entry.State?
+    /// Only entries that were last used before this time, in milliseconds since 1970; nil for any.
+    public var usedBefore: Int64?
+
+    /// Creates a query; by default, for all entries in the order of their last use.
+    public init(
+        order: Order = .use, isReversed: Bool = false, state: Entry.State? = nil, usedBefore: Int64? = nil
+    ) {
+        self.order = order
+        self.isReversed = isReversed
+        self.state = state
+        self.usedBefore = usedBefore
+    }
+}
+
+/// The position of an entry in an order.
+struct EntryPosition: Sendable, Comparable {
+    /// What the order compares.
+    enum Value: Sendable, Comparable {
+        case integer(Int64)
+        case pair(Int64, Int64)
+        /// The bytes of a text, as SQLite compares them.
+        case text([UInt8])
+
+        static func < (left: Value, right: Value) -> Bool {
+            switch (left, right) {
+            case (.integer(let left), .integer(let right)): left < right
+            case (.pair(let left, let leftRest), .pair(let right, let rightRest)): (left, leftRest) < (right, rightRest)
+            case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
+            // Values of other types than integers come last in SQLite.
+            case (.integer, _), (.pair, .text): true
+            case (.text, _), (.pair, .integer): false
+            }
+        }
+
+        var bounds: [SQLiteValue] {
+            switch self {
+            case .integer(let value): [.integer(value)]
+            case .pair(let value, let rest): [.integer(value), .integer(rest)]
+            case .text(let bytes): [.blob(bytes)]
+            }
+        }
+    }
+
+    var value: Value
+    var id: Int64
+
+    static func < (left: EntryPosition, right: EntryPosition) -> Bool {
+        (left.value, left.id) < (right.value, right.id)
+    }
+}
+
+/// How far an iteration has come.
+struct EntryCursor: Sendable {
+    let query: EntryQuery
+    /// The position of the last visited entry; nil before the first one.
+    var position: EntryPosition?
+    /// The next entries in an order without an index.
+    var ids: ArraySlice<Int64> = []
+    var isAtEnd = false
+
+    init(_ query: EntryQuery) { self.query = query }
+
+    /// Continues after a page.
+    ///
+    /// In a damaged database, the rows of an index may be in a wrong order, so that the iteration would not end.
+    mutating func advance(to next: EntryPosition?) {
+        guard let next, position.map({ query.isReversed ? next < $0 : next > $0 }) ?? true else {
+            isAtEnd = true
+            return
+        }
+        position = next
+    }
+}

@@ -1,0 +1,129 @@
+internal import ResumeFiles
+internal import ResumeSQLite
+
+/// The entries of a store that a query selects, read page by page with a separate connection.
+///
+/// Memory does not grow with the store, and no transaction stays open between two entries, so a slow reader does not
+/// delay others. Each page is a consistent state of the store, but different pages may be of different times: an entry
+/// that changes its place in the order during the iteration may appear twice or not at all. In the order of
+/// ``EntryQuery/Order/creation``, each entry that exists throughout appears once.
+public struct EntrySequence: AsyncSequence, Sendable {
+    public typealias Element = Entry
+    public typealias Failure = any Error
+
+    let store: DownloadStore
+    let query: EntryQuery
+
+    /// Creates an iterator, which opens its connection for the first entry.
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
+
+    /// Reads the entries.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let store: DownloadStore
+        private var cursor: EntryCursor
+        private var reader: (connection: Database, leases: ByteLocks)?
+        private var page: ArraySlice<Entry> = []
+
+        init(store: DownloadStore, query: EntryQuery) {
+            self.store = store
+            cursor = EntryCursor(query)
+        }
+
+        /// Returns the next entry; nil at the end.
+        ///
+        /// - Throws: ``StoreError``, `CancellationError`.
+        public mutating func next() async throws -> Entry? {
+            while page.isEmpty {
+                guard let entries = try await nextPage() else { return nil }
+                page = ArraySlice(entries)
+            }
+            return page.removeFirst()
+        }
+
+        /// Returns the next entries, possibly none; nil at the end.
+        package mutating func nextPage() async throws -> [Entry]? {
+            guard !cursor.isAtEnd else {
+                if let reader { await store.close(reader.connection) }
+                reader = nil
+                return nil
+            }
+            let reader = try await opened()
+            let start = cursor
+            let (entries, next) = try await store.read(from: reader.connection) { connection in
+                var cursor = start
+                return (try connection.page(&cursor), cursor)
+            }
+            cursor = next
+            return entries.map { entry in
+                var entry = entry
+                entry.isInUse = (try? reader.leases.isLocked(entry.id)) ?? false
+                return entry
+            }
+        }
+
+        private mutating func opened() async throws -> (connection: Database, leases: ByteLocks) {
+            if let reader { return reader }
+            let opened = (connection: try await store.reader(), leases: try store.leaseFile())
+            reader = opened
+            return opened
+        }
+    }
+}
+
+extension DownloadStore {
+    /// Returns entries one by one, without reading all of them into memory.
+    ///
+    /// ```swift
+    /// for try await entry in store.entries(matching: EntryQuery(order: .received, isReversed: true)) {
+    ///     print("\(entry.key): \(entry.receivedBytes) bytes")
+    /// }
+    /// ```
+    public func entries(matching query: EntryQuery) -> EntrySequence { EntrySequence(store: self, query: query) }
+
+    /// Returns all entries, least recently used first; for stores with few entries.
+    ///
+    /// - Throws: ``StoreError``.
+    public func entries() async throws -> [Entry] {
+        let leases = try leaseFile()
+        return try await survey { connection in try connection.entries() }.map { entry in
+            var entry = entry
+            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
+            return entry
+        }
+    }
+
+    /// Returns the entry with a key.
+    ///
+    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
+    /// - Returns: The entry, nil if there is none.
+    /// - Throws: ``StoreError``.
+    public func entry(key: String) async throws -> Entry? {
+        try await found { connection in try connection.entry(key: key).map { [$0] } ?? [] }.first
+    }
+
+    /// Returns the entries with a URL, at most a page of them, last used first.
+    package func entries(withURL url: String) async throws -> [Entry] {
+        try await found { connection in try connection.entries(where: .url, is: url) }
+    }
+
+    /// Returns the entries with a destination, at most a page of them, last used first.
+    package func entries(withDestination path: String) async throws -> [Entry] {
+        try await found { connection in try connection.entries(where: .destination, is: path) }
+    }
+
+    /// Returns all variants of a download.
+    package func variants(ofKey name: String) async throws -> [Entry] {
+        try await found { connection in
+            try connection.variants(of: name).compactMap { try connection.entry(key: Variant.key(name, $0.number)) }
+        }
+    }
+
+    private func found(_ body: @Sendable (borrowing Connection) throws -> [Entry]) async throws -> [Entry] {
+        let leases = try leaseFile()
+        return try await read(body).map { entry in
+            var entry = entry
+            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
+            return entry
+        }
+    }
+}
