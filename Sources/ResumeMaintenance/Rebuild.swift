@@ -167,9 +167,12 @@ struct Rebuild {
                 guard try folder.root.status(of: name)?.size ?? 0 == 0 else { continue }
                 try aside.move(name, to: folder.root)
             }
-            for blob in try aside.names().compactMap({ BlobName(fileName: $0) })
-            where try folder.blobs.status(of: blob.fileName) == nil {
-                try aside.move(blob.fileName, to: folder.blobs)
+            for part in try StoreFolder.blobFolders(in: aside) {
+                guard let source = try StoreFolder.blobFolder(part, in: aside) else { continue }
+                try moveBlobs(part, from: source, into: folder.blobs) { name in
+                    try folder.status(of: name) == nil
+                }
+                if let part { try? aside.removeFolder(part) }
             }
             for changed in [folder.root, folder.blobs, aside] { try changed.file.synchronize() }
             // Removed last, since it indicates that there are files to move back.
@@ -177,6 +180,22 @@ struct Rebuild {
             // Other files in the folder are kept.
             try? folder.root.removeFolder(aside.file.path)
         }
+    }
+
+    /// Moves blobs from a folder of blobs to the one with the same name in another place.
+    ///
+    /// - Returns: The number of moved blobs.
+    @discardableResult
+    private func moveBlobs(
+        _ part: String?, from source: Folder, into place: Folder, where isMoved: (BlobName) throws -> Bool
+    ) throws -> Int {
+        let names = try source.names().compactMap { BlobName(fileName: $0, in: part) }.filter(isMoved)
+        if names.isEmpty { return 0 }
+        if let part { try Folder.create(part, in: place) }
+        let target = try part.map { try Folder($0, in: place) } ?? place
+        for name in names { try source.move(name.fileName, to: target) }
+        for changed in [target, source] { try changed.file.synchronize() }
+        return names.count
     }
 
     /// Keeps the old database under another name, and replaces it with the new one.
@@ -187,9 +206,9 @@ struct Rebuild {
         if try folder.root.status(of: StoreFolder.databaseName) != nil {
             try folder.root.link(StoreFolder.databaseName, to: aside)
         }
-        for blob in try folder.blobs.names().compactMap({ BlobName(fileName: $0) }) where !kept.contains(blob.path) {
-            try folder.blobs.move(blob.fileName, to: aside)
-            report.asideBlobs += 1
+        for part in try StoreFolder.blobFolders(in: folder.blobs) {
+            guard let source = try StoreFolder.blobFolder(part, in: folder.blobs) else { continue }
+            report.asideBlobs += try moveBlobs(part, from: source, into: aside) { !kept.contains($0.path) }
         }
         try aside.file.synchronize()
         // Log and journal are moved last: they must never be next to a database they do not belong to. Until the new

@@ -83,6 +83,12 @@ package struct OrderCheck {
             if isSingle, let commit, (sync?.end ?? .max) > commit.start {
                 violations.append("a commit follows a new blob before its folder is synced")
             }
+            // The folder with the digits may be new as well.
+            if isSingle, let commit, !blobs.hasSuffix("/blobs"),
+                !calls.contains(where: { isFolderSync($0, of: folder(of: String(blobs))) && $0.end < commit.start })
+            {
+                violations.append("a commit follows a new blob before the name of its folder is synced")
+            }
         }
     }
 

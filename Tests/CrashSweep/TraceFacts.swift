@@ -69,8 +69,10 @@ struct TraceFacts {
 
     /// The name of the blob that a path belongs to.
     static func blobName(_ path: String) -> String? {
-        let parts = path.split(separator: "/").suffix(2)
-        guard parts.count == 2, parts.first == "blobs", let name = parts.last?.prefix(32), name.utf8.count == 32 else {
+        var parts = path.split(separator: "/").suffix(3)
+        // In `blobs` itself, or in a folder with two digits there.
+        if parts.count == 3, parts.first != "blobs" || parts.dropFirst().first?.count != 2 { parts = parts.dropFirst() }
+        guard parts.first == "blobs", parts.count > 1, let name = parts.last?.prefix(32), name.utf8.count == 32 else {
             return nil
         }
         return String(name)

@@ -136,7 +136,12 @@ final class Home: Sendable {
 
     /// The names in the folder or in one below it, sorted.
     func names(in name: String = "") throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: self[name]).sorted()
+        try FileManager.default.contentsOfDirectory(atPath: self[name]).flatMap { entry -> [String] in
+            // A folder of blobs: its name is two hexadecimal digits.
+            guard name == "store/blobs", entry.count == 2 else { return [entry] }
+            let blobs = try FileManager.default.contentsOfDirectory(atPath: self["\(name)/\(entry)"])
+            return blobs.map { "\(entry)/\($0)" }
+        }.sorted()
     }
 
     /// Every byte of every file of the store, database and log included.

@@ -18,7 +18,7 @@ struct ListTests {
         let line = try #require(await home.run("list", "--json").lines.first)
         let time = #"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"#
         let shape =
-            #"\{"chunks":\[\{"durable":4096,"length":200000,"offset":0,"path":"blobs/[0-9a-f]{32}"\}\],"#
+            #"\{"chunks":\[\{"durable":4096,"length":200000,"offset":0,"path":"blobs/[0-9a-f]{2}/[0-9a-f]{32}"\}\],"#
             + #""contentCoding":null,"createdAt":"T","destination":"DEST","durableBytes":4096,"etag":"\\"v1\\"","#
             + #""goneAt":null,"inUse":false,"key":"URL","#
             + #""lastModified":"Mon, 04 Mar 2024 05:06:07 GMT","lastUsedAt":"T","pinned":false,"#

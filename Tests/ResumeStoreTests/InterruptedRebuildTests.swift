@@ -34,7 +34,10 @@ struct InterruptedRebuildTests {
         try await Shell.run("mkdir", "-m", "700", folder["store/aside-1"])
         try await Shell.run("ln", folder["store/store.sqlite"], folder["store/aside-1/store.sqlite"])
         let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
-        for name in ["blobs/\(blob)", "store.sqlite-shm", "store.sqlite-wal"] {
+        let part = String(blob.prefix(2))
+        try await Shell.run("mkdir", "-m", "700", folder["store/aside-1/\(part)"])
+        try await Shell.run("mv", folder["store/blobs/\(blob)"], folder["store/aside-1/\(blob)"])
+        for name in ["store.sqlite-shm", "store.sqlite-wal"] {
             try await Shell.run("mv", folder["store/\(name)"], folder["store/aside-1"])
         }
     }

@@ -52,6 +52,9 @@ struct RebuildTests {
             }
             for file in files {
                 let path = folder["store/\(file.name)"]
+                try FileManager.default.createDirectory(
+                    atPath: String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]),
+                    withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
                 try Files.write(file.bytes, to: path)
                 try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
             }

@@ -15,7 +15,8 @@ struct RebuildCrashTests {
     /// The names of all blobs, in use or set aside.
     private static func blobs(in store: String) throws -> Set<String> {
         let folders = try Files.names(in: store).filter { $0.hasPrefix("aside-") } + ["blobs"]
-        return Set(try folders.flatMap { try Files.names(in: "\(store)/\($0)") }.filter { $0.count == 32 })
+        let names = try folders.flatMap { try Files.names(in: "\(store)/\($0)") }
+        return Set(names.map { String($0.suffix(32)) }.filter { $0.count == 32 })
     }
 
     /// How SQLite and dd damage a database so that it cannot be opened.

@@ -63,7 +63,14 @@ package enum Files {
     ///
     /// - Throws: An error if it cannot be read.
     package static func names(in path: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        try FileManager.default.contentsOfDirectory(atPath: path).flatMap { name -> [String] in
+            // A folder of blobs: its name is two hexadecimal digits.
+            var isFolder: ObjCBool = false
+            guard name.count == 2, FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder),
+                isFolder.boolValue
+            else { return [name] }
+            return try names(in: "\(path)/\(name)").map { "\(name)/\($0)" }
+        }.sorted()
     }
 
     /// The permission bits of a file.

@@ -21,15 +21,17 @@ extension DownloadStore {
     package func orphanedBlobs(
         everywhere: Bool, removing: Bool, _ found: ([(name: BlobName, bytes: Int64)]) -> Void
     ) async throws {
-        let folders = StoreFolder.blobFolders
         let start = try await read { connection in try connection.sweptPosition(.folders) }
-        let first = Int(start) % folders.count
         var seen = 0
-        var position = first
+        var next = start
         do {
+            let folders = try StoreFolder.blobFolders(in: folder.blobs)
+            let first = folders.firstIndex { BlobFolders.number($0) >= start } ?? 0
+            var position = first
             let lock = try StoreLock(creationsIn: folder)
             repeat {
-                if let listing = try folder.listing(ofBlobsIn: folders[position]) {
+                if let part = try StoreFolder.blobFolder(folders[position], in: folder.blobs) {
+                    let listing = try FolderListing(of: part)
                     while case let names = listing.next(Self.batch), !names.isEmpty {
                         seen += names.count
                         let blobs = names.compactMap { BlobName(fileName: $0, in: folders[position]) }
@@ -40,14 +42,15 @@ extension DownloadStore {
                 }
                 position = (position + 1) % folders.count
             } while position != first && (everywhere || seen < Self.looked)
+            if position != first { next = BlobFolders.number(folders[position]) }
         } catch let error as CancellationError {
             throw error
         } catch {
             throw StoreError(wrapping: error)
         }
-        guard removing, position != first else { return }
-        let next = Int64(position)
-        try await write { connection in try connection.setSweptPosition(.folders, to: next) }
+        guard removing, next != start else { return }
+        let position = next
+        try await write { connection in try connection.setSweptPosition(.folders, to: position) }
     }
 
     /// Returns all blobs that no row refers to.

@@ -1,4 +1,4 @@
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// What the collector reads to compare files with rows.
 extension Connection {
@@ -26,8 +26,10 @@ extension Connection {
         try run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", .text(sweep.rawValue), .integer(position))
     }
 
+    package static let knownBlob = "SELECT 1 FROM chunk WHERE path = ? LIMIT 1"
+
     /// Whether a row refers to a blob.
     borrowing func isBlobKnown(_ name: BlobName) throws -> Bool {
-        try integer("SELECT 1 FROM chunk WHERE path = ? LIMIT 1", .text(name.path)) != nil
+        try integer(Self.knownBlob, .text(name.path)) != nil
     }
 }

@@ -145,7 +145,8 @@ final class DeliveryBatch: Sendable {
         }
         KillPoint.reached(.deliveryStaged)
         do throws(SystemError) {
-            let (mode, names, name) = (try file.destination.mode(in: folder), store.blobs.file, file.name.fileName)
+            let (mode, name) = (try file.destination.mode(in: folder), file.name.fileName)
+            let names = (try store.folder(of: file.name) ?? store.blobs).file
             try SystemError.check("fchmod", name) { fchmod(file.blob.descriptor, mode) }
             try SystemError.check("rename", file.destination.path) {
                 unsafe renameat(names.descriptor, name, folder.file.descriptor, file.destination.name)

@@ -24,7 +24,7 @@ extension Transfer {
             let file = store.folder.unnamedBlob()
         else { return false }
         entry.representation = representation
-        entry.chunks = [Entry.Chunk(path: BlobName().path, offset: 0, length: 0, durable: 0)]
+        entry.chunks = [Entry.Chunk(path: BlobName(in: BlobFolders.current()).path, offset: 0, length: 0, durable: 0)]
         startReason = reason
         isSpliced = false
         begin(with: file)
@@ -103,7 +103,9 @@ extension Transfer {
         return try StoreError.wrapping {
             let creation = try unclaimedName ?? BlobCreation(of: file, as: name, isNamed: isNamed, in: store.folder)
             unclaimedName = creation
-            try store.folder.blobs.file.synchronize()
+            let folders = try store.folder.foldersToSync(for: name)
+            for folder in folders { try folder.file.synchronize() }
+            try store.folder.noteSynced(folders)
             KillPoint.reached(.blobCreated)
             return creation
         }

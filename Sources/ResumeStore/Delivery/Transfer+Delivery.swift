@@ -94,7 +94,7 @@ extension Transfer {
         // belongs to the user now. In both cases it is copied, not linked.
         let isExact = file.size == held && file.links == 1
         let staging = Staging(
-            blob: blob, name: name, blobs: try store.folder.blobs, length: held, destination: destination,
+            blob: blob, name: name, store: try store.folder, length: held, destination: destination,
             copies: isShared || !isExact)
         do {
             // Another disk may take long, or not answer.
@@ -170,7 +170,7 @@ extension Transfer {
 private struct Staging: Sendable {
     let blob: OpenFile
     let name: BlobName
-    let blobs: Folder
+    let store: StoreFolder
     let length: Int64
     let destination: Destination
     /// Whether the blob is kept for another caller, so that the destination must be a separate file.
@@ -224,6 +224,7 @@ private struct Staging: Sendable {
     /// Creates a hard link if the file system supports it, since that needs no space, otherwise a copy.
     private func stage(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity {
         do {
+            let blobs = try store.folder(of: name) ?? store.blobs
             try SystemError.check("link", staging) {
                 unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
             }

@@ -1,13 +1,13 @@
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// Entries by what users call them.
 extension Connection {
     /// A column with an index.
-    enum NameColumn: String, CaseIterable {
+    package enum NameColumn: String, CaseIterable {
         case url, destination
 
         /// The statement that finds the last used rows.
-        var sql: String {
+        package var sql: String {
             "SELECT \(Connection.columns) FROM download WHERE \(rawValue) = ? ORDER BY used_at DESC, id DESC LIMIT ?"
         }
     }

@@ -1,4 +1,4 @@
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// Entries page by page, so that neither memory nor the time of a read transaction grows with the store.
 extension Connection {
@@ -76,13 +76,13 @@ extension EntryQuery {
 /// The statement that reads a page.
 ///
 /// Except for the size, it finds the beginning of the page in an index, and its rows are in the order of the index.
-struct PageStatement {
+package struct PageStatement {
     /// The column with the position's value, or 1 for an order without an index; the ID is column 0.
     static let column = Connection.columns.split(separator: ",").count
 
-    let sql: String
+    package let sql: String
 
-    init(_ query: EntryQuery, isFirst: Bool) {
+    package init(_ query: EntryQuery, isFirst: Bool) {
         // The values, and whether they are texts.
         let (values, isText): ([String], Bool) =
             switch query.order.kind {

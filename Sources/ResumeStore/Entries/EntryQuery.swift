@@ -2,7 +2,9 @@ internal import ResumeSQLite
 
 /// Which entries of a store are visited, and in which order.
 public struct EntryQuery: Sendable, Hashable {
-    /// An order of entries. Entries that are equal in it are in the order of their creation.
+    /// An order of entries.
+    ///
+    /// Entries that are equal in it are in the order of their creation.
     public struct Order: Sendable, Hashable {
         enum Kind {
             case use, creation, size, received, url

@@ -8,7 +8,9 @@ internal import ResumeSQLite
 /// that changes its place in the order during the iteration may appear twice or not at all. In the order of
 /// ``EntryQuery/Order/creation``, each entry that exists throughout appears once.
 public struct EntrySequence: AsyncSequence, Sendable {
+    /// An entry.
     public typealias Element = Entry
+    /// ``StoreError`` or `CancellationError`.
     public typealias Failure = any Error
 
     let store: DownloadStore

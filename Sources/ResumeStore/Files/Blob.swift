@@ -1,67 +1,61 @@
 internal import ResumeFiles
 
-/// The name of a blob: a path relative to the store, in one fixed format.
+/// The name of a blob: a path relative to the store, in one of two fixed formats.
 ///
 /// Names are never reused. If the database loses its last commit, it can only lose bytes, but never combine an old
-/// validator with new bytes. Paths in rows that do not have this format are never opened or removed.
+/// validator with new bytes. Paths in rows that do not have these formats are never opened or removed.
 package struct BlobName: Sendable, Hashable {
-    /// The file's name in `blobs/`: 32 hexadecimal digits.
+    /// The folder in `blobs/`, two hexadecimal digits; nil for `blobs/` itself, where older releases made blobs.
+    package let folder: String?
+    /// The file's name: 32 hexadecimal digits.
     package let fileName: String
 
     /// The path as stored in a row.
-    package var path: String { "blobs/\(fileName)" }
+    package var path: String { folder.map { "blobs/\($0)/\(fileName)" } ?? "blobs/\(fileName)" }
 
     /// Creates a random name.
-    init() {
+    init(in folder: String? = nil) {
         var generator = SystemRandomNumberGenerator()
         let words = [generator.next(), generator.next()].map { word in
             let digits = String(word as UInt64, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }
         fileName = words.joined()
+        self.folder = folder
     }
 
     /// Parses the path of a row; nil if it does not have the format.
     package init?(path: String) {
         guard path.hasPrefix("blobs/") else { return nil }
-        self.init(fileName: String(path.dropFirst("blobs/".count)))
+        let rest = path.dropFirst("blobs/".count)
+        guard let slash = rest.firstIndex(of: "/") else {
+            self.init(fileName: String(rest))
+            return
+        }
+        self.init(fileName: String(rest[rest.index(after: slash)...]), in: String(rest[..<slash]))
     }
 
-    /// Parses a filename; nil if it does not have the format.
-    package init?(fileName: String) {
-        let isHex: (UInt8) -> Bool = { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        guard fileName.utf8.count == 32, fileName.utf8.allSatisfy(isHex) else { return nil }
-        self.fileName = fileName
-    }
-}
-
-extension BlobName {
     /// Parses the name of a file in a folder of blobs; nil if it does not have the format.
-    init?(fileName: String, in folder: String?) {
-        self.init(fileName: fileName)
+    package init?(fileName: String, in folder: String? = nil) {
+        guard Self.isHexadecimal(fileName, count: 32), folder.map({ Self.isHexadecimal($0, count: 2) }) ?? true else {
+            return nil
+        }
+        self.fileName = fileName
+        self.folder = folder
+    }
+
+    private static func isHexadecimal(_ text: String, count: Int) -> Bool {
+        text.utf8.count == count
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 }
 
 extension StoreFolder {
-    /// The folders of blobs in the folder `blobs`; nil for that folder itself.
-    static let blobFolders: [String?] = [nil]
-
-    /// Begins to read the names in a folder of blobs; nil if it does not exist.
-    func listing(ofBlobsIn name: String?) throws(SystemError) -> FolderListing? {
-        try FolderListing(of: blobs)
-    }
-
-    /// Returns the metadata of a blob; nil if it does not exist.
-    package func status(of name: BlobName) throws(SystemError) -> FileStatus? { try blobs.status(of: name.fileName) }
-
-    /// Removes a blob, and returns the number of bytes freed on disk.
-    @discardableResult
-    package func remove(_ name: BlobName) throws(SystemError) -> Int64 { try blobs.remove(name.fileName) }
-
     /// Opens a blob; nil if it is missing or not a regular file.
     package func openBlob(_ name: BlobName) throws(SystemError) -> OpenFile? {
         do {
-            let file = try OpenFile(name.fileName, in: blobs.file, flags: O_RDWR)
+            guard let folder = try folder(of: name) else { return nil }
+            let file = try OpenFile(name.fileName, in: folder.file, flags: O_RDWR)
             return try file.status().kind == .regular ? file : nil
         } catch {
             if error.isMissing || error.number == ELOOP || error.number == ENXIO || error.number == EISDIR {
@@ -95,9 +89,10 @@ final class BlobCreation: Sendable {
     }
 
     convenience init(in folder: StoreFolder) throws {
-        let name = BlobName()
+        let name = BlobName(in: BlobFolders.current())
         try self.init(name, in: folder) {
-            try OpenFile(name.fileName, in: folder.blobs.file, flags: O_RDWR | O_CREAT | O_EXCL)
+            let parent = try folder.makeFolder(of: name)
+            return try OpenFile(name.fileName, in: parent.file, flags: O_RDWR | O_CREAT | O_EXCL)
         }
     }
 
@@ -105,7 +100,7 @@ final class BlobCreation: Sendable {
     convenience init(of file: OpenFile, as name: BlobName, isNamed: Bool, in folder: StoreFolder) throws {
         try self.init(name, in: folder) {
             if !isNamed { try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) } }
-            try file.name(name.fileName, in: folder.blobs)
+            try file.name(name.fileName, in: try folder.makeFolder(of: name))
             return file
         }
     }

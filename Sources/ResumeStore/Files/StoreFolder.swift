@@ -155,11 +155,6 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    /// Whether there is a blob; then a database that is empty or missing was lost.
-    func hasBlobs() throws(SystemError) -> Bool {
-        try blobs.names().contains { BlobName(fileName: $0) != nil }
-    }
-
     /// Returns the size of the write-ahead log in bytes.
     package func logSize() throws(SystemError) -> Int64 {
         try root.status(of: "\(Self.databaseName)-wal").map { $0.size } ?? 0

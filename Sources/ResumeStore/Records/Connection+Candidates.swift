@@ -10,9 +10,9 @@ struct Candidate: Sendable {
 }
 
 /// The position of an iteration over entries that the collector may remove.
-struct CandidateCursor: Sendable {
+package struct CandidateCursor: Sendable {
     /// The order of the entries.
-    enum Order: Sendable {
+    package enum Order: Sendable {
         /// Least recently used first, until a time.
         case use(until: Int64)
         case creation
@@ -27,15 +27,28 @@ struct CandidateCursor: Sendable {
         position = (usedAt: .min, id: id)
     }
 
-    /// The condition for the entries after the position, with its parameters, and the order.
-    static func place(_ order: Order, after position: (usedAt: Int64, id: Int64)) -> (sql: String, [SQLiteValue]) {
+    /// The statement that reads the entries after a position.
+    ///
+    /// Queued requests are looked up in `queued_by_key`; those that failed permanently, are done or cancelled do not
+    /// count.
+    package static func sql(_ order: Order) -> String {
+        let place =
+            switch order {
+            case .use: "(used_at, id) > (?, ?) AND used_at <= ? AND pinned = 0 ORDER BY used_at, id"
+            case .creation: "id > ? AND pinned = 0 ORDER BY id"
+            }
+        return """
+            SELECT \(Connection.columns),
+                (SELECT min(list <> 0) FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed')
+            FROM download WHERE \(place) LIMIT ?
+            """
+    }
+
+    /// The values of its parameters except the limit.
+    func values(after position: (usedAt: Int64, id: Int64)) -> [SQLiteValue] {
         switch order {
-        case .use(let end):
-            (
-                "(used_at, id) > (?, ?) AND used_at <= ? ORDER BY used_at, id",
-                [.integer(position.usedAt), .integer(position.id), .integer(end)]
-            )
-        case .creation: ("id > ? ORDER BY id", [.integer(position.id)])
+        case .use(let end): [.integer(position.usedAt), .integer(position.id), .integer(end)]
+        case .creation: [.integer(position.id)]
         }
     }
 }
@@ -44,19 +57,13 @@ struct CandidateCursor: Sendable {
 extension Connection {
     /// Returns the next entries that are not pinned.
     ///
-    /// Unreadable rows are ignored. Queued requests are looked up in `queued_by_key`; those that failed permanently, are
-    /// done or cancelled do not count.
+    /// Unreadable rows are ignored.
     borrowing func candidates(_ cursor: inout CandidateCursor, limit: Int) throws -> [Candidate] {
         guard let start = cursor.position else { return [] }
         let count = Self.columns.split(separator: ",").count
-        let (place, values) = CandidateCursor.place(cursor.order, after: start)
-        let rows = try rows(
-            """
-            SELECT \(Self.columns),
-                (SELECT min(list <> 0) FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed')
-            FROM download WHERE pinned = 0 AND \(place) LIMIT ?
-            """, values + [.integer(Int64(limit))]
-        ) { row -> (position: (usedAt: Int64, id: Int64), candidate: Candidate?)? in
+        let values = cursor.values(after: start) + [.integer(Int64(limit))]
+        let rows = try rows(CandidateCursor.sql(cursor.order), values) {
+            row -> (position: (usedAt: Int64, id: Int64), candidate: Candidate?)? in
             // Other types than integers are last in the order, and are not valid entries.
             guard let id = row.integer(0), let usedAt = row.integer(15) else { return nil }
             let ofJob = row.integer(count)

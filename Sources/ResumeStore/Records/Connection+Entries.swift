@@ -26,8 +26,15 @@ extension Connection {
     /// The largest accepted number in a row, so that sums and differences cannot overflow.
     static let largest: Int64 = 1 << 60
 
+    package static func entryByKey(_ columns: String) -> String { "SELECT \(columns) FROM download WHERE key = ?" }
+
+    package static let chunksOfEntry = """
+        SELECT path, first_byte, received, durable FROM chunk WHERE download = ? AND generation = ?
+        ORDER BY first_byte
+        """
+
     package borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
-        try first("SELECT \(columns ?? Self.columns) FROM download WHERE key = ?", .text(key)) { Self.entry($0) }
+        try first(Self.entryByKey(columns ?? Self.columns), .text(key)) { Self.entry($0) }
             .flatMap { $0 }.map { try withChunks($0) }
     }
 
@@ -39,10 +46,7 @@ extension Connection {
     borrowing func withChunks(_ entry: Entry) throws -> Entry {
         var entry = entry
         entry.chunks = try rows(
-            """
-            SELECT path, first_byte, received, durable FROM chunk WHERE download = ? AND generation = ?
-            ORDER BY first_byte
-            """, .integer(entry.id), .integer(entry.generation)
+            Self.chunksOfEntry, .integer(entry.id), .integer(entry.generation)
         ) { Self.chunk($0) }.compactMap { $0 }.disjoint
         return entry
     }

@@ -184,7 +184,7 @@ extension DownloadStore {
         let known = Set(lastBlocks)
         let unread = blocks.within(adopted.chunks).filter { !known.contains($0) }
         // A folder with that name was created by another program and is kept; rows no longer refer to it.
-        for blob in trusted.abandoned { _ = try? folder.blobs.remove(blob.fileName) }
+        for blob in trusted.abandoned { _ = try? folder.remove(blob) }
         return Transfer(
             .disk(self), on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
             blob: trusted.blob, access: access,

@@ -221,10 +221,12 @@ extension Transfer {
             do {
                 try fill(creation.file)
             } catch {
-                _ = try? folder.blobs.remove(creation.name.fileName)
+                _ = try? folder.remove(creation.name)
                 throw error
             }
-            try await FolderSynchronizer.shared.synchronize(folder.blobs)
+            let folders = try folder.foldersToSync(for: creation.name)
+            for changed in folders { try await FolderSynchronizer.shared.synchronize(changed) }
+            try folder.noteSynced(folders)
             KillPoint.reached(.blobCreated)
             let result = try await commit(creation.name)
             return withExtendedLifetime(creation) { (creation.file, result) }
@@ -237,6 +239,6 @@ extension Transfer {
 extension DownloadStore {
     /// Removes blobs that no row names.
     package func removeBlobs(_ names: [BlobName]) throws {
-        try StoreError.wrapping { for name in names { try folder.blobs.remove(name.fileName) } }
+        try StoreError.wrapping { for name in names { try folder.remove(name) } }
     }
 }

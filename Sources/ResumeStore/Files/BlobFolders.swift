@@ -1,0 +1,125 @@
+package import ResumeFiles
+internal import Synchronization
+
+/// The folders in which this process creates blobs.
+///
+/// A folder with very many files is slow on some file systems. Each process uses one folder at a time, so that few
+/// folders must be synced.
+enum BlobFolders {
+    private struct State {
+        var current = random()
+        /// The number of blobs in the current folder.
+        var count = 0
+        /// The folders whose own names were synced by this process.
+        var synced: Set<FileIdentity> = []
+
+        static func random() -> String { BlobFolders.name(Int.random(in: 0..<256)) }
+    }
+
+    /// The number of blobs after which another folder is used.
+    private static let most = 256
+    private static let state = Mutex(State())
+
+    /// Returns the name of a folder: two hexadecimal digits.
+    static func name(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return digits.count == 1 ? "0" + digits : digits
+    }
+
+    /// Returns the number of a folder; `blobs` itself has the last one.
+    static func number(_ name: String?) -> Int64 { name.flatMap { Int64($0, radix: 16) } ?? 256 }
+
+    /// Returns the folder for the next blob.
+    static func current() -> String { state.withLock { $0.current } }
+
+    /// Counts a blob.
+    fileprivate static func note() {
+        state.withLock { state in
+            state.count += 1
+            if state.count >= most { (state.current, state.count) = (State.random(), 0) }
+        }
+    }
+
+    fileprivate static func isSynced(_ folder: FileIdentity) -> Bool { state.withLock { $0.synced.contains(folder) } }
+
+    fileprivate static func noteSynced(_ folder: FileIdentity) {
+        state.withLock { state in
+            if state.synced.count >= 4 * most { state.synced = [] }
+            state.synced.insert(folder)
+        }
+    }
+}
+
+extension StoreFolder {
+    /// Returns the folders of blobs in `blobs` or in a folder like it, in order; at last nil for that folder itself.
+    package static func blobFolders(in blobs: Folder) throws(SystemError) -> [String?] {
+        let listing = try FolderListing(of: blobs)
+        let names = listing.next(4096)
+        // If it has many blobs of an older release, looking for 256 names is faster than reading the rest.
+        let isComplete = listing.next(1).isEmpty
+        let known = isComplete ? Set(names) : nil
+        return (0..<256).map { BlobFolders.name($0) }.filter { known?.contains($0) ?? true } + [nil]
+    }
+
+    /// Opens a folder of blobs in `blobs` or in a folder like it; nil if there is none, or another program put something
+    /// else in its place.
+    package static func blobFolder(_ name: String?, in blobs: Folder) throws(SystemError) -> Folder? {
+        guard let name else { return blobs }
+        do {
+            return try Folder(name, in: blobs)
+        } catch {
+            if error.isMissing || error.number == ENOTDIR || error.number == ELOOP { return nil }
+            throw error
+        }
+    }
+
+    /// Opens the folder of a blob; nil if it does not exist.
+    package func folder(of name: BlobName) throws(SystemError) -> Folder? {
+        try Self.blobFolder(name.folder, in: blobs)
+    }
+
+    /// Opens the folder of a new blob, and creates it if it does not exist.
+    func makeFolder(of name: BlobName) throws(SystemError) -> Folder {
+        guard let part = name.folder else { return blobs }
+        BlobFolders.note()
+        if let folder = try folder(of: name) { return folder }
+        try Folder.create(part, in: blobs)
+        return try Folder(part, in: blobs)
+    }
+
+    /// Returns the folders to be synced so that a new blob's name survives a power loss: its folder, and once the folder
+    /// with that.
+    func foldersToSync(for name: BlobName) throws(SystemError) -> [Folder] {
+        guard name.folder != nil, let folder = try folder(of: name) else { return [blobs] }
+        return try BlobFolders.isSynced(folder.file.status().identity) ? [folder] : [folder, blobs]
+    }
+
+    /// Records that the folders of a blob were synced.
+    func noteSynced(_ folders: [Folder]) throws(SystemError) {
+        guard folders.count > 1, let folder = folders.first else { return }
+        BlobFolders.noteSynced(try folder.file.status().identity)
+    }
+
+    /// Returns the metadata of a blob; nil if it does not exist.
+    package func status(of name: BlobName) throws(SystemError) -> FileStatus? {
+        try folder(of: name)?.status(of: name.fileName)
+    }
+
+    /// Removes a blob, and returns the number of bytes freed on disk.
+    @discardableResult
+    package func remove(_ name: BlobName) throws(SystemError) -> Int64 {
+        try folder(of: name)?.remove(name.fileName) ?? 0
+    }
+
+    /// Whether there is a blob; then a database that is empty or missing was lost.
+    func hasBlobs() throws(SystemError) -> Bool {
+        for part in try Self.blobFolders(in: blobs) {
+            guard let folder = try Self.blobFolder(part, in: blobs) else { continue }
+            let listing = try FolderListing(of: folder)
+            while case let names = listing.next(256), !names.isEmpty {
+                if names.contains(where: { BlobName(fileName: $0) != nil }) { return true }
+            }
+        }
+        return false
+    }
+}
