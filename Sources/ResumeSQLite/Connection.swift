@@ -91,6 +91,24 @@ public struct Connection: ~Copyable {
             """)
     }
 
+    /// Removes the rows of indices from the schema, but not their pages.
+    ///
+    /// This is for a database that is only read: its schema then fits fewer pages.
+    package borrowing func forgetIndices() throws(SQLiteError) {
+        func setDefensive(_ value: Int32) throws(SQLiteError) {
+            let code = unsafe resume_sqlite3_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, value)
+            guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: nil) }
+        }
+        try setDefensive(0)
+        try execute(
+            """
+            PRAGMA writable_schema = ON;
+            DELETE FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL;
+            PRAGMA writable_schema = OFF;
+            """)
+        try setDefensive(1)
+    }
+
     /// Runs one or more statements without parameters and ignores their rows.
     public borrowing func execute(_ sql: String) throws(SQLiteError) {
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)

@@ -118,7 +118,8 @@ struct EntrySequenceTests {
             try TransferTests.sql(
                 folder,
                 """
-                DROP INDEX u; DROP INDEX d; DROP INDEX r; PRAGMA user_version = 11;
+                DROP INDEX download_by_url; DROP INDEX download_by_destination; DROP INDEX download_by_received;
+                PRAGMA user_version = 12;
                 UPDATE download SET received = 0 WHERE id > 700;
                 """)
             let again = try await DownloadStore.open(at: folder["store"])

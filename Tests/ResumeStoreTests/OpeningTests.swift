@@ -78,9 +78,9 @@ struct OpeningTests {
             try TransferTests.sql(
                 folder,
                 """
-                DROP INDEX u;
-                DROP INDEX d;
-                DROP INDEX r;
+                DROP INDEX download_by_url;
+                DROP INDEX download_by_destination;
+                DROP INDEX download_by_received;
                 ALTER TABLE download DROP COLUMN received;
                 DROP TABLE queued;
                 DROP TABLE queue;

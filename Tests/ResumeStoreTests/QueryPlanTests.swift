@@ -52,7 +52,7 @@ struct QueryPlanTests {
             }
             // The totals are compared without reading the entries.
             let sums = try Self.plan("SELECT count(*), total(received) FROM download", connection)
-            #expect(sums == ["SCAN download USING COVERING INDEX r"])
+            #expect(sums == ["SCAN download USING COVERING INDEX download_by_received"])
         }
     }
 
@@ -61,7 +61,7 @@ struct QueryPlanTests {
         try await TemporaryFolder.with { folder in
             await (try DownloadStore.open(at: folder["store"])).close()
             let connection = try Connection.open(path: folder["store/store.sqlite"])
-            try connection.execute("DROP INDEX u; DROP INDEX d;")
+            try connection.execute("DROP INDEX download_by_url; DROP INDEX download_by_destination;")
             let plan = try Self.plan(PageStatement(EntryQuery(order: .url), isFirst: false).sql, connection)
             #expect(plan.contains { $0.contains("TEMP B-TREE") })
             let byName = try Self.plan(Connection.NameColumn.destination.sql, connection)
