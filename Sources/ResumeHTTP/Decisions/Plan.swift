@@ -83,6 +83,8 @@ public enum Plan: Sendable, Hashable {
         var first: Int64 = 0
         /// The offset in the representation minus the offset in the file.
         var shift: Int64 = 0
+        /// More ranges to request, behind this one, for comparison only.
+        var further: [Range<Int64>] = []
     }
 
     /// Decides what to request.
@@ -188,7 +190,8 @@ public enum Plan: Sendable, Hashable {
         case .whole, .complete: break
         case .first(let element, _): fields[.range] = "bytes=\(element.text)"
         case .range(let range):
-            fields[.range] = "bytes=\(range.start)-\(range.askedEnd.map { "\($0 - 1)" } ?? "")"
+            let further = range.further.map { ",\($0.lowerBound)-\($0.upperBound &- 1)" }.joined()
+            fields[.range] = "bytes=\(range.start)-\(range.askedEnd.map { "\($0 - 1)" } ?? "")\(further)"
             if let condition = range.conditionField { fields.append(condition) }
         }
         return fields

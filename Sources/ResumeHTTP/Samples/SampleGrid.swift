@@ -1,0 +1,103 @@
+/// The blocks of stored bytes that are requested again and compared, if nothing else proves that the server has these
+/// bytes.
+///
+/// The blocks lie on an even grid with a random phase, so that every run of wrong bytes longer than 1/128 of the stored
+/// bytes overlaps one of them. If a part p of the blocks has wrong bytes at scattered places, n samples find one with
+/// probability 1 - (1 - p)^n.
+package struct SampleGrid: Sendable, Hashable {
+    /// The number of bytes of a sample.
+    package static let blockLength: Int64 = 4096
+    /// The smallest number of blocks on the grid.
+    package static let blocks: Int64 = 128
+    /// The number of blocks at the end that are always compared, in addition to the first one.
+    package static let lastBlocks: Int64 = 4
+
+    /// The ranges to compare, sorted, disjoint and not adjacent.
+    package let places: [Range<Int64>]
+    /// The number of samples, each of up to ``blockLength`` bytes.
+    package let count: Int
+
+    /// Chooses the blocks; all stored bytes if they are not many more.
+    ///
+    /// - Parameters:
+    ///   - held: The stored ranges, in any order.
+    ///   - random: The source of the phase.
+    package init(over held: [Range<Int64>], using random: inout some RandomNumberGenerator) {
+        let held = Self.sound(held)
+        let total = held.reduce(Int64(0)) { $0 &+ $1.length }
+        let blocks = Self.blocks &+ Self.lastBlocks &+ 1
+        guard total > blocks * Self.blockLength else {
+            places = held
+            count = Self.count(of: total)
+            return
+        }
+        let step = total / Self.blocks
+        let phase = Int64.random(in: 0..<step, using: &random)
+        let grid = stride(from: phase, to: total, by: Int64.Stride(step)).map { start in
+            start..<start &+ min(Self.blockLength, total &- start)
+        }
+        let all = Self.sound(
+            [0..<Self.blockLength] + grid + [total &- Self.lastBlocks * Self.blockLength..<total])
+        count = Self.count(of: all.reduce(Int64(0)) { $0 &+ $1.length })
+        places = Self.ranges(at: all, in: held)
+    }
+
+    /// Chooses the blocks; the seed alone decides about the phase.
+    package init(over held: [Range<Int64>], seed: UInt64) {
+        var random = Places(state: seed)
+        self.init(over: held, using: &random)
+    }
+
+    private static func count(of bytes: Int64) -> Int {
+        Int(clamping: bytes / blockLength &+ (bytes % blockLength > 0 ? 1 : 0))
+    }
+
+    /// Returns the ranges sorted, with overlapping and adjacent ones joined; without negative ones, as damaged rows may
+    /// contain. Their total length cannot overflow, since they are disjoint.
+    private static func sound(_ ranges: [Range<Int64>]) -> [Range<Int64>] {
+        var sound: [Range<Int64>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound })
+        where !range.isEmpty && range.lowerBound >= 0 {
+            if let last = sound.last, last.upperBound >= range.lowerBound {
+                sound[sound.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                sound.append(range)
+            }
+        }
+        return sound
+    }
+
+    /// Translates ranges of the stored bytes, counted without gaps, into ranges of the file; both are sorted.
+    private static func ranges(at places: [Range<Int64>], in held: [Range<Int64>]) -> [Range<Int64>] {
+        var found: [Range<Int64>] = []
+        var (index, before) = (0, Int64(0))
+        for place in places {
+            var start = place.lowerBound
+            while start < place.upperBound, index < held.count {
+                let range = held[index]
+                let end = before &+ range.length
+                if start >= end {
+                    (index, before) = (index + 1, end)
+                    continue
+                }
+                let stop = min(place.upperBound, end)
+                found.append(range.lowerBound &+ (start &- before)..<range.lowerBound &+ (stop &- before))
+                start = stop
+            }
+        }
+        return found
+    }
+
+    /// SplitMix64, by Steele, Lea and Flood.
+    private struct Places: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            return word ^ (word >> 31)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// What a comparison of samples has shown.
+package enum SampleVerdict: Sendable, Hashable {
+    /// The server has the same bytes at all places, in this number of samples.
+    case agree(samples: Int)
+    /// The server has other bytes, or another file.
+    case differ(Reason)
+    /// The server did not send the bytes that were requested to be compared.
+    case unproved(Reason)
+}
+
+extension Reason {
+    package static func samplesDiffer(at offset: Int64) -> Reason {
+        Reason(
+            "samples-differ",
+            "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
+    }
+
+    package static func samplesAgree(_ count: Int) -> Reason {
+        Reason(
+            "samples-agree",
+            "\(count) samples of the stored bytes were compared with the server's file, and all of them agree")
+    }
+
+    package static let samplesUnanswered = Reason(
+        "samples-unanswered", "the server did not send the bytes that were requested again to be compared")
+
+    /// Adopted bytes, or bytes from another URL, before samples were compared.
+    package static let notProved = Reason(
+        "not-proved", "nothing proves that the stored bytes belong to the server's file")
+}
