@@ -91,6 +91,7 @@ let package = Package(
                 .embedInCode("V7__request_identity.sql"), .embedInCode("V8__blob_length.sql"),
                 .embedInCode("V10__jobs.sql"), .embedInCode("V11__job_destination.sql"),
                 .embedInCode("V12__entries.sql"), .embedInCode("V13__entry_indices.sql"),
+                .embedInCode("V14__adopted.sql"),
             ],
             swiftSettings: settings),
         .target(

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #if defined(__APPLE__)
@@ -196,4 +197,27 @@ int resume_files_has_no_hole(int descriptor, int64_t offset) {
     struct stat status;
     if (fstat(descriptor, &status) == -1) return 0;
     return lseek(descriptor, (off_t)offset, SEEK_HOLE) >= status.st_size;
+}
+
+int resume_files_next_data(int descriptor, int64_t offset, int64_t *start, int64_t *end) {
+    off_t data = lseek(descriptor, (off_t)offset, SEEK_DATA);
+    if (data == -1) return errno == ENXIO ? 0 : -1;
+    off_t hole = lseek(descriptor, data, SEEK_HOLE);
+    if (hole == -1) return -1;
+    *start = data;
+    *end = hole;
+    return 1;
+}
+
+ssize_t resume_files_origin_url(int descriptor, char *buffer, size_t size) {
+#if defined(__APPLE__)
+    return fgetxattr(descriptor, "user.xdg.origin.url", buffer, size, 0, 0);
+#else
+    return fgetxattr(descriptor, "user.xdg.origin.url", buffer, size);
+#endif
+}
+
+int resume_files_is_zero(const void *bytes, size_t count) {
+    const char *first = bytes;
+    return count == 0 || (first[0] == 0 && memcmp(first, first + 1, count - 1) == 0);
 }

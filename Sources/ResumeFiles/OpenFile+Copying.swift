@@ -41,6 +41,20 @@ extension OpenFile {
         return true
     }
 
+    /// Copies a range to the same offsets of another file, sharing blocks if the file system supports it.
+    package func copy(_ range: Range<Int64>, to target: OpenFile) throws(SystemError) {
+        var done = range.lowerBound
+        #if os(Linux)
+        while done < range.upperBound {
+            let count = resume_files_copy_range(
+                descriptor, target.descriptor, done, Int(min(range.upperBound - done, 1 << 30)))
+            if count <= 0 { break }
+            done += Int64(count)
+        }
+        #endif
+        try copyThroughMemory(to: target, from: done, upTo: range.upperBound)
+    }
+
     private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {
         var done: Int64 = 0
         #if os(Linux)

@@ -71,10 +71,10 @@ extension Response {
 
 extension Resource {
     /// The `Date` field, if there is one.
-    fileprivate var dateField: [(String, String)] { Self.field("Date", date) }
+    var dateField: [(String, String)] { Self.field("Date", date) }
 
     /// The fields that identify the version of the content.
-    fileprivate var validators: [(String, String)] {
+    var validators: [(String, String)] {
         Self.field("ETag", etag) + Self.field("Last-Modified", lastModified)
     }
 

@@ -13,7 +13,7 @@ struct QueuedTermsTests {
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.
-        "interruption", "onReceived", "spotCheckSeed",
+        "interruption", "onReceived", "sampleSeed", "adopts",
     ]
 
     /// The properties by name.

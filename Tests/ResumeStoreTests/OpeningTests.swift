@@ -96,6 +96,7 @@ struct OpeningTests {
                 ALTER TABLE download DROP COLUMN variant;
                 ALTER TABLE download DROP COLUMN refused_digest;
                 ALTER TABLE download DROP COLUMN grows;
+                ALTER TABLE download DROP COLUMN adopted;
                 ALTER TABLE store DROP COLUMN identity_key;
                 PRAGMA user_version = 1;
                 """)

@@ -62,4 +62,15 @@ static inline int resume_files_is_forked(void) { return *resume_files_fork_mark 
 /// written. 0 if not, or if the file system cannot tell.
 int resume_files_has_no_hole(int descriptor, int64_t offset);
 
+/// Finds the next bytes at or behind an offset that were written, and not only reserved. Returns 1 and sets `start` and
+/// `end`, 0 if there are none; -1 if the file system cannot tell.
+int resume_files_next_data(int descriptor, int64_t offset, int64_t *start, int64_t *end);
+
+/// Reads the extended attribute in which other programs record the URL of a file. Returns its length, -1 if there is
+/// none.
+ssize_t resume_files_origin_url(int descriptor, char *buffer, size_t size);
+
+/// Whether all bytes are zero; 1 for none.
+int resume_files_is_zero(const void *bytes, size_t count);
+
 #endif

@@ -41,18 +41,24 @@ public struct DownloadRequest: Sendable {
     /// Needed if the URL is signed for one method only.
     public var headURL: DownloadURL?
     /// Resumes without a validator if ``digest`` can prove the bytes, or if bytes that are fetched again are unchanged:
-    /// the 64 KiB before the first missing byte, the first 64 KiB, and 64 KiB at each of three random offsets.
+    /// the 64 KiB before the first missing byte, and at least 128 samples of 4 KiB of all others, on an even grid.
     ///
     /// Without a digest, the result is not proved (``DownloadResult/isProved``).
     public var allowsUnvalidated = false
     /// The seed for the random offsets; nil for different ones each time.
-    package var spotCheckSeed: UInt64?
+    package var sampleSeed: UInt64?
+    /// The path of a partial file of another program to begin with, if the store has no bytes of this download.
+    ///
+    /// Its bytes are copied into the store, and samples of them are compared with the server's file before the rest is
+    /// requested. The file itself is not changed, unless it is the destination of the complete file. Without a digest,
+    /// the result is not proved (``DownloadResult/isProved``).
+    public var adopts: String?
     /// The value of `Accept-Encoding`.
     ///
     /// With `identity`, encoded responses are refused. Any other value is sent as is, and the response is stored as it
     /// was sent: nothing is ever decoded.
     public var acceptEncoding = "identity"
-    /// Called for a new URL or new fields after 401, 403, 407 and 451, while the partial data is kept.
+    /// Called for a new URL or new fields after 401, 403, 404, 407, 410 and 451, while the partial data is kept.
     ///
     /// Returns nil if there are none. An error that it throws ends the download.
     public var renewal: (@Sendable (Refusal) async throws -> Renewal?)?
@@ -171,7 +177,7 @@ extension DownloadRequest: CustomStringConvertible {
 public struct Refusal: Sendable {
     /// The requested URL.
     public var url: DownloadURL
-    /// 401, 403, 407 or 451.
+    /// 401, 403, 404, 407, 410 or 451.
     public var status: Int
     /// The header fields of the response, such as `WWW-Authenticate`.
     public var responseFields: HTTPFields

@@ -20,9 +20,11 @@ public struct DownloadResult: Sendable, Hashable {
     public var isLengthVerified: Bool
     /// False if the file consists of parts of several responses that are not linked by a validator or a digest.
     ///
-    /// Only ``DownloadRequest/allowsUnvalidated`` leads to that. The compared bytes are equal, but others may belong to
-    /// different versions of the file.
+    /// Only ``DownloadRequest/allowsUnvalidated`` and ``DownloadRequest/adopts`` lead to that. The compared bytes are
+    /// equal, but others may belong to different versions of the file.
     public var isProved: Bool
+    /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
+    public var agreedSamples: Int?
 }
 
 /// The failure of a download.

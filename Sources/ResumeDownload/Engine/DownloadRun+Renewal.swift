@@ -5,7 +5,9 @@ internal import ResumeStore
 /// Responses that ask for credentials or for a URL that is still valid.
 extension DownloadRun {
     /// The status codes of such responses.
-    private static let renewable = [401, 403, 407, 451]
+    private static let forbidden = [401, 403, 407, 451]
+    /// The status codes after which the caller is asked for another URL. Some servers have no expired URLs.
+    private static let renewable = forbidden + [404, 410]
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3
 
@@ -15,7 +17,7 @@ extension DownloadRun {
             return .renewed
         }
         let isEmpty = await transfer.partial.isEmpty
-        let isForbidden = Self.renewable.contains(head.status.code) && !isEmpty
+        let isForbidden = Self.forbidden.contains(head.status.code) && !isEmpty
         throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)
     }
 

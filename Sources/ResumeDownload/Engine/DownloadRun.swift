@@ -49,7 +49,7 @@ struct DownloadRun {
 
     /// Downloads and delivers the file.
     func run() async throws -> DownloadResult {
-        var loop = RequestLoop(self, request.limits, spotCheckSeed: request.spotCheckSeed)
+        var loop = RequestLoop(self, request.limits, sampleSeed: request.sampleSeed)
         loop.client.reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
@@ -70,13 +70,14 @@ struct DownloadRun {
         let destination = destination(for: await transfer.partial.representation)
         let digest = await expectedDigest
         let isProved = if digest == nil { await transfer.isProved } else { true }
+        let samples = await transfer.agreedSamples
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         try await transfer.deliver(
             to: destination, fulfilling: request.queuedRow, isProved: isProved, onReceived: request.onReceived)
         return DownloadResult(
             path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
             digest: digest, contentCoding: await transfer.partial.representation?.contentCoding,
-            isLengthVerified: isLengthVerified, isProved: isProved)
+            isLengthVerified: isLengthVerified, isProved: isProved, agreedSamples: samples)
     }
 
     private func requireAllowed(length: Int64?) throws {

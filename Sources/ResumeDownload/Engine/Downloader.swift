@@ -91,6 +91,9 @@ public struct Downloader: Sendable {
                     try await transfer.note(reason)
                     onEvent(.resumeDataOutdated(reason: reason))
                 }
+                if let path = request.adopts, transfer.receivedBytes == 0, !transfer.isComplete {
+                    try await adopt(path, for: transfer, digest: request.digest)
+                }
                 onTransfer(transfer)
                 return try await run.run()
             }

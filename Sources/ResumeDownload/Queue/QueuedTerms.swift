@@ -50,10 +50,10 @@ struct QueuedTerms: Codable {
     ///   - key: The key of the store's hashes, so that secrets are named; nil if there are no terms for a request with
     ///     header fields or secrets, which only the program itself can make again.
     private init?(_ request: DownloadRequest, _ key: [UInt8]?) {
-        guard request.renewal == nil, request.permits == nil, request.headURL == nil else { return nil }
+        guard request.permits == nil, request.headURL == nil else { return nil }
         if let key {
             takeFields(of: request, key)
-        } else if !request.fields.isEmpty || !request.secretFields.isEmpty || request.url.hasSecrets {
+        } else if request.renewal != nil || !request.fields.isEmpty || !request.secretFields.isEmpty || request.url.hasSecrets {
             return nil
         }
         let usual = DownloadRequest(request.url, to: "")

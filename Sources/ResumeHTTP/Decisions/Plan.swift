@@ -12,6 +12,9 @@ public struct HeldPartial: Sendable, Hashable {
     public var selection: RangeSelection?
     /// Whether the caller may use the bytes.
     public var access: Access
+    /// Whether the bytes were received by another program, or from another URL, and were not compared with the server's
+    /// file yet.
+    public var isUnproved: Bool
 
     /// Whether a caller may use the stored bytes.
     public enum Access: Sendable, Hashable {
@@ -28,8 +31,9 @@ public struct HeldPartial: Sendable, Hashable {
     /// Creates a value from the state of a store.
     public init(
         representation: Representation?, length: Int64, nextHeld: Range<Int64>? = nil, selection: RangeSelection? = nil,
-        access: Access = .granted
+        access: Access = .granted, isUnproved: Bool = false
     ) {
+        self.isUnproved = isUnproved
         self.access = access
         self.representation = representation
         self.length = length
@@ -51,7 +55,7 @@ public struct HeldPartial: Sendable, Hashable {
     public var hasAllBytes: Bool { totalLength == length }
 
     /// Whether every requested byte is stored, and the caller may use them without a request.
-    public var isComplete: Bool { hasAllBytes && access == .granted }
+    public var isComplete: Bool { hasAllBytes && access == .granted && !isUnproved }
 }
 
 /// The next request of a download, decided before anything is sent.
@@ -80,9 +84,9 @@ public enum Plan: Sendable, Hashable {
         /// The validator that the server compares and the response must have; nil only if the policy allows that.
         public var validator: Validator?
         /// The first byte of the caller's range; 0 if the whole file is requested.
-        var first: Int64 = 0
+        package var first: Int64 = 0
         /// The offset in the representation minus the offset in the file.
-        var shift: Int64 = 0
+        package var shift: Int64 = 0
         /// More ranges to request, behind this one, for comparison only.
         var further: [Range<Int64>] = []
     }
@@ -104,7 +108,10 @@ public enum Plan: Sendable, Hashable {
             return
         }
         let validator = representation.validator
-        if validator == nil, held.access == .foreign || held.hasAllBytes {
+        if held.isUnproved {
+            // The request loop compares samples first.
+            self = .anew(held, avoidsRange ?? .notProved)
+        } else if validator == nil, held.access == .foreign || held.hasAllBytes {
             // Without a validator, other requests must not use the bytes.
             self = .anew(held, .notShared)
         } else if validator == nil, !policy.allowsUnvalidated {

@@ -58,6 +58,9 @@ extension Reason {
     static let notShared = Reason(
         "not-shared",
         "the stored bytes were downloaded with a different request, and without a strong validator they are not shared")
+    /// For bytes of another program or from another URL, before samples were compared.
+    package static let notProved = Reason(
+        "not-proved", "nothing proves yet that the stored bytes belong to the server's file")
     package static let rangeFailsRepeatedly = Reason(
         "range-fails-repeatedly", "every range request failed on the server, so the whole file is requested")
 }
@@ -161,17 +164,6 @@ extension Reason {
             "held-bytes-differ",
             "the file changed on the server: its bytes differ from the stored ones at byte \(offset)")
     }
-
-    package static func spotCheckDiffers(at offset: Int64) -> Reason {
-        Reason(
-            "spot-check-differs",
-            "the file changed on the server: its bytes differ from the stored ones at byte \(offset), "
-                + "which were compared because the server sent no validator")
-    }
-
-    package static let spotCheckUnanswered = Reason(
-        "spot-check-unanswered",
-        "the server sent no validator, and not the bytes that were requested again to be compared")
 
     static let wholeForSegment = Reason(
         "whole-for-segment", "the server sent the whole file instead of a part; no further connections are opened")

@@ -87,7 +87,7 @@ package enum SampleHead: Sendable, Hashable {
             case .askForWhole(let reason): self = Self.isChange(reason) ? .changed(reason) : .useless(reason)
             default: self = .read
             }
-        case 401, 403, 407, 451:
+        case 401, 403, 404, 407, 410, 451:
             self = .refuse(Verdict.reason(response))
         case let code where Verdict.isForNow(code):
             self = .retry(Verdict.reason(response), afterSeconds: RetryAfter.seconds(in: fields))

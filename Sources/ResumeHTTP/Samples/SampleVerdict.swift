@@ -11,7 +11,7 @@ package enum SampleVerdict: Sendable, Hashable {
 extension Reason {
     package static func samplesDiffer(at offset: Int64) -> Reason {
         Reason(
-            "samples-differ",
+            "spot-check-differs",
             "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
     }
 
@@ -22,9 +22,5 @@ extension Reason {
     }
 
     package static let samplesUnanswered = Reason(
-        "samples-unanswered", "the server did not send the bytes that were requested again to be compared")
-
-    /// Adopted bytes, or bytes from another URL, before samples were compared.
-    package static let notProved = Reason(
-        "not-proved", "nothing proves that the stored bytes belong to the server's file")
+        "spot-check-unanswered", "the server did not send the bytes that were requested again to be compared")
 }

@@ -19,7 +19,9 @@ final class ReadableBlob: Sendable {
         var isWithheld: Bool
         var onChange: (@Sendable () -> Void)?
 
-        func readable(in epoch: Int) -> (any BodyStorage)? { self.epoch == epoch && !isWithheld ? blob : nil }
+        func readable(in epoch: Int, evenIfWithheld: Bool = false) -> (any BodyStorage)? {
+            self.epoch == epoch && (evenIfWithheld || !isWithheld) ? blob : nil
+        }
     }
 
     /// The result of reading a range.
@@ -118,8 +120,8 @@ final class ReadableBlob: Sendable {
     /// first.
     ///
     /// - Throws: ``StoreError``
-    func read(_ range: Range<Int64>, in epoch: Int) throws -> Reading {
-        let (found, unread) = state.withLock { ($0.readable(in: epoch), $0.unread) }
+    func read(_ range: Range<Int64>, in epoch: Int, evenIfWithheld: Bool = false) throws -> Reading {
+        let (found, unread) = state.withLock { ($0.readable(in: epoch, evenIfWithheld: evenIfWithheld), $0.unread) }
         guard let blob = found else { return .givenUp }
         let blocks = unread.filter { $0.range.overlaps(range) }
         let damaged = try StoreError.wrapping { try (blob as? OpenFile)?.damaged(among: blocks).first }

@@ -83,8 +83,8 @@ extension Connection {
             """
             INSERT INTO download (id, key, variant, url, selection, etag, last_modified, response_date, complete_length,
                 content_type, repr_digest, content_coding, accepts_ranges, suggested_filename, vary, gone_at, generation,
-                state, destination, pinned, created_at, used_at, boot_id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                state, destination, pinned, created_at, used_at, boot_id, adopted)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, .integer(entry.id), .text(entry.key), .integer(Int64(entry.variant)), .text(entry.url),
             .optional(entry.selection?.description),
             .optional(representation?.entityTag?.rawValue), .optional(representation?.lastModified),
@@ -95,7 +95,7 @@ extension Connection {
             .integer(entry.generation),
             .text(entry.state.rawValue),
             .optional(entry.destination), .flag(entry.isPinned), .integer(entry.createdAt), .integer(entry.usedAt),
-            .text(entry.bootID))
+            .text(entry.bootID), .optional(entry.agreedSamples.map { Int64($0) }))
         try addToTotals(entries: 1)
         try setChunks(entry.chunks, of: entry.id, generation: entry.generation)
         for block in blocks { try insert(block, of: entry.id) }

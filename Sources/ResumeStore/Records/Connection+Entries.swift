@@ -8,7 +8,7 @@ extension Connection {
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
-        suggested_filename, requester, varied, vary, variant, grows
+        suggested_filename, requester, varied, vary, variant, grows, adopted
         """
 
     /// Returns the columns of an entry, with NULL for those that a database of an older release does not have.
@@ -84,7 +84,8 @@ extension Connection {
             chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
             createdAt: min(max(createdAt, 0), largest),
             usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
-            isInUse: false, grows: generation != 0 && row.integer(25) == generation)
+            isInUse: false, grows: generation != 0 && row.integer(25) == generation,
+            agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) })
     }
 
     /// Inserts an entry for a key.

@@ -18,7 +18,7 @@ extension Connection {
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
                 requester = ?, varied = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
-                state = 'partial', used_at = ?, grows = ?
+                state = 'partial', used_at = ?, grows = ?, adopted = NULL
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
@@ -32,6 +32,26 @@ extension Connection {
         let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)
         try setChunks([chunk], of: id, generation: fresh, plannedEnd: length)
         return old
+    }
+
+    /// Records the representation that the bytes of another program belong to, after samples of them were compared.
+    ///
+    /// - Returns: Whether the entry still has the generation.
+    borrowing func prove(
+        id: Int64, generation: Int64, as representation: Representation, for requester: Requester, agreedSamples: Int64
+    ) throws -> Bool {
+        try run(
+            """
+            UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
+                repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
+                requester = ?, varied = ?, adopted = ?
+            WHERE id = ? AND generation = ?
+            """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
+            .optional(representation.date), .optional(representation.completeLength),
+            .optional(representation.contentType), .optional(representation.reprDigest),
+            .optional(representation.contentCoding), .flag(representation.acceptsRanges),
+            .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
+            .optional(requester.varied), .integer(agreedSamples), .integer(id), .integer(generation)) > 0
     }
 
     /// Records that bytes are stored; the recorded numbers never decrease.

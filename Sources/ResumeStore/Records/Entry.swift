@@ -64,6 +64,10 @@ public struct Entry: Sendable, Hashable {
     ///
     /// It does if one stream has written the whole blob, in order, during the current boot of the machine.
     var grows = false
+    /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
+    ///
+    /// 0 before samples were compared; nil if all bytes were received by this program.
+    public var agreedSamples: Int?
 
     /// The name of its download, which is the same for all variants.
     package var name: String { Variant.name(key, variant) }
@@ -79,7 +83,8 @@ public struct Entry: Sendable, Hashable {
 
     /// Whether the next request can be for the remaining bytes only.
     public var isResumable: Bool {
-        state == .complete || (representation?.validator != nil && representation?.acceptsRanges == true)
+        state == .complete || agreedSamples != nil
+            || (representation?.validator != nil && representation?.acceptsRanges == true)
     }
 
     /// The state that the next request depends on.
@@ -89,7 +94,7 @@ public struct Entry: Sendable, Hashable {
     func held(upTo end: Int64, _ access: HeldPartial.Access = .granted) -> HeldPartial {
         HeldPartial(
             representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection,
-            access: access)
+            access: access, isUnproved: agreedSamples == 0)
     }
 
     /// The name of the blob; nil if there is none.

@@ -3,8 +3,8 @@ package import ResumeHTTP
 
 /// The requests of one download, one after another, until its transfer is complete.
 ///
-/// Pure values make the decisions (`Plan`, `SpotCheck`, `Verdict`, `RequestCourse`), and the client does the I/O. The
-/// loop decides their order: plan, spot checks, request, verdict, body, and then the next request, a delay or the end.
+/// Pure values make the decisions (`Plan`, `SampleCourse`, `Verdict`, `RequestCourse`), and the client does the I/O. The
+/// loop decides their order: plan, samples, request, verdict, body, and then the next request, a delay or the end.
 package struct RequestLoop<Client: RequestClient> {
     /// Sends a GET request for a plan and follows redirects.
     ///
@@ -14,13 +14,17 @@ package struct RequestLoop<Client: RequestClient> {
 
     package var client: Client
     private var course: RequestCourse
-    private let spotCheckSeed: UInt64?
+    /// The samples that were not compared yet when a request failed for now, and the number of bytes stored then.
+    var samples: (course: SampleCourse, held: Int64)?
+    /// The number of bytes that were stored when samples of them were compared last.
+    var comparedLength: Int64?
+    let sampleSeed: UInt64?
 
-    /// Creates a loop that has sent no request yet; without a seed, the offsets of spot checks are random.
-    package init(_ client: Client, _ limits: RetryBudget.Limits, spotCheckSeed: UInt64? = nil) {
+    /// Creates a loop that has sent no request yet; without a seed, the offsets of samples are random.
+    package init(_ client: Client, _ limits: RetryBudget.Limits, sampleSeed: UInt64? = nil) {
         self.client = client
         course = RequestCourse(limits)
-        self.spotCheckSeed = spotCheckSeed
+        self.sampleSeed = sampleSeed
     }
 
     /// Sends requests until the transfer is complete.
@@ -30,7 +34,8 @@ package struct RequestLoop<Client: RequestClient> {
             let plan = await client.transfer.plan(avoidsRange: course.avoidsRange)
             let outcome: RequestOutcome
             do {
-                try await spotCheck(before: plan, send)
+                // The next plan depends on what was learned.
+                if try await compareSamples(before: plan, send) { continue }
                 outcome = try await exchange(plan, send)
             } catch let early as RequestOutcome {
                 outcome = early
@@ -68,7 +73,7 @@ package struct RequestLoop<Client: RequestClient> {
     }
 
     /// Decides what follows a request.
-    private mutating func follow(_ outcome: RequestOutcome, of plan: Plan) async throws {
+    mutating func follow(_ outcome: RequestOutcome, of plan: Plan) async throws {
         switch outcome {
         case .body(let received, let failure):
             if await client.transfer.isComplete { return }
@@ -105,49 +110,5 @@ package struct RequestLoop<Client: RequestClient> {
         case .giveUp: throw await client.exhausted(because: failure)
         case .unstable: throw client.unstable(because: (failure as? FetchError)?.reason ?? .endedEarly)
         }
-    }
-}
-
-/// Spot checks, for servers that send neither a validator nor a digest.
-extension RequestLoop {
-    /// Requests a few stored ranges again and compares them.
-    ///
-    /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
-    private mutating func spotCheck(before plan: Plan, _ send: Send) async throws {
-        guard case .range = plan else { return }
-        let (held, policy) = (await client.transfer.partial, await client.policy)
-        guard let stored = held.representation else { return }
-        let seed = spotCheckSeed ?? UInt64.random(in: .min ... .max)
-        for check in SpotCheck.all(for: plan, held: held, policy: policy, seed: seed) {
-            let (head, body) = try await send(&client, .range(check.request))
-            let verdict = SpotVerdict(for: head, to: check, stored: stored, policy: policy)
-            if verdict != .compare { client.cancel(body) }
-            switch verdict {
-            case .compare: try await compare(check, with: body)
-            case .askForWhole(let reason):
-                try await client.note(reason)
-                throw RequestOutcome.askForWhole(reason)
-            case .retry(let reason, let seconds):
-                throw RequestOutcome.retry(reason, afterSeconds: seconds, status: head.status.code)
-            case .refuse(let reason): throw try await client.refused(by: head, because: reason)
-            }
-        }
-    }
-
-    private mutating func compare(_ check: SpotCheck, with body: Client.Body) async throws {
-        let count = Int(check.range.upperBound &- check.range.lowerBound)
-        let sent = try await client.read(count, from: body)
-        guard sent.count >= count else {
-            try await client.note(.spotCheckUnanswered)
-            throw RequestOutcome.askForWhole(.spotCheckUnanswered)
-        }
-        let held: [UInt8]
-        do {
-            held = try await client.transfer.read(check.range)
-        } catch let error as StoreError where error.code == .heldBytesDiffer {
-            // These bytes are damaged on disk. They are requested again before the delivery.
-            return
-        }
-        if let reason = check.difference(between: held, and: sent) { throw RequestOutcome.discard(reason) }
     }
 }

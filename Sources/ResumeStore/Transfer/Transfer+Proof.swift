@@ -6,6 +6,7 @@ extension Transfer {
     package var isProved: Bool {
         get async {
             if policy.hasDigest { return true }
+            if entry.agreedSamples != nil { return false }
             if isSpliced == nil { isSpliced = await wasSpliced() }
             return isSpliced == false
         }
@@ -30,6 +31,6 @@ extension Reason {
         Reason(
             "delivered",
             "the complete file was delivered to \(place)"
-                + (isProved ? "" : "; that it is one version is not proved, since the server sent no validator"))
+                + (isProved ? "" : "; that it is one version is not proved by a validator or a digest"))
     }
 }

@@ -22,8 +22,13 @@ extension Transfer {
         guard range.isEmpty || heldRanges.contains(where: { $0.contains(range) }) else {
             throw StoreError.notHeld(range)
         }
+        return try await read(range, evenIfWithheld: false)
+    }
+
+    /// Implements ``read(_:)``.
+    func read(_ range: Range<Int64>, evenIfWithheld: Bool) async throws -> [UInt8] {
         let (epoch, readable) = (readable.status.epoch, readable)
-        switch try await Blocking.run({ try readable.read(range, in: epoch) }) {
+        switch try await Blocking.run({ try readable.read(range, in: epoch, evenIfWithheld: evenIfWithheld) }) {
         case .bytes(let bytes): return bytes
         case .givenUp: throw StoreError.notHeld(range)
         case .damaged(let block): throw StoreError(.heldBytesDiffer, Reason.blockDamaged(block.range).text)

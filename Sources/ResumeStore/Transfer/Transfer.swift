@@ -62,8 +62,6 @@ public actor Transfer {
     private(set) var receivedBefore: Int64 = 0
     /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
     public internal(set) var damage: Reason?
-    /// The conditions for resuming.
-    public var policy: ResumePolicy { caller.policy }
     /// The caller of the download.
     var caller: Caller
     /// Whether the caller may use the stored bytes.

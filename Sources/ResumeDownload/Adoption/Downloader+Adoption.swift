@@ -1,0 +1,116 @@
+internal import ResumeFiles
+public import ResumeHTTP
+public import ResumeStore
+
+/// What is known of bytes that another program has received.
+public struct Adoption: Sendable, Hashable {
+    /// What proves that the server has the same bytes.
+    public enum Proof: Sendable, Hashable {
+        /// The whole file has the expected digest.
+        case digest
+        /// This number of samples was compared with the server's file, and all of them agree.
+        case samples(Int)
+        /// Nothing was compared yet, for this reason; the next download compares samples first.
+        case pending(Reason)
+        /// The server has another file; nothing was adopted.
+        case differs(Reason)
+    }
+
+    /// The program that has received them, as far as its file tells.
+    public var program: ForeignPartial.Program
+    /// The number of bytes in the store.
+    public var heldBytes: Int64
+    /// The length of the whole file; nil if it is not known.
+    public var totalBytes: Int64?
+    /// What proves them.
+    public var proof: Proof
+}
+
+extension Downloader {
+    /// Copies the partial file of another program into the store, and compares samples of it with the server's file.
+    ///
+    /// The rest of the file is not requested: the next ``download(_:onEvent:)`` continues there.
+    ///
+    /// - Parameter request: The download, with ``DownloadRequest/adopts``.
+    /// - Returns: What was adopted, and what proves it.
+    /// - Throws: `StoreError`: `holdsMore` if the store has bytes of this download, `noEntry` if nothing can be adopted,
+    ///   and others; `CancellationError`. Failures of requests are part of the result.
+    public func adopt(_ request: DownloadRequest) async throws -> Adoption {
+        guard let path = request.adopts else { throw StoreError(.misuse, "no partial file is named") }
+        let foreign = try await Blocking.run { try ForeignPartial(examining: path) }
+        let destination = try request.checkedDestination()
+        return try await withTransfer(request, to: destination) { loop in
+            let transfer = loop.client.transfer
+            let isWhole = try await transfer.adopt(foreign, digest: request.digest)
+            let proof: Adoption.Proof = isWhole ? .digest : try await Self.compared(&loop)
+            return Adoption(
+                program: foreign.program, heldBytes: await transfer.receivedBytes, totalBytes: await transfer.partial.totalLength, proof: proof)
+        }
+    }
+
+    /// Compares samples of the bytes in the store with the server's file. Changes nothing in the store, except that
+    /// adopted bytes are known to be right afterwards.
+    ///
+    /// - Parameter request: The download; its destination is not used.
+    /// - Returns: What the comparison has shown.
+    /// - Throws: ``DownloadError`` if the server refuses the request or cannot be reached; `StoreError`: `inUse` if it is
+    ///   being downloaded; `CancellationError`.
+    package func compare(_ request: DownloadRequest) async throws -> SampleVerdict {
+        try await withTransfer(request, to: nil) { loop in
+            try await loop.compareAll { try await $0.response(to: $1) }
+        }
+    }
+
+    /// Begins a download with a partial file, if any of it can be adopted.
+    func adopt(_ path: String, for transfer: Transfer, digest: HTTPDigest?) async throws {
+        let foreign = try await Blocking.run { try ForeignPartial(examining: path) }
+        do {
+            _ = try await transfer.adopt(foreign, digest: digest)
+        } catch let error as StoreError where error.code == .noEntry {
+            try await transfer.note(.nothingAdopted(error))
+        }
+    }
+
+    private static func compared(_ loop: inout RequestLoop<DownloadRun>) async throws -> Adoption.Proof {
+        do {
+            switch try await loop.compareAll({ try await $0.response(to: $1) }) {
+            case .agree(let count): return .samples(count)
+            case .unproved(let reason): return .pending(reason)
+            case .differ(let reason):
+                try await loop.client.transfer.discard(reason: reason)
+                return .differs(reason)
+            }
+        } catch let error as DownloadError {
+            return .pending(error.reason)
+        }
+    }
+
+    private func withTransfer<Result: Sendable>(
+        _ request: DownloadRequest, to destination: Destination?,
+        _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
+    ) async throws -> Result {
+        let observer = DownloadObserver(of: request, in: store, logger: nil)
+        let transfer = try await store.begin(
+            request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
+            policy: request.policy, destination: destination, waits: false)
+        let run = try DownloadRun(
+            request: request, transport: transport, transfer: transfer,
+            destination: destination ?? Destination(request.destination), metrics: observer.metrics, onEvent: { _ in })
+        var loop = RequestLoop(run, request.limits, sampleSeed: request.sampleSeed)
+        do {
+            let result = try await body(&loop)
+            try await transfer.close()
+            return result
+        } catch {
+            // The error is reported; the received bytes are recorded already.
+            try? await transfer.close()
+            throw error
+        }
+    }
+}
+
+extension Reason {
+    fileprivate static func nothingAdopted(_ error: StoreError) -> Reason {
+        Reason("nothing-adopted", error.description)
+    }
+}

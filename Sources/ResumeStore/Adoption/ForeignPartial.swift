@@ -1,0 +1,129 @@
+internal import ResumeFiles
+public import ResumeHTTP
+
+/// A partial file that another program has left, and which of its bytes that program has received.
+///
+/// Nothing is trusted yet: ``DownloadStore`` copies the bytes, and the engine compares them with the server's file.
+public struct ForeignPartial: Sendable, Hashable {
+    /// The program that has left a file, as far as its name and the files beside it tell.
+    public enum Program: String, Sendable, Hashable, CaseIterable {
+        /// A program that writes a file from its beginning under its final name, such as curl and wget.
+        case curlOrWget = "curl or wget"
+        /// aria2, with its control file.
+        case aria2 = "aria2"
+        /// axel, with its state file.
+        case axel = "axel"
+        /// Chromium and browsers made from it.
+        case chromium = "Chromium"
+        /// Firefox or yt-dlp, whose files have the same suffix.
+        case browserOrYtDlp = "Firefox or yt-dlp"
+        /// huggingface_hub.
+        case huggingFace = "huggingface_hub"
+        /// Git LFS.
+        case gitLFS = "git-lfs"
+        /// A data file of a store without its database.
+        case store = "resume-store"
+    }
+
+    /// The path of the data.
+    public let path: String
+    /// The program.
+    public let program: Program
+    /// The ranges that the program has received, in order and disjoint, without those that may not be on the disk.
+    public let ranges: [Range<Int64>]
+    /// The length of the whole file; nil if the program has not recorded it.
+    public let totalBytes: Int64?
+    /// The digest of the whole file, for programs that name files by it.
+    public let digest: HTTPDigest?
+    /// The URL in the file's extended attributes, as wget and curl record it with `--xattr`; nil if there is none.
+    public let url: DownloadURL?
+    /// The identity and the length of the file when it was examined.
+    let identity: FileIdentity
+    let size: Int64
+
+    /// The number of bytes that may be adopted.
+    public var heldBytes: Int64 { ranges.reduce(0) { $0.addingSaturating($1.upperBound &- $1.lowerBound) } }
+
+    /// The bytes before the end of each range that are dropped: other programs write without syncing.
+    static let untrustedTail: Int64 = 65_536
+
+    /// Examines a file; blocks.
+    ///
+    /// - Parameter path: The path of the data, or of a control file beside it.
+    /// - Throws: ``StoreError``: `noEntry` if there is no such file or nothing of it can be adopted, `misuse` if it can
+    ///   not be adopted at all, `io`.
+    public init(examining path: String) throws {
+        var path = path
+        for suffix in [".aria2", ".st"] where path.hasSuffix(suffix) && path.utf8.count > suffix.utf8.count {
+            let data = String(path.dropLast(suffix.count))
+            if Self.isFile(data) { path = data }
+        }
+        do {
+            let file = try OpenFile(path, flags: O_RDONLY)
+            try self.init(file, at: path)
+        } catch let error as SystemError {
+            guard !error.isMissing else {
+                throw StoreError(.noEntry, "there is no file \(Printable.escaped(path))")
+            }
+            throw StoreError(wrapping: error)
+        }
+    }
+
+    private init(_ file: OpenFile, at path: String) throws {
+        let shown = Printable.escaped(path)
+        let status = try file.status()
+        guard status.kind == .regular else { throw StoreError(.misuse, "\(shown) is not a file") }
+        let name = ForeignName(path, isThere: Self.isFile)
+        if let obstacle = name.obstacle { throw StoreError(.misuse, "\(shown) cannot be adopted: \(obstacle)") }
+        let size = status.size
+        var (total, ranges): (Int64?, [Range<Int64>])
+        switch name.program {
+        case .aria2:
+            guard let control = Aria2Control(try Self.bytes(of: "\(path).aria2", upTo: Aria2Control.longest)) else {
+                throw Self.unreadable("\(path).aria2")
+            }
+            (total, ranges) = (control.totalLength, control.finished)
+        case .axel:
+            guard let state = AxelState(try Self.bytes(of: "\(path).st", upTo: AxelState.longest)) else {
+                throw Self.unreadable("\(path).st")
+            }
+            (total, ranges) = (nil, state.finished)
+        default:
+            (total, ranges) = (nil, try ForeignExtents.written(in: file, upTo: size))
+        }
+        // What the control file claims beyond the end of the file is not there.
+        ranges = ForeignExtents.trusted(ranges, upTo: min(size, total ?? size), piecewise: name.program != .aria2)
+        (self.path, program, self.ranges, totalBytes) = (path, name.program, ranges, total)
+        (digest, identity, self.size) = (name.digest, status.identity, size)
+        url = Self.url(of: file)
+    }
+
+    private static func unreadable(_ path: String) -> StoreError {
+        StoreError(
+            .misuse, "the control file \(Printable.escaped(path)) cannot be read",
+            advice: "Remove it to adopt the beginning of the file, if the program has written it from its beginning.")
+    }
+
+    private static func isFile(_ path: String) -> Bool {
+        (try? OpenFile(path, flags: O_RDONLY).status())?.kind == .regular
+    }
+
+    private static func bytes(of path: String, upTo longest: Int) throws -> [UInt8] {
+        let file = try OpenFile(path, flags: O_RDONLY)
+        let size = try file.status().size
+        guard size <= Int64(longest) else { throw unreadable(path) }
+        var bytes = [UInt8](repeating: 0, count: Int(size))
+        let count = try unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }
+        return Array(bytes.prefix(count))
+    }
+
+    private static func url(of file: OpenFile) -> DownloadURL? {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 8192) { buffer, count in
+            let length = unsafe buffer.withMemoryRebound(to: CChar.self) { text in
+                unsafe resume_files_origin_url(file.descriptor, text.baseAddress, text.count)
+            }
+            count = max(Int(length), 0)
+        }
+        return try? DownloadURL(String(decoding: bytes, as: UTF8.self))
+    }
+}

@@ -1,0 +1,134 @@
+internal import ResumeFiles
+package import ResumeHTTP
+internal import ResumeSQLite
+internal import Synchronization
+
+/// Takes over bytes that another program has received.
+extension Transfer {
+    /// Copies the bytes of a partial file into the store, as the beginning of this download.
+    ///
+    /// The file itself is only read. The bytes are synced before a row names them; if the process dies, the store has
+    /// all of them or none. Unless a digest of the whole file proves them, they are compared with the server's file
+    /// before they are used.
+    ///
+    /// - Parameters:
+    ///   - foreign: The partial file.
+    ///   - digest: The digest that the whole file must have; nil for the one in the file's name.
+    /// - Returns: Whether the file is complete and has the digest.
+    /// - Throws: ``StoreError``: `holdsMore` if the store has bytes of this download, `misuse` for a download of ranges
+    ///   or in memory, `noEntry` if nothing can be adopted, `noSpace`, `superseded`, `io`, `database`.
+    package func adopt(_ foreign: ForeignPartial, digest: HTTPDigest? = nil) async throws -> Bool {
+        try requireOpen()
+        guard entry.selection == nil else {
+            throw StoreError(.misuse, "a download of ranges cannot begin with the file of another program")
+        }
+        guard receivedBytes == 0, !hasAllBytes else {
+            throw StoreError(
+                .holdsMore, "the store already has \(receivedBytes) bytes of \(StoreError.shown(key))",
+                advice: "Run 'resumectl get' to continue with them, or 'resumectl purge' to remove them first.")
+        }
+        let source = try await Blocking.run { try StoreError.wrapping { try foreign.reopened() } }
+        let digest = digest ?? foreign.digest
+        let isWhole =
+            if let digest { try await Blocking.run { try foreign.has(digest, source) } } else { false }
+        let ranges = isWhole ? [0..<foreign.size] : foreign.ranges
+        guard isWhole || !ranges.isEmpty else {
+            throw StoreError(
+                .noEntry, "\(Printable.escaped(foreign.path)) has no bytes that can be adopted",
+                advice: "Its last 64 KiB are never adopted, since the other program may not have synced them.")
+        }
+        var representation = Representation(completeLength: isWhole ? foreign.size : foreign.totalBytes)
+        representation.reprDigest = digest?.fieldValue
+        try await take(ranges, of: source, foreign, representation, agreedSamples: isWhole ? nil : 0)
+        return isWhole
+    }
+
+    private func take(
+        _ ranges: [Range<Int64>], of source: OpenFile, _ foreign: ForeignPartial, _ representation: Representation,
+        agreedSamples: Int64?
+    ) async throws {
+        try claim()
+        let (store, held) = (try store, ranges.reduce(Int64(0)) { $0.addingSaturating($1.upperBound &- $1.lowerBound) })
+        try await store.makeRoom(for: max(representation.completeLength ?? held, held))
+        try? await sync.finish()
+        let (old, id, key) = (entry.generation, entry.id, entry.key)
+        let (requester, url) = (requester(for: representation), caller.url.redacted)
+        let reason = Reason.adopted(held, from: foreign)
+        let blocks = Mutex<[Block]>([])
+        let (file, taken): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
+            for range in ranges { try source.copy(range, to: file) }
+            try file.synchronizeData()
+            let found = try ranges.flatMap { range throws(SystemError) in try file.blocks(in: range) }
+            blocks.withLock { $0 = found }
+        }) { name in
+            let blocks = blocks.withLock { $0 }
+            return try await store.write(durability: .power) { connection in
+                let now = WallClock.milliseconds
+                let abandoned = try connection.startOver(
+                    id: id, generation: old, with: representation, for: requester, url: url,
+                    length: representation.completeLength, blob: name, grows: false, now: now)
+                guard let abandoned, let begun = try connection.entry(id: id) else { return nil }
+                try connection.adopt(ranges, in: name, as: begun, blocks, agreedSamples: agreedSamples)
+                try connection.record(Event(key: key, at: now, kind: .started, reason: reason, bytes: held))
+                return Rewritten(abandoned: abandoned, entry: try connection.entry(id: id))
+            }
+        }
+        guard let taken else { throw StoreError.superseded }
+        KillPoint.reached(.startedOver)
+        try take(taken.entry)
+        begin(with: file)
+        (isSpliced, access) = (nil, .granted)
+        readable.grant()
+        try await noteDestination()
+        try store.removeBlobs(taken.abandoned)
+    }
+}
+
+extension Connection {
+    /// Records the copied parts of an entry that has just been started over.
+    fileprivate borrowing func adopt(
+        _ ranges: [Range<Int64>], in blob: BlobName, as entry: Entry, _ blocks: [Block], agreedSamples: Int64?
+    ) throws {
+        // The first part is where the next stream begins, even if it is empty.
+        let first = ranges.first?.lowerBound == 0 ? [] : [0..<0 as Range<Int64>]
+        let chunks = (first + ranges).map { range in
+            let length = range.upperBound &- range.lowerBound
+            return Entry.Chunk(path: blob.path, offset: range.lowerBound, length: length, durable: length)
+        }
+        try setChunks(
+            chunks, of: entry.id, generation: entry.generation, plannedEnd: entry.representation?.completeLength)
+        for block in blocks { try insert(block, of: entry.id) }
+        try run("UPDATE download SET adopted = ? WHERE id = ?", .optional(agreedSamples), .integer(entry.id))
+    }
+}
+
+extension ForeignPartial {
+    /// Opens the file again.
+    ///
+    /// - Throws: ``StoreError`` if it was replaced or is shorter than when it was examined.
+    fileprivate func reopened() throws -> OpenFile {
+        let file = try OpenFile(path, flags: O_RDONLY)
+        let status = try file.status()
+        guard status.kind == .regular, status.identity == identity, status.size >= size else {
+            throw StoreError(
+                .misuse, "\(Printable.escaped(path)) was changed in the meantime",
+                advice: "End the program that downloads it, and try again.")
+        }
+        return file
+    }
+
+    /// Whether the whole file has a digest.
+    fileprivate func has(_ digest: HTTPDigest, _ file: OpenFile) throws -> Bool {
+        var hash = RunningHash(digest.algorithm)
+        try unsafe HeldBytes(blob: file).forEachBuffer(in: 0..<size) { unsafe hash.update($0) }
+        return hash.digest == digest
+    }
+}
+
+extension Reason {
+    static func adopted(_ count: Int64, from foreign: ForeignPartial) -> Reason {
+        Reason(
+            "adopted",
+            "\(count) bytes that \(foreign.program.rawValue) has left in \(Printable.escaped(foreign.path)) were copied")
+    }
+}

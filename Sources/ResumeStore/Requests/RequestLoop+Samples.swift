@@ -1,0 +1,166 @@
+package import HTTPTypes
+package import ResumeHTTP
+
+/// A response to a request for samples.
+package struct SampleAnswer: Sendable {
+    package let request: SampleRequest
+    package let head: HTTPResponse
+    /// The body; empty if the status is not 206.
+    package let body: [UInt8]
+
+    package init(request: SampleRequest, head: HTTPResponse, body: [UInt8]) {
+        (self.request, self.head, self.body) = (request, head, body)
+    }
+}
+
+extension RequestClient {
+    /// Sends a request for samples and reads the body of its response.
+    package mutating func answer(
+        to request: SampleRequest, _ send: (inout Self, Plan) async throws -> (head: HTTPResponse, body: Body)
+    ) async throws -> SampleAnswer {
+        let (head, body) = try await send(&self, request.plan)
+        guard head.status == .partialContent else {
+            cancel(body)
+            return SampleAnswer(request: request, head: head, body: [])
+        }
+        return SampleAnswer(request: request, head: head, body: try await read(request.longestBody, from: body))
+    }
+
+    package mutating func answers(
+        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> (head: HTTPResponse, body: Body)
+    ) async throws -> [SampleAnswer] {
+        var answers: [SampleAnswer] = []
+        for request in requests {
+            try Task.checkCancellation()
+            let answer = try await answer(to: request, send)
+            answers.append(answer)
+            // The course decides what follows.
+            if answer.head.status != .partialContent { break }
+        }
+        return answers
+    }
+}
+
+/// Samples of stored bytes that are compared with the server's file, if nothing else proves that it is the same.
+extension RequestLoop {
+    /// What is compared, and with which representation.
+    private struct Comparison {
+        var ranges: [Range<Int64>]
+        var stored: Representation
+        var shift: Int64 = 0
+        /// Whether the server's file must be the stored representation.
+        var isProved = true
+    }
+
+    /// Compares samples before a plan whose bytes nothing else proves.
+    ///
+    /// - Returns: Whether more is known now, so that another plan must be made.
+    /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
+    mutating func compareSamples(before plan: Plan, _ send: Send) async throws -> Bool {
+        let (held, policy) = (await client.transfer.partial, await client.policy)
+        guard let stored = held.representation, !held.isEmpty else { return false }
+        var comparison = Comparison(ranges: [], stored: stored)
+        if held.isUnproved {
+            comparison.ranges = await client.transfer.sampledRanges
+            comparison.isProved = false
+        } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length {
+            // The bytes after that are compared with the response to the plan's request.
+            let (first, end) = (next.first &- next.shift, next.start &- next.shift)
+            comparison.ranges = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
+            comparison.shift = next.shift
+        } else {
+            return false
+        }
+        switch try await compare(comparison, of: held.length, send) {
+        case (.agree(let count), let representation):
+            comparedLength = held.length
+            guard held.isUnproved else { return false }
+            try await client.transfer.prove(as: representation ?? stored, agreedSamples: count)
+            return true
+        case (.differ(let reason), _): throw RequestOutcome.discard(reason)
+        case (.unproved(let reason), _):
+            try await client.note(reason)
+            throw RequestOutcome.askForWhole(reason)
+        }
+    }
+
+    /// Compares samples of all stored bytes with the server's file, which must be the same representation unless the
+    /// bytes were received by another program. Changes nothing but what is known of adopted bytes.
+    package mutating func compareAll(_ send: Send) async throws -> SampleVerdict {
+        while true {
+            try Task.checkCancellation()
+            let held = await client.transfer.partial
+            guard let stored = held.representation, !held.isEmpty else { return .unproved(.notProved) }
+            let comparison = Comparison(
+                ranges: await client.transfer.sampledRanges, stored: stored, isProved: !held.isUnproved)
+            do {
+                let (verdict, representation) = try await compare(comparison, of: held.length, send)
+                if held.isUnproved, case .agree(let count) = verdict {
+                    try await client.transfer.prove(as: representation ?? stored, agreedSamples: count)
+                }
+                return verdict
+            } catch let outcome as RequestOutcome {
+                if case .askForWhole(let reason) = outcome { return .unproved(reason) }
+                try await follow(outcome, of: .whole(reason: nil))
+            }
+        }
+    }
+
+    /// Requests samples and compares them, until the course ends.
+    private mutating func compare(
+        _ comparison: Comparison, of held: Int64, _ send: Send
+    ) async throws -> (SampleVerdict, Representation?) {
+        var course: SampleCourse
+        if let samples, samples.held == held {
+            course = samples.course
+        } else {
+            let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
+            course = SampleCourse(
+                SampleGrid(over: comparison.ranges, seed: seed), of: comparison.stored, isProved: comparison.isProved,
+                policy: await client.policy, shift: comparison.shift)
+        }
+        samples = nil
+        while true {
+            switch course.next() {
+            case .end(let verdict): return (verdict, course.representation)
+            case .send(let requests):
+                do {
+                    for answer in try await client.answers(to: requests, send) {
+                        try await take(answer, &course)
+                    }
+                } catch {
+                    // What has been compared is not requested again.
+                    samples = (course, held)
+                    throw error
+                }
+            }
+        }
+    }
+
+    private mutating func take(_ answer: SampleAnswer, _ course: inout SampleCourse) async throws {
+        switch course.receive(answer.head, to: answer.request) {
+        case .useless, .changed: return
+        case .retry(let reason, let seconds):
+            throw RequestOutcome.retry(reason, afterSeconds: seconds, status: answer.head.status.code)
+        case .refuse(let reason): throw try await client.refused(by: answer.head, because: reason)
+        case .read: break
+        }
+        var compared: [Range<Int64>] = []
+        let parts = answer.request.parts(of: answer.body, after: answer.head)
+        for range in answer.request.ranges {
+            guard let sent = parts.lazy.compactMap({ $0.bytes(in: range) }).first else { continue }
+            compared.append(range)
+            let held: [UInt8]
+            do {
+                held = try await client.transfer.sample(range)
+            } catch let error as StoreError where error.code == .heldBytesDiffer {
+                // These bytes are damaged on disk. They are requested again before the delivery.
+                continue
+            }
+            if let offset = zip(held, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
+                return course.differ(at: range.lowerBound &+ Int64(offset))
+            }
+        }
+        course.agree(on: compared, of: answer.request)
+    }
+}
