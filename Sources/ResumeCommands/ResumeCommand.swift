@@ -40,6 +40,17 @@ struct ResumeCommand: ContextCommand {
 
     @Option(
         name: .long,
+        help: ArgumentHelp(
+            "Program that prints a fresh URL or header fields when the server refuses a request.",
+            valueName: "command"))
+    var renewCommand: String?
+
+    @Flag(
+        name: .long, help: ArgumentHelp("Run --renew-command with /bin/sh.", visibility: .hidden))
+    var renewShell = false
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"), completion: .file())
     var cacert: String?
 
@@ -132,6 +143,8 @@ struct ResumeCommand: ContextCommand {
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
                     + "'resumectl resume', with -H for header fields.", isResumable: true)
         }
+        request.renewal = RenewCommand(renewCommand, usesShell: renewShell)?
+            .renewal(ofKey: request.storeKey, GetCommand.field)
         if let limitRate { request.rateLimit = limitRate.bytes }
         if let agent = familiar.userAgent { request.fields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)

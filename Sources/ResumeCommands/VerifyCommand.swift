@@ -14,6 +14,7 @@ struct VerifyCommand: ContextCommand {
             EXAMPLE:
               resumectl verify
               resumectl verify --repair
+              resumectl verify --remote https://example.org/image.iso
             """)
 
     @OptionGroup var storeOptions: StoreOptions
@@ -25,14 +26,28 @@ struct VerifyCommand: ContextCommand {
     @Flag(name: .long, help: "With --repair, print what would be removed without removing it.")
     var dryRun = false
 
+    @Flag(name: .long, help: "Compare samples of these entries with the server's files.")
+    var remote = false
+
+    @Option(
+        name: [.customShort("H", allowingJoined: true), .customLong("header")],
+        help: ArgumentHelp("With --remote: header field, sent to the URL's origin only.", valueName: "field"))
+    var headers: [String] = []
+
     @Flag(name: .long, help: "Print one JSON object per problem.")
     var json = false
 
     func validate() throws {
+        if remote, repair || entries.names.isEmpty {
+            throw ValidationError("--remote requires entries, and cannot be combined with --repair")
+        }
+        if !headers.isEmpty && !remote { throw ValidationError("--header requires --remote") }
+        try GetCommand.checkForm(ofHeaders: headers)
         if dryRun && !repair { throw ValidationError("--dry-run requires --repair; without it, nothing is removed") }
     }
 
     func run(_ context: CommandContext) async throws {
+        guard !remote else { return try await compareRemotely(context) }
         let findings = try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
             for name in entries.names { names.insert(try await store.entry(matching: name, context).key) }

@@ -91,7 +91,8 @@ extension GetCommand {
             .init(
                 connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: requests.cacert,
                 threads: threads,
-                connectionsPerHost: downloads * pace.connections, proxies: proxies, usesHTTP2: requests.usesHTTP2))
+                // Samples are requested side by side.
+                connectionsPerHost: max(downloads * pace.connections, 4), proxies: proxies, usesHTTP2: requests.usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await body(Downloader(store: store, transport: transport), spare)

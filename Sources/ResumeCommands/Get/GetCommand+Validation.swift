@@ -11,7 +11,7 @@ extension GetCommand {
         // An error message about the path would reveal a password in the URL.
         let paths = [
             "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
-            "--cacert": requests.cacert,
+            "--cacert": requests.cacert, "--from": files.from,
             "--checksums": checks.checksums,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
@@ -43,13 +43,16 @@ extension GetCommand {
         if files.remoteHeaderName, files.output != nil {
             throw ValidationError("--output and --remote-header-name cannot be combined")
         }
+        if files.from != nil, checks.restart || requests.range != nil {
+            throw ValidationError("--from cannot be combined with --restart or --range")
+        }
         let isSingle = urls.count == 1 && files.inputFile == nil
         if !isSingle,
-            [files.output, requests.key, checks.sha256, checks.sha512, checks.headUrl, checks.checksum?.hexadecimal]
+            [files.output, files.from, requests.key, checks.sha256, checks.sha512, checks.headUrl, checks.checksum?.hexadecimal]
                 .contains(where: { $0 != nil })
         {
             throw ValidationError(
-                "--output, --key, --sha256, --sha512, --checksum and --head-url require exactly one URL")
+                "--output, --from, --key, --sha256, --sha512, --checksum and --head-url require exactly one URL")
         }
         if let headUrl = checks.headUrl {
             guard checks.condition == .head else { throw ValidationError("--head-url requires --condition head") }

@@ -65,6 +65,9 @@ struct GetCommand: ContextCommand {
         request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
         request.rateLimit = pace.limitRate?.bytes
         request.maximumLength = checks.maxSize?.bytes
+        request.adopts = files.from
+        request.renewal = RenewCommand(requests.renewCommand, usesShell: requests.renewShell)?
+            .renewal(ofKey: request.storeKey, Self.field)
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)

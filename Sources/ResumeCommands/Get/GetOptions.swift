@@ -19,6 +19,12 @@ struct FileOptions: ParsableArguments {
         help: ArgumentHelp("Read URLs from a file, one per line; - for input.", valueName: "file"), completion: .file())
     var inputFile: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Begin with what another program has left; see adopt.", valueName: "path"),
+        completion: .file())
+    var from: String?
+
     @Flag(
         name: [.customShort("J"), .long],
         help: "Use the name that the server sends; never replace.")
@@ -131,6 +137,17 @@ struct RequestOptions: ParsableArguments {
         name: .customLong("http2"),
         help: ArgumentHelp("Use HTTP/2 with servers that support it.", visibility: .hidden))
     var usesHTTP2 = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Program that prints a fresh URL or header fields when the server refuses a request.",
+            valueName: "command"))
+    var renewCommand: String?
+
+    @Flag(
+        name: .long, help: ArgumentHelp("Run --renew-command with /bin/sh.", visibility: .hidden))
+    var renewShell = false
 
     /// Whether a header field has the credentials.
     var setsAuthorization: Bool { headers.contains { GetCommand.field($0)?.name == .authorization } }

@@ -173,10 +173,19 @@ final class GetReporter: Sendable {
         case .finished(let result):
             let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
             let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
-            let unproved = result.isProved ? "" : " (not proved to be one version: the server sent no validator)"
+            let unproved = Self.doubt(result)
             let name = request.usesServerFilename ? Printable.escaped(result.path) : name
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)\(unproved)"
         }
+    }
+
+    /// Says why a file is not proved to be one version; empty if it is.
+    private static func doubt(_ result: DownloadResult) -> String {
+        if result.isProved { return "" }
+        guard let samples = result.agreedSamples else {
+            return " (not proved to be one version: the server sent no validator)"
+        }
+        return " (not proved: \(samples) samples of the adopted data agree with the server's file; no digest was given)"
     }
 
     /// Returns the event of a failed download.
@@ -235,6 +244,7 @@ final class GetReporter: Sendable {
             members["fetchedBytes"] = .integer(result.fetchedBytes)
             members["lengthVerified"] = .bool(result.isLengthVerified)
             members["proved"] = .bool(result.isProved)
+            if let samples = result.agreedSamples { members["agreedSamples"] = .integer(Int64(samples)) }
             if let digest = result.digest {
                 members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
             }

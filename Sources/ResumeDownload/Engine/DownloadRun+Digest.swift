@@ -41,7 +41,9 @@ extension DownloadRun {
             digest = nil
             wrongDigest = found ?? expected
         }
-        let isProved = await transfer.partial.representation?.validator != nil
+        // Samples do not prove that the server has exactly these bytes.
+        let (partial, samples) = (await transfer.partial, await transfer.agreedSamples)
+        let isProved = partial.representation?.validator != nil && samples == nil
         guard request.digest != nil, isProved || isOfOneAnswer else {
             let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, wrongDigest)
             return try await dropOnce(because: reason)

@@ -35,7 +35,7 @@ package struct RequestLoop<Client: RequestClient> {
             let outcome: RequestOutcome
             do {
                 // The next plan depends on what was learned.
-                if try await compareSamples(before: plan, send) { continue }
+                if course.avoidsRange == nil, try await compareSamples(before: plan, send) { continue }
                 outcome = try await exchange(plan, send)
             } catch let early as RequestOutcome {
                 outcome = early

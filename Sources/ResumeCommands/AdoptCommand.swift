@@ -1,0 +1,124 @@
+internal import ArgumentParser
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// The command `resumectl adopt`.
+struct AdoptCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adopt",
+        abstract: "Take over the partial file that another program has left.",
+        discussion: """
+            Copies the bytes into the store and compares samples of them with the server's file. Then run \
+            'resumectl resume' to download the rest. The file itself is only read. The URL may be left out if curl or \
+            wget has recorded it (--xattr).
+
+            EXAMPLE:
+              resumectl adopt image.iso https://example.org/image.iso
+              resumectl adopt download.iso.aria2 https://example.org/image.iso -o image.iso
+
+            EXIT STATUS: 0 adopted, 1 the server has another file, 66 nothing to adopt, otherwise as get.
+            """)
+
+    @Argument(help: ArgumentHelp("The partial file or its control file.", valueName: "path"), completion: .file())
+    var path: String
+
+    @Argument(help: ArgumentHelp("The URL of the file.", valueName: "url"))
+    var url: String?
+
+    @Option(
+        name: [.customShort("o", allowingJoined: true), .long],
+        help: ArgumentHelp("File to write when the download is complete.", valueName: "path"), completion: .file())
+    var output: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Expected digest, as sha-256=hex or sha-512=hex.", valueName: "type=hex"))
+    var checksum: String?
+
+    @Option(
+        name: [.customShort("H", allowingJoined: true), .customLong("header")],
+        help: ArgumentHelp("Header field, sent to the URL's origin only.", valueName: "field"))
+    var headers: [String] = []
+
+    @Flag(name: .long, help: "Print the result as a JSON object.")
+    var json = false
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    func validate() throws {
+        if path.contains("://") { throw ValidationError("the path of the partial file comes before the URL") }
+        _ = try get(url ?? "https://host/file")
+    }
+
+    /// The command `get` for the same download.
+    private func get(_ url: String) throws -> GetCommand {
+        var get = try GetCommand.parse(
+            [url, "--from", path] + (output.map { ["--output", $0] } ?? [])
+                + (checksum.map { ["--checksum", $0] } ?? []) + headers.flatMap { ["--header", $0] })
+        get.storeOptions = storeOptions
+        return get
+    }
+
+    func run(_ context: CommandContext) async throws {
+        guard let url = try url ?? ForeignPartial(examining: path).url?.absoluteString else {
+            throw CommandFailure(.usage, "the URL is required, since \(Printable.escaped(path)) does not contain it")
+        }
+        let get = try get(url)
+        guard let item = try get.list(context).items.first else { return }
+        let request = get.request(for: item)
+        try await get.withDownloader(for: 1, context) { downloader, _ in
+            let adoption = try await downloader.adopt(request)
+            if case .differs(let reason) = adoption.proof {
+                if json { context.print(Self.json(adoption, request).text) }
+                throw CommandFailure(.refused, "nothing was adopted: \(reason.text)")
+            }
+            // A job, so that `resume` continues it.
+            let board = try await downloader.store.openJobs()
+            let job = try JobTerms.job(for: request, terms: JobTerms.text(for: request))
+            _ = try await board.enlist([job], unfinished: try await board.unfinishedLists())
+            if json {
+                context.print(Self.json(adoption, request).text)
+            } else {
+                context.print(Self.line(adoption, path))
+            }
+        }
+    }
+
+    private static func line(_ adoption: Adoption, _ path: String) -> String {
+        let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
+        let adopted =
+            "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(Printable.escaped(path)) "
+            + "(\(adoption.program.rawValue)): "
+        let proof =
+            switch adoption.proof {
+            case .digest: "complete, with the expected digest"
+            case .samples(let count): "\(count) samples agree with the server's file"
+            case .pending(let reason): "not compared yet, since \(reason.clause)"
+            case .differs(let reason): reason.clause
+            }
+        return "\(adopted)\(Printable.escaped(proof)). Run 'resumectl resume' to complete it."
+    }
+
+    private static func json(_ adoption: Adoption, _ request: DownloadRequest) -> JSON {
+        var members: [String: JSON] = [
+            "event": .string("adopted"), "heldBytes": .integer(adoption.heldBytes), "key": .string(request.storeKey),
+            "program": .string(adoption.program.rawValue), "totalBytes": .optional(adoption.totalBytes),
+            "url": .string(request.url.redacted),
+        ]
+        switch adoption.proof {
+        case .digest: members["proof"] = .string("digest")
+        case .samples(let count):
+            members["proof"] = .string("samples")
+            members["agreedSamples"] = .integer(Int64(count))
+        case .pending(let reason):
+            members["proof"] = .string("none")
+            members["reason"] = .string(reason.code.rawValue)
+            members["message"] = .string(reason.text)
+        case .differs(let reason):
+            members["event"] = .string("differs")
+            members["reason"] = .string(reason.code.rawValue)
+            members["message"] = .string(reason.text)
+        }
+        return .object(members)
+    }
+}

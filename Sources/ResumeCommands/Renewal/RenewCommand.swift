@@ -1,0 +1,80 @@
+internal import HTTPTypes
+internal import ResumeDownload
+internal import ResumeFiles
+internal import ResumeHTTP
+
+/// The program of --renew-command, which prints a fresh URL or header fields when a server refuses a request.
+///
+/// It runs without a shell unless --renew-shell is given. The key and the URL without its signature are in its
+/// environment, not among its arguments, so that nothing that a server sends can become part of a command.
+struct RenewCommand: Sendable {
+    private let words: [String]
+
+    /// The names of the environment variables.
+    private enum Variable {
+        static let key = "RESUMECTL_KEY"
+        static let url = "RESUMECTL_URL"
+        static let status = "RESUMECTL_STATUS"
+    }
+
+    /// Creates a command; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - text: The program and its arguments, separated by spaces; or a command for a shell.
+    ///   - usesShell: Whether a shell runs it.
+    init?(_ text: String?, usesShell: Bool) {
+        guard let text else { return nil }
+        words = usesShell ? ["/bin/sh", "-c", text] : text.split(separator: " ").map(String.init)
+        if words.isEmpty { return nil }
+    }
+
+    /// Returns the hook for a download.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the download.
+    ///   - field: Parses `Name: value`.
+    func renewal(
+        ofKey key: String, _ field: @escaping @Sendable (String) -> HTTPField?
+    ) -> @Sendable (Refusal) async throws -> Renewal? {
+        { refusal in
+            let process = RenewProcess(
+                words,
+                environment: [
+                    Variable.key: key, Variable.url: refusal.url.redacted, Variable.status: "\(refusal.status)",
+                ])
+            let output: String
+            do {
+                output = try await process.output()
+            } catch let error as SystemError {
+                throw CommandFailure(.refused, "--renew-command cannot be run: \(error.description)", isResumable: true)
+            }
+            return try Self.renewal(in: output, field)
+        }
+    }
+
+    /// Parses the output of the program: a URL, or header fields, each on a line.
+    ///
+    /// - Returns: nil if there is none.
+    /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
+    static func renewal(in output: String, _ field: (String) -> HTTPField?) throws -> Renewal? {
+        var renewal = Renewal()
+        var fields = HTTPFields()
+        let lines = output.split(whereSeparator: \.isNewline).map { line in
+            String(line.drop { $0 == " " || $0 == "\t" })
+        }
+        for (index, line) in lines.enumerated() where !line.isEmpty {
+            if let url = try? DownloadURL(line) {
+                renewal.url = url
+            } else if let field = field(line), !Plan.ownedFieldNames.contains(field.name) {
+                fields.append(field)
+                renewal.secretFields.insert(field.name)
+            } else {
+                throw CommandFailure(
+                    .refused, "line \(index + 1) of the output of --renew-command is neither a URL nor a header field",
+                    isResumable: true)
+            }
+        }
+        if !fields.isEmpty { renewal.fields = fields }
+        return renewal.url == nil && renewal.fields == nil ? nil : renewal
+    }
+}

@@ -1,0 +1,115 @@
+internal import ResumeFiles
+internal import Synchronization
+
+/// A child process whose output is read to its end.
+struct RenewProcess: Sendable {
+    /// The maximum number of bytes that are read.
+    private static let longest = 65_536
+
+    private let words: [String]
+    private let environment: [String: String]
+    private let child = Child()
+
+    /// The number of the running process, which a cancellation ends; 0 if there is none.
+    private final class Child: Sendable {
+        let number = Mutex<pid_t>(0)
+
+        func end() { number.withLock { if $0 > 0 { kill($0, SIGTERM) } } }
+    }
+
+    init(_ words: [String], environment: [String: String]) {
+        (self.words, self.environment) = (words, environment)
+    }
+
+    /// Runs the program and returns what it prints; its messages go to standard error.
+    ///
+    /// - Throws: ``CommandFailure`` if it fails or prints too much, ``SystemError`` if it cannot be started,
+    ///   `CancellationError`.
+    func output() async throws -> String {
+        let (child, process) = (child, self)
+        let output = try await withCancellation {
+            try await Blocking.run { try process.run() }
+        } onCancel: {
+            child.end()
+        }
+        try Task.checkCancellation()
+        return output
+    }
+
+    private func run() throws -> String {
+        var ends: [Int32] = [-1, -1]
+        try SystemError.check("pipe", words[0]) { unsafe pipe(&ends) }
+        defer { if ends[0] >= 0 { close(ends[0]) } }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        do {
+            try start(writingTo: ends[1])
+        } catch {
+            close(ends[1])
+            throw error
+        }
+        close(ends[1])
+        let bytes = read(ends[0])
+        var status: Int32 = 0
+        let number = child.number.withLock { $0 }
+        while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
+        child.number.withLock { $0 = 0 }
+        guard status == 0 else {
+            let how = status & 0x7F == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
+            throw CommandFailure(.refused, "--renew-command failed with \(how)", isResumable: true)
+        }
+        guard bytes.count <= Self.longest else {
+            throw CommandFailure(
+                .refused, "--renew-command printed more than \(Self.longest) bytes", isResumable: true)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func start(writingTo output: Int32) throws {
+        #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        #else
+        var actions = unsafe posix_spawn_file_actions_t()
+        #endif
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        let inherited = Self.inheritedEnvironment().filter { line in
+            !environment.keys.contains { line.hasPrefix("\($0)=") }
+        }
+        let variables = inherited + environment.map { "\($0)=\($1)" }
+        let arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+        let values = unsafe variables.map { unsafe strdup($0) } + [nil]
+        defer { for unsafe text in unsafe arguments + values { unsafe free(text) } }
+        var number: pid_t = 0
+        let result = unsafe posix_spawnp(&number, words[0], &actions, nil, arguments, values)
+        guard result == 0 else { throw SystemError(number: result, call: "run", path: words[0]) }
+        child.number.withLock { $0 = number }
+    }
+
+    private static func inheritedEnvironment() -> [String] {
+        var (lines, index): ([String], Int) = ([], 0)
+        while let line = unsafe environ[index] {
+            lines.append(unsafe String(cString: line))
+            index += 1
+        }
+        return lines
+    }
+
+    private func read(_ end: Int32) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while bytes.count <= Self.longest {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe systemRead(end, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+}
+
+/// `read`, which the method of the same name hides.
+private func systemRead(_ end: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    unsafe read(end, buffer, count)
+}

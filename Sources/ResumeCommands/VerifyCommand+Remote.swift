@@ -1,0 +1,64 @@
+internal import ArgumentParser
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// `verify --remote`: compares samples of the stored bytes with the server's files.
+extension VerifyCommand {
+    func compareRemotely(_ context: CommandContext) async throws {
+        var found: [Entry] = []
+        try await context.withStore(storeOptions.store) { store in
+            for name in entries.names { found.append(try await store.entry(matching: name, context)) }
+        }
+        var problems = 0
+        for entry in found {
+            let url = try DownloadURL(entry.url)
+            var get = try GetCommand.parse([entry.url, "--output", "unused"] + headers.flatMap { ["--header", $0] })
+            get.storeOptions = storeOptions
+            try await get.withDownloader(for: 1, context) { downloader, _ in
+                var request = get.terms(url)
+                request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
+                request.selection = entry.selection
+                // It is not written.
+                request.destination = "\(downloader.store.path)/unused"
+                let verdict = try await downloader.compare(request)
+                if case .agree = verdict {} else { problems += 1 }
+                context.print(json ? Self.json(verdict, entry).text : Self.line(verdict, entry))
+            }
+        }
+        guard problems == 0 else {
+            throw CommandFailure(
+                .damaged, "\(Rendering.problems(problems)) found. Nothing was changed: 'resumectl get' starts over where "
+                    + "the server has another file.")
+        }
+    }
+
+    private static func line(_ verdict: SampleVerdict, _ entry: Entry) -> String {
+        let text =
+            switch verdict {
+            case .agree(let count):
+                "\(count) samples of \(ByteCount.text(entry.receivedBytes)) agree with the server's file"
+            case .differ(let reason): "differs: \(reason.text)"
+            case .unproved(let reason): "cannot be compared: \(reason.text)"
+            }
+        return "\(Redaction.key(entry.key)): \(Printable.escaped(text))"
+    }
+
+    private static func json(_ verdict: SampleVerdict, _ entry: Entry) -> JSON {
+        var members: [String: JSON] = [
+            "key": .string(Redaction.key(entry.key)), "receivedBytes": .integer(entry.receivedBytes),
+        ]
+        switch verdict {
+        case .agree(let count):
+            members["result"] = .string("agrees")
+            members["agreedSamples"] = .integer(Int64(count))
+        case .differ(let reason):
+            members["result"] = .string("differs")
+            members["detail"] = .string(reason.text)
+        case .unproved(let reason):
+            members["result"] = .string("not-compared")
+            members["detail"] = .string(reason.text)
+        }
+        return .object(members)
+    }
+}

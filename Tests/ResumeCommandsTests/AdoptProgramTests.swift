@@ -1,0 +1,120 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import ResumeHTTP
+import ResumeStore
+import TestSupport
+import Testing
+
+/// Partial files that other programs have really left, and those of programs that are not installed, made to their
+/// documented formats.
+@Suite(.timeLimit(.minutes(20)), .serialized)
+struct AdoptProgramTests {
+    private static let length: Int64 = 12_000_000
+    private static let file = Resource(Content(length: length, seed: 14), etag: "\"v1\"")
+    private static let other = Resource(Content(length: length, seed: 15), etag: "\"v2\"")
+
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    /// A program, and how it is made to leave a partial file.
+    struct Program: Sendable, CustomTestStringConvertible {
+        var name: String
+        /// The file that it leaves.
+        var partial = "f.bin"
+        var arguments: @Sendable (_ url: String, _ folder: String) -> [String]
+        var signal = SIGKILL
+        var testDescription: String { name }
+    }
+
+    private static let programs = [
+        Program(name: "curl", arguments: { ["-s", "-o", "\($1)/f.bin", $0] }),
+        Program(name: "wget", arguments: { ["-q", "-O", "\($1)/f.bin", $0] }),
+        Program(
+            name: "aria2c",
+            arguments: {
+                [
+                    "-q", "--no-conf", "-x4", "-s4", "-k1M", "--file-allocation=none", "--auto-save-interval=1", "-d",
+                    $1, "-o", "f.bin", $0,
+                ]
+            }),
+        // It saves its state when it is ended.
+        Program(name: "axel", arguments: { ["-q", "-n", "4", "-o", "\($1)/f.bin", $0] }, signal: SIGTERM),
+        Program(
+            name: "yt-dlp", partial: "f.bin.part",
+            arguments: { ["-q", "--no-config", "--force-generic-extractor", "-o", "\($1)/f.bin", $0] }),
+    ]
+
+    /// Runs a program until it has received a part of the file, and ends it.
+    private func leave(_ program: Program, by server: OriginServer) async throws -> ForeignPartial {
+        server.setHandler { .file(Self.file, for: $0, bytesPerSecond: 1_500_000) }
+        let process = try Shell.start(program.name, program.arguments(server.url("/f.bin"), home.path))
+        let deadline = ContinuousClock.now + .seconds(120)
+        let path = home[program.partial]
+        while ContinuousClock.now < deadline {
+            let size = (try? home.bytes(program.partial).count) ?? 0
+            let held = (try? ForeignPartial(examining: path).heldBytes) ?? 0
+            // axel has written nothing about its file yet, but has begun to write each quarter of it.
+            if program.signal == SIGKILL ? held > 4_000_000 : size > 10_200_000 { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        process.send(program.signal)
+        _ = await process.wait()
+        return try ForeignPartial(examining: path)
+    }
+
+    @Test("J5: what a real program has left is kept; if the file has changed, it is fetched again", arguments: programs)
+    func real(program: Program) async throws {
+        guard Shell.has(program.name) else {
+            print("adoption: \(program.name) is not installed")
+            return
+        }
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in
+            let left = try await leave(program, by: server)
+            try #require(left.heldBytes > 1_000_000)
+            let bytes = try home.bytes(program.partial)
+
+            server.setHandler { .parts(of: Self.other, for: $0) }
+            let changed = await home.run(
+                "get", "--from", left.path, server.url("/g.bin"), "-o", home["changed"], "--json")
+            #expect(changed.status == .success, "\(changed.errors)")
+            #expect(try changed.json.contains { $0["event"]?.string == "restarted" })
+            #expect(Self.other.content.matches(try home.bytes("changed")))
+
+            server.setHandler { .parts(of: Self.file, for: $0) }
+            let got = await home.run("get", "--from", left.path, server.url("/f.bin"), "-o", home["out"], "--json")
+            #expect(got.status == .success, "\(got.errors)")
+            let result = try #require(try got.json.last)
+            #expect(result["proved"]?.bool == false)
+            #expect(try #require(result["agreedSamples"]?.integer) >= 128)
+            #expect(Self.file.content.matches(try home.bytes("out")))
+            #expect(try home.bytes(program.partial) == bytes, "the file of the other program is not changed")
+            let fetched = try #require(result["fetchedBytes"]?.integer)
+            #expect(fetched < Self.length - left.heldBytes + 800_000)
+            print(
+                "adoption: \(program.name) (\(left.program.rawValue)) left \(left.heldBytes) bytes in "
+                    + "\(left.ranges.count) ranges; fetched \(fetched) of \(Self.length)")
+        }
+    }
+
+    @Test(
+        "J5: files of browsers, huggingface_hub and git-lfs, made to their formats",
+        arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"])
+    func made(name: String) async throws {
+        try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
+            let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
+            let name = name.replacing("HASH", with: digest)
+            try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)
+            try home.write(Self.file.content.bytes(in: 0..<7_000_000), to: name)
+            let got = await home.run("get", "--from", home[name], server.url("/f.bin"), "-o", home["out"], "--json")
+            #expect(got.status == .success, "\(got.errors)")
+            let result = try #require(try got.json.last)
+            // The digest is in the name.
+            #expect(result["proved"]?.bool == name.contains(digest))
+            if name.contains(digest) { #expect(result["sha256"]?.string == digest) }
+            #expect(Self.file.content.matches(try home.bytes("out")))
+            #expect(try #require(result["fetchedBytes"]?.integer) < 5_900_000)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import TestSupport
+import Testing
+
+/// `adopt`, `get --from`, `verify --remote` and `--renew-command`.
+@Suite(.timeLimit(.minutes(20)))
+struct AdoptTests {
+    private static let length: Int64 = 3_000_000
+    private static let file = Resource(Content(length: length, seed: 4), etag: "\"v1\"")
+    private static let other = Resource(Content(length: length, seed: 5), etag: "\"v2\"")
+    private static let left: Int64 = 2_000_000
+    private static let held: Int64 = 2_000_000 - 65_536
+
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private func leave(_ name: String = "partial") throws -> [UInt8] {
+        let bytes = Self.file.content.bytes(in: 0..<Self.left)
+        try home.write(bytes, to: name)
+        return bytes
+    }
+
+    @Test("J5: adopt copies and compares, and resume completes the file")
+    func adopt() async throws {
+        try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
+            let bytes = try leave()
+            let adopted = await home.run("adopt", home["partial"], server.url("/f.bin"), "-o", home["out.bin"], "--json")
+            #expect(adopted.status == .success, "\(adopted.errors)")
+            let json = try adopted.object
+            #expect(json["event"]?.string == "adopted" && json["proof"]?.string == "samples")
+            #expect(json["heldBytes"]?.integer == Self.held && json["totalBytes"]?.integer == Self.length)
+            #expect(try #require(json["agreedSamples"]?.integer) >= 128)
+            #expect(json["program"]?.string == "curl or wget")
+            #expect(try home.bytes("partial") == bytes)
+            let before = server.bodyBytesSent
+            let resumed = await home.run("resume", "--json")
+            #expect(resumed.status == .success, "\(resumed.errors)")
+            #expect(try resumed.json.last?["proved"]?.bool == false)
+            #expect(try #require(try resumed.json.last?["agreedSamples"]?.integer) >= 128)
+            #expect(server.bodyBytesSent - before == Self.length - Self.held + 4096)
+            #expect(Self.file.content.matches(try home.bytes("out.bin")))
+            #expect(try home.bytes("partial") == bytes)
+        }
+    }
+
+    @Test("J5: adopt says what it found: another file, nothing, no URL, a server that does not answer")
+    func adoptFailures() async throws {
+        try await OriginServer.withServer(handler: { .parts(of: Self.other, for: $0) }) { server async throws in
+            _ = try leave()
+            let url = server.url("/f.bin")
+            let differs = await home.run("adopt", home["partial"], url)
+            #expect(differs.status == .refused && differs.errors.contains("nothing was adopted"))
+            #expect(await home.run("list").output.contains("f.bin") == false)
+            #expect(await home.run("adopt", home["absent"], url).status == .notFound)
+            try home.write(Array("small".utf8), to: "small")
+            #expect(await home.run("adopt", home["small"], url).status == .notFound)
+            #expect(await home.run("adopt", home["partial"]).status == .usage)
+            #expect(await home.run("adopt", url, home["partial"]).status == .usage)
+            server.setHandler { _ in .status("403 Forbidden") }
+            let pending = await home.run("adopt", home["partial"], url)
+            #expect(pending.status == .success && pending.output.contains("not compared yet"))
+            #expect(await home.run("adopt", home["partial"], url).status == .io, "the store has it already")
+            server.setHandler { .parts(of: Self.file, for: $0) }
+            #expect(await home.run("get", url, "-o", home["out.bin"]).status == .success)
+            #expect(Self.file.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
+    @Test("J5: get --from continues the file of another program, also in place, and starts over if it differs")
+    func from() async throws {
+        try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
+            _ = try leave("f.bin")
+            let got = await home.run("get", "--from", home["f.bin"], server.url("/f.bin"), "-o", home["f.bin"])
+            #expect(got.status == .success && got.errors.contains("samples of the adopted data agree"), "\(got.errors)")
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+            #expect(server.bodyBytesSent < Self.length - Self.held + 700_000)
+
+            _ = try leave()
+            server.setHandler { .parts(of: Self.other, for: $0) }
+            let changed = await home.run(
+                "get", "--from", home["partial"], server.url("/g.bin"), "-o", home["g.bin"], "--json")
+            #expect(try changed.json.contains { $0["reason"]?.string == "spot-check-differs" })
+            #expect(try changed.json.last?["proved"]?.bool == true)
+            #expect(Self.other.content.matches(try home.bytes("g.bin")))
+            for arguments in [["--restart"], ["--range", "0-9"]] {
+                #expect(await home.run(["get", "--from", "x", server.url("/h")] + arguments).status == .usage)
+            }
+        }
+    }
+
+    @Test("J5: verify --remote compares samples and changes nothing")
+    func remote() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_500_000) }) { server async throws in
+            let url = server.url("/f.bin")
+            #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
+            server.setHandler { .parts(of: Self.file, for: $0) }
+            let agrees = await home.run("verify", "--remote", url)
+            #expect(agrees.status == .success && agrees.output.contains("samples of 1.4 MiB agree"), "\(agrees.output)")
+            #expect(try await home.run("verify", "--remote", url, "--json").object["result"]?.string == "agrees")
+            // The same tag with other bytes.
+            let silent = Resource(Self.other.content, etag: "\"v1\"")
+            for resource in [silent, Self.other] {
+                server.setHandler { .parts(of: resource, for: $0) }
+                let differs = await home.run("verify", "--remote", url, "--json")
+                #expect(differs.status == .damaged)
+                #expect(try differs.object["result"]?.string == "differs")
+            }
+            server.setHandler { _ in .file(Self.file, for: .init()) }
+            #expect(try await home.run("verify", "--remote", url, "--json").object["result"]?.string == "not-compared")
+            server.setHandler { .file(Self.file, for: $0) }
+            #expect(await home.run("get", url, "-o", home["f.bin"]).status == .success)
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+            #expect(await home.run("verify", "--remote").status == .usage)
+            #expect(await home.run("verify", "-H", "A: b").status == .usage)
+        }
+    }
+
+    /// Serves a file only to requests with a valid signature or credentials.
+    private static let guarded: @Sendable (OriginRequest) -> Response = { request in
+        request.target.contains("token=good") || request.field("Authorization") == "Bearer good"
+            ? .file(file, for: request) : .status("403 Forbidden")
+    }
+
+    private func script(_ text: String) throws -> String {
+        try home.write(Array("#!/bin/sh\n\(text)\n".utf8), to: "renew")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: home["renew"])
+        return home["renew"]
+    }
+
+    @Test("A4: a program prints a fresh URL or header fields when the server refuses a request")
+    func renewal() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) { server async throws in
+            let url = server.url("/f.bin?token=old")
+            #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
+            server.setHandler(Self.guarded)
+            let refused = await home.run("get", url, "-o", home["f.bin"])
+            #expect(refused.status == .refused && refused.errors.contains("--renew-command"), "\(refused.errors)")
+            let sent = server.bodyBytesSent
+            let program = try script(
+                """
+                echo "$RESUMECTL_KEY $RESUMECTL_URL $RESUMECTL_STATUS $#" > \(home["seen"])
+                echo "$RESUMECTL_URL?token=good"
+                """)
+            let got = await home.run("get", url, "-o", home["f.bin"], "--renew-command", "\(program) one two")
+            #expect(got.status == .success, "\(got.errors)")
+            let plain = server.url("/f.bin")
+            #expect(String(decoding: try home.bytes("seen"), as: UTF8.self) == "\(plain) \(plain) 403 2\n")
+            #expect(server.bodyBytesSent - sent < 2_100_000)
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+
+            let fields = try script("echo 'Authorization: Bearer good'")
+            #expect(await home.run("get", plain, "-o", home["g.bin"], "--renew-command", fields).status == .success)
+            let shell = await home.run(
+                "get", server.url("/h.bin"), "-o", home["h.bin"], "--renew-shell", "--renew-command",
+                "echo \"$RESUMECTL_URL\"'?token=good' && true")
+            #expect(shell.status == .success, "\(shell.errors)")
+        }
+    }
+
+    @Test("A4: a program that fails, prints something else or does not exist ends the download; nothing is shown of it")
+    func renewalFailures() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) { server async throws in
+            let url = server.url("/f.bin")
+            #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
+            server.setHandler(Self.guarded)
+            let cases = [
+                ("exit 3", "exit status 3"), ("kill -9 $$", "signal 9"), ("echo secret", "neither a URL nor a header"),
+                ("head -c 100000 /dev/zero | tr '\\0' x", "more than"), ("true", "403"),
+            ]
+            for (text, words) in cases {
+                let failed = await home.run("resume", "--renew-command", try script(text))
+                #expect(failed.status == .refused && failed.errors.contains(words), "\(text): \(failed.errors)")
+                #expect(!failed.errors.contains("secret"))
+            }
+            let absent = await home.run("resume", "--renew-command", home["absent"])
+            #expect(absent.status == .refused && absent.errors.contains("cannot be run"), "\(absent.errors)")
+            #expect(await home.run("resume", "-H", "Authorization: Bearer good").status != .success, "not needed")
+            let fields = try script("echo 'Authorization: Bearer good'")
+            #expect(await home.run("resume", "--renew-command", fields).status == .success)
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+        }
+    }
+}
