@@ -16,6 +16,7 @@ struct ResumeCommand: ContextCommand {
             EXAMPLE:
               resumectl resume
               resumectl resume -H 'Authorization: Bearer TOKEN' https://example.org/image.iso
+              resumectl resume image.iso --url https://mirror.example.org/image.iso
 
             EXIT STATUS: as get.
             """)
@@ -26,6 +27,9 @@ struct ResumeCommand: ContextCommand {
         name: [.customShort("H", allowingJoined: true), .customLong("header")],
         help: ArgumentHelp("Header field that a job needs and that was not stored.", valueName: "field"))
     var headers: [String] = []
+
+    @Option(name: .long, help: ArgumentHelp("Continue from another URL of the same file.", valueName: "url"))
+    var url: String?
 
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
@@ -61,6 +65,13 @@ struct ResumeCommand: ContextCommand {
     func validate() throws {
         try GetCommand.checkConcurrency(maxConcurrent)
         try GetCommand.checkForm(ofHeaders: headers)
+        guard let url else { return }
+        guard jobs.names.count == 1 else { throw ValidationError("--url requires exactly one job") }
+        do {
+            _ = try TypedURL.parse(url)
+        } catch {
+            throw ValidationError("--url: \(Redaction.problem(error, with: url))")
+        }
     }
 
     /// The command `get` with the same options, which runs the downloads.
@@ -92,8 +103,9 @@ struct ResumeCommand: ContextCommand {
             let run = JobRun(get, on: board, with: downloader, deliveringAtMost: spare, reporter)
             for ids in chosen.ids { run.feed.add(ids) }
             var secrets = Secrets(familiar.fields, headers.compactMap(GetCommand.field), netrc)
+            let other = try url.map { try TypedURL.parse($0) }
             try await run.run(selection.isEmpty ? .left : .again) { job in
-                try request(for: job, at: selection.find(job).url, &secrets)
+                try request(for: job, at: other ?? selection.find(job).url, &secrets)
             } feeding: {
             }
         }

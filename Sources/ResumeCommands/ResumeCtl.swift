@@ -18,7 +18,8 @@ public struct ResumeCtl: ParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            GetCommand.self, ResumeCommand.self, AdoptCommand.self, JobsCommand.self, CancelCommand.self, ForgetCommand.self,
+            GetCommand.self, ResumeCommand.self, AdoptCommand.self, JobsCommand.self, CancelCommand.self,
+            ForgetCommand.self,
             ListCommand.self, ShowCommand.self, PurgeCommand.self, GcCommand.self, VerifyCommand.self,
             StatsCommand.self, LogCommand.self, PinCommand.self, UnpinCommand.self, DoctorCommand.self,
             CompletionsCommand.self,

@@ -28,7 +28,8 @@ extension VerifyCommand {
         }
         guard problems == 0 else {
             throw CommandFailure(
-                .damaged, "\(Rendering.problems(problems)) found. Nothing was changed: 'resumectl get' starts over where "
+                .damaged,
+                "\(Rendering.problems(problems)) found. Nothing was changed: 'resumectl get' starts over where "
                     + "the server has another file.")
         }
     }

@@ -103,7 +103,8 @@ struct AdoptProgramTests {
         arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"])
     func made(name: String) async throws {
         try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
-            let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
+            let digest = try #require(
+                HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
             let name = name.replacing("HASH", with: digest)
             try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)
             try home.write(Self.file.content.bytes(in: 0..<7_000_000), to: name)

@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumeCommands
+import ResumeHTTP
 import TestSupport
 import Testing
 
@@ -27,7 +28,8 @@ struct AdoptTests {
     func adopt() async throws {
         try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
             let bytes = try leave()
-            let adopted = await home.run("adopt", home["partial"], server.url("/f.bin"), "-o", home["out.bin"], "--json")
+            let adopted = await home.run(
+                "adopt", home["partial"], server.url("/f.bin"), "-o", home["out.bin"], "--json")
             #expect(adopted.status == .success, "\(adopted.errors)")
             let json = try adopted.object
             #expect(json["event"]?.string == "adopted" && json["proof"]?.string == "samples")
@@ -93,7 +95,8 @@ struct AdoptTests {
 
     @Test("J5: verify --remote compares samples and changes nothing")
     func remote() async throws {
-        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_500_000) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_500_000) }) {
+            server async throws in
             let url = server.url("/f.bin")
             #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
             server.setHandler { .parts(of: Self.file, for: $0) }
@@ -118,6 +121,57 @@ struct AdoptTests {
         }
     }
 
+    @Test(
+        "A4: from another URL, samples are compared: the same tag there proves nothing, and another one is no obstacle")
+    func otherURL() async throws {
+        let untagged = Resource(Self.file.content, etag: "\"mirror\"")
+        let silent = Resource(Self.other.content, etag: "\"v1\"")
+        for (mirror, isSame) in [(Self.file, true), (untagged, true), (silent, false), (Self.other, false)] {
+            let home = try Home()
+            try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_500_000) }) {
+                server async throws in
+                let url = server.url("/f.bin")
+                #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
+                let sent = server.bodyBytesSent
+                server.setHandler { request in
+                    request.path == "/mirror.bin" ? .parts(of: mirror, for: request) : .status("404 Not Found")
+                }
+                let got = await home.run("resume", url, "--url", server.url("/mirror.bin"), "--json")
+                #expect(got.status == .success, "\(got.errors)")
+                let result = try #require(try got.json.last)
+                #expect(mirror.content.matches(try home.bytes("f.bin")))
+                #expect(result["proved"]?.bool == !isSame)
+                #expect((result["agreedSamples"]?.integer ?? 0 >= 128) == isSame)
+                if isSame { #expect(server.bodyBytesSent - sent < Self.length - 1_500_000 + 700_000) }
+            }
+        }
+    }
+
+    @Test(
+        "A4: get --key continues from another URL, and a digest proves it; where only the query differs, the tag does")
+    func otherKey() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) {
+            server async throws in
+            let cut = await home.run(
+                "get", "--key", "mine", server.url("/a?x=1"), "-o", home["f.bin"], "--retries", "0")
+            #expect(cut.status == .tryAgain)
+            server.setHandler { .file(Self.file, for: $0, cutAfter: 600_000) }
+            let count = server.requests.count
+            let again = await home.run(
+                "get", "--key", "mine", server.url("/a?x=2"), "-o", home["f.bin"], "--retries", "0")
+            #expect(again.status == .tryAgain && server.requests.count == count + 1)
+            server.setHandler { .parts(of: Self.file, for: $0) }
+            let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
+            let got = await home.run(
+                "get", "--key", "mine", server.url("/b"), "-o", home["f.bin"], "--sha256", digest.hexadecimal, "--json")
+            #expect(got.status == .success, "\(got.errors)")
+            #expect(try got.json.last?["proved"]?.bool == true)
+            #expect(server.requests.count > count + 3, "samples were compared")
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+            #expect(await home.run("resume", "--url", server.url("/b")).status == .usage)
+        }
+    }
+
     /// Serves a file only to requests with a valid signature or credentials.
     private static let guarded: @Sendable (OriginRequest) -> Response = { request in
         request.target.contains("token=good") || request.field("Authorization") == "Bearer good"
@@ -132,7 +186,8 @@ struct AdoptTests {
 
     @Test("A4: a program prints a fresh URL or header fields when the server refuses a request")
     func renewal() async throws {
-        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) {
+            server async throws in
             let url = server.url("/f.bin?token=old")
             #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
             server.setHandler(Self.guarded)
@@ -162,7 +217,8 @@ struct AdoptTests {
 
     @Test("A4: a program that fails, prints something else or does not exist ends the download; nothing is shown of it")
     func renewalFailures() async throws {
-        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) {
+            server async throws in
             let url = server.url("/f.bin")
             #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
             server.setHandler(Self.guarded)

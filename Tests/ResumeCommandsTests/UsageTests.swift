@@ -171,7 +171,7 @@ struct UsageTests {
     @Test("A text that is no command is answered with the commands, and a URL with the one that downloads it")
     func unknownCommand() async throws {
         let outcome = await home.run("frobnicate")
-        #expect(outcome.errors.contains("unknown command 'frobnicate'; the commands are get, resume, jobs, cancel, "))
+        #expect(outcome.errors.contains("unknown command 'frobnicate'; the commands are get, resume, adopt, jobs, "))
         let url = await home.run("https://user:word@example.org/file?token=secret1")
         #expect(url.errors.contains("to download a URL, run 'resumectl get URL'"), "\(url.errors)")
         #expect(!url.errors.contains("secret1") && !url.errors.contains("word"))

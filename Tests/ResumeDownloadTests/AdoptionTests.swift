@@ -42,7 +42,8 @@ struct AdoptionTests {
 
     @Test("J5: only samples and the rest are fetched, and the result is not proved", arguments: [true, false])
     func unchanged(sendsSeveral: Bool) async throws {
-        try await Self.leaving(serving: { sendsSeveral ? .parts(of: Self.file, for: $0) : .file(Self.file, for: $0) }) { origin in
+        try await Self.leaving(serving: { sendsSeveral ? .parts(of: Self.file, for: $0) : .file(Self.file, for: $0) }) {
+            origin in
             let result = try await Self.get(origin)
             #expect(try origin.hasDelivered(Self.file))
             #expect(!result.isProved && result.reusedBytes == Self.held && result.digest == nil)
@@ -59,7 +60,8 @@ struct AdoptionTests {
 
     @Test("J5: a changed file is downloaded from its start, and is one version", arguments: [true, false])
     func changed(sendsSeveral: Bool) async throws {
-        try await Self.leaving(serving: { sendsSeveral ? .parts(of: Self.other, for: $0) : .file(Self.other, for: $0) }) { origin in
+        try await Self.leaving(serving: { sendsSeveral ? .parts(of: Self.other, for: $0) : .file(Self.other, for: $0) })
+        { origin in
             let result = try await Self.get(origin)
             #expect(try origin.hasDelivered(Self.other))
             #expect(result.isProved && result.agreedSamples == nil)

@@ -86,7 +86,9 @@ struct SampleCourseTests {
         return (verdict, count)
     }
 
-    @Test("J5: several ranges in a request where the server sends them, single ones otherwise", arguments: Server.allCases)
+    @Test(
+        "J5: several ranges in a request where the server sends them, single ones otherwise", arguments: Server.allCases
+    )
     func servers(server: Server) {
         var course = Self.course()
         let (verdict, requests) = Self.run(&course, held: Self.file) { Self.answer($0, by: server, of: Self.file) }
@@ -165,7 +167,9 @@ struct SampleCourseTests {
         #expect(verdict == .unproved(.samplesUnanswered))
     }
 
-    @Test("J5: random bodies of several parts never trap, and parts are what was sent", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test(
+        "J5: random bodies of several parts never trap, and parts are what was sent",
+        arguments: [1, 2, 3, 4] as [UInt64])
     func multipart(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let ranges: [Range<Int64>] = [0..<10, 4096..<5000, 1_000_000..<1_000_100]

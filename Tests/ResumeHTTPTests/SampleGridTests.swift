@@ -22,7 +22,8 @@ struct SampleGridTests {
         for range in held {
             let local = run.clamped(to: before..<before + range.length)
             if !local.isEmpty {
-                found.append(local.lowerBound - before + range.lowerBound..<local.upperBound - before + range.lowerBound)
+                found.append(
+                    local.lowerBound - before + range.lowerBound..<local.upperBound - before + range.lowerBound)
             }
             before += range.length
         }
@@ -48,7 +49,9 @@ struct SampleGridTests {
         #expect(missed == 0)
     }
 
-    @Test("J5: at least 128 blocks on the grid, the first block and the last ones, sorted and disjoint", arguments: layouts)
+    @Test(
+        "J5: at least 128 blocks on the grid, the first block and the last ones, sorted and disjoint",
+        arguments: layouts)
     func shape(held: [Range<Int64>]) throws {
         var random = SplitMix64(seed: 4)
         let total = Self.total(held)

@@ -130,7 +130,8 @@ struct AdoptionTests {
         try await Self.withStore { store, folder in
             let bytes = sampleBytes(4 << 20)
             try Files.write(bytes, to: folder["a"])
-            try Files.write(ControlFileTests.aria2([0b0110_0000], total: 4 << 20, piece: 1 << 20), to: folder["a.aria2"])
+            try Files.write(
+                ControlFileTests.aria2([0b0110_0000], total: 4 << 20, piece: 1 << 20), to: folder["a.aria2"])
             let transfer = try await TransferTests.begin(store)
             _ = try await transfer.adopt(try ForeignPartial(examining: folder["a"]))
             #expect(await transfer.partial.length == 0)
@@ -198,9 +199,11 @@ struct AdoptionTests {
     }
 
     /// Points at which the process is killed during an adoption.
-    @Test("J5: killed during the adoption: all of the bytes are there or none, and the file is unchanged", arguments: [
-        KillPoint.blobCreated, .startedOver,
-    ])
+    @Test(
+        "J5: killed during the adoption: all of the bytes are there or none, and the file is unchanged",
+        arguments: [
+            KillPoint.blobCreated, .startedOver,
+        ])
     func killed(point: KillPoint) async throws {
         try await TemporaryFolder.with { folder in
             let bytes = sampleBytes(1_000_000)

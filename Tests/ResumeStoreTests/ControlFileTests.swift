@@ -64,7 +64,8 @@ struct ControlFileTests {
         #expect(AxelState(Array(Self.axel([(1, 2), (3, 4)], width: width).dropLast())) == nil)
     }
 
-    @Test("J5: random control files never trap, and what they claim lies in the file", arguments: [1, 2, 3] as [UInt64])
+    @Test(
+        "J5: random control files never trap, and what they claim lies in the file", arguments: [1, 2, 3] as [UInt64])
     func random(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let numbers: [Int64] = [0, 1, -1, .max, .min, 1 << 32, 4096, 1 << 62]

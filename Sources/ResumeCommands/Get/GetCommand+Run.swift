@@ -92,7 +92,8 @@ extension GetCommand {
                 connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: requests.cacert,
                 threads: threads,
                 // Samples are requested side by side.
-                connectionsPerHost: max(downloads * pace.connections, 4), proxies: proxies, usesHTTP2: requests.usesHTTP2))
+                connectionsPerHost: max(downloads * pace.connections, 4), proxies: proxies,
+                usesHTTP2: requests.usesHTTP2))
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await body(Downloader(store: store, transport: transport), spare)

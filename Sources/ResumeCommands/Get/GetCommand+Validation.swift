@@ -48,8 +48,11 @@ extension GetCommand {
         }
         let isSingle = urls.count == 1 && files.inputFile == nil
         if !isSingle,
-            [files.output, files.from, requests.key, checks.sha256, checks.sha512, checks.headUrl, checks.checksum?.hexadecimal]
-                .contains(where: { $0 != nil })
+            [
+                files.output, files.from, requests.key, checks.sha256, checks.sha512, checks.headUrl,
+                checks.checksum?.hexadecimal,
+            ]
+            .contains(where: { $0 != nil })
         {
             throw ValidationError(
                 "--output, --from, --key, --sha256, --sha512, --checksum and --head-url require exactly one URL")

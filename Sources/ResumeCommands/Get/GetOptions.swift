@@ -21,7 +21,8 @@ struct FileOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Begin with what another program has left; see adopt.", valueName: "path"),
+        help: ArgumentHelp(
+            "Begin with what another program has left; see adopt.", valueName: "path", visibility: .hidden),
         completion: .file())
     var from: String?
 
@@ -142,7 +143,7 @@ struct RequestOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "Program that prints a fresh URL or header fields when the server refuses a request.",
-            valueName: "command"))
+            valueName: "command", visibility: .hidden))
     var renewCommand: String?
 
     @Flag(

@@ -33,6 +33,7 @@ struct RenewCommand: Sendable {
     /// - Parameters:
     ///   - key: The key of the download.
     ///   - field: Parses `Name: value`.
+    /// - Returns: The hook.
     func renewal(
         ofKey key: String, _ field: @escaping @Sendable (String) -> HTTPField?
     ) -> @Sendable (Refusal) async throws -> Renewal? {

@@ -80,7 +80,7 @@ struct RenewProcess: Sendable {
         let variables = inherited + environment.map { "\($0)=\($1)" }
         let arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         let values = unsafe variables.map { unsafe strdup($0) } + [nil]
-        defer { for unsafe text in unsafe arguments + values { unsafe free(text) } }
+        defer { unsafe (arguments + values).forEach { unsafe free($0) } }
         var number: pid_t = 0
         let result = unsafe posix_spawnp(&number, words[0], &actions, nil, arguments, values)
         guard result == 0 else { throw SystemError(number: result, call: "run", path: words[0]) }

@@ -44,12 +44,14 @@ extension Downloader {
             let isWhole = try await transfer.adopt(foreign, digest: request.digest)
             let proof: Adoption.Proof = isWhole ? .digest : try await Self.compared(&loop)
             return Adoption(
-                program: foreign.program, heldBytes: await transfer.receivedBytes, totalBytes: await transfer.partial.totalLength, proof: proof)
+                program: foreign.program, heldBytes: await transfer.receivedBytes,
+                totalBytes: await transfer.partial.totalLength, proof: proof)
         }
     }
 
-    /// Compares samples of the bytes in the store with the server's file. Changes nothing in the store, except that
-    /// adopted bytes are known to be right afterwards.
+    /// Compares samples of the bytes in the store with the server's file.
+    ///
+    /// Changes nothing in the store, except that adopted bytes are known to be right afterwards.
     ///
     /// - Parameter request: The download; its destination is not used.
     /// - Returns: What the comparison has shown.

@@ -6,7 +6,9 @@ internal import ResumeStore
 extension DownloadRun {
     /// The status codes of such responses.
     private static let forbidden = [401, 403, 407, 451]
-    /// The status codes after which the caller is asked for another URL. Some servers have no expired URLs.
+    /// The status codes after which the caller is asked for another URL.
+    ///
+    /// Some servers do not distinguish an expired URL from one that never existed.
     private static let renewable = forbidden + [404, 410]
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3

@@ -85,7 +85,8 @@ package struct SampleCourse: Sendable, Hashable {
         hasBegun = true
         left = left.flatMap { range in
             done.contains(range)
-                ? [] : done.first { $0.lowerBound == range.lowerBound && $0.upperBound < range.upperBound }
+                ? []
+                : done.first { $0.lowerBound == range.lowerBound && $0.upperBound < range.upperBound }
                     .map { [$0.upperBound..<range.upperBound] } ?? [range]
         }
         if compared.count < request.ranges.count { refuse(request, because: .samplesUnanswered) }

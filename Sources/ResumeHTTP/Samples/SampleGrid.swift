@@ -52,8 +52,9 @@ package struct SampleGrid: Sendable, Hashable {
         Int(clamping: bytes / blockLength &+ (bytes % blockLength > 0 ? 1 : 0))
     }
 
-    /// Returns the ranges sorted, with overlapping and adjacent ones joined; without negative ones, as damaged rows may
-    /// contain. Their total length cannot overflow, since they are disjoint.
+    /// Returns the ranges sorted and joined, without negative ones, as damaged rows may contain.
+    ///
+    /// Their total length cannot overflow, since they are disjoint.
     private static func sound(_ ranges: [Range<Int64>]) -> [Range<Int64>] {
         var sound: [Range<Int64>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound })

@@ -7,7 +7,9 @@ internal import ResumeFiles
 struct Aria2Control: Sendable, Hashable {
     /// The length of the file.
     let totalLength: Int64
-    /// The finished pieces, in order; adjoining ones are joined. The first ones if there are too many for an entry.
+    /// The finished pieces, in order; adjoining ones are joined.
+    ///
+    /// The first ones if there are too many for an entry.
     let finished: [Range<Int64>]
 
     /// The largest control file that is read, with room for 2^27 pieces.

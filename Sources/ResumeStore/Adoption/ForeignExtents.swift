@@ -36,6 +36,7 @@ enum ForeignExtents {
     ///   - ranges: The received ranges, in order.
     ///   - end: The end of the file.
     ///   - piecewise: Whether each range may still have been growing; otherwise only the last one.
+    /// - Returns: These ranges, at most ``most``.
     static func trusted(_ ranges: [Range<Int64>], upTo end: Int64, piecewise: Bool) -> [Range<Int64>] {
         let held = ranges.map { $0.clamped(to: 0..<max(end, 0)) }.filter { !$0.isEmpty }
         let trusted = held.enumerated().map { index, range in

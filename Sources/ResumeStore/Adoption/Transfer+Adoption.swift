@@ -129,6 +129,7 @@ extension Reason {
     static func adopted(_ count: Int64, from foreign: ForeignPartial) -> Reason {
         Reason(
             "adopted",
-            "\(count) bytes that \(foreign.program.rawValue) has left in \(Printable.escaped(foreign.path)) were copied")
+            "\(count) bytes that \(foreign.program.rawValue) has left in \(Printable.escaped(foreign.path)) were copied"
+        )
     }
 }

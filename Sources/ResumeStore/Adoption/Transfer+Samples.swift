@@ -12,6 +12,18 @@ extension Transfer {
         return policy
     }
 
+    /// Whether the stored bytes were received from another URL, whose validators say nothing about this one.
+    ///
+    /// A validator identifies a representation of one resource only (RFC 9110, 8.8.1): at another origin or path the same
+    /// one may stand for other bytes. A query is taken for a signature.
+    package var isMoved: Bool {
+        guard entry.url != caller.url.redacted, receivedBytes > 0, let old = try? DownloadURL(entry.url) else {
+            return false
+        }
+        let path = { (url: DownloadURL) in url.requestTarget.prefix { $0 != "?" } }
+        return old.origin != caller.url.origin || path(old) != path(caller.url)
+    }
+
     /// The stored ranges that samples are taken from, as offsets in the delivered file.
     package var sampledRanges: [Range<Int64>] { parts.disjoint.extents }
 
@@ -26,7 +38,8 @@ extension Transfer {
         return try await read(range, evenIfWithheld: true)
     }
 
-    /// Records that samples of adopted bytes agree with the server's file, whose representation is now known.
+    /// Records that samples of bytes that were adopted, or received from another URL, agree with the server's file,
+    /// whose representation is now known.
     ///
     /// - Throws: ``StoreError``: `superseded`, `database`.
     package func prove(as representation: Representation, agreedSamples: Int) async throws {
@@ -35,17 +48,24 @@ extension Transfer {
         // The digest in the name of an adopted file.
         representation.reprDigest = entry.representation?.reprDigest ?? representation.reprDigest
         let (id, generation, key, held) = (entry.id, entry.generation, entry.key, receivedBytes)
-        let (requester, proved) = (requester(for: representation), representation)
-        let isCurrent = try await store.write { connection in
+        let (requester, proved, url) = (requester(for: representation), representation, caller.url.redacted)
+        let isCurrent = try await disk?.write { connection in
             guard
                 try connection.prove(
-                    id: id, generation: generation, as: proved, for: requester, agreedSamples: Int64(agreedSamples))
+                    id: id, generation: generation, as: proved, for: requester, url: url,
+                    agreedSamples: Int64(agreedSamples))
             else { return false }
             try connection.record(.resumed, key: key, reason: .samplesAgree(agreedSamples), bytes: held)
             return true
         }
-        guard isCurrent else { throw StoreError.superseded }
-        (entry.representation, entry.agreedSamples, entry.requester) = (proved, agreedSamples, requester)
+        guard isCurrent != false else { throw StoreError.superseded }
+        (entry.representation, entry.agreedSamples, entry.requester, entry.url) = (
+            proved, agreedSamples, requester, url
+        )
+        // The server sends these bytes to this caller.
+        access = .granted
+        (blob as? MemoryBlob)?.owner = caller.identity
+        readable.grant()
         readable.learn(totalLength: entry.totalBytes)
     }
 }

@@ -38,20 +38,21 @@ extension Connection {
     ///
     /// - Returns: Whether the entry still has the generation.
     borrowing func prove(
-        id: Int64, generation: Int64, as representation: Representation, for requester: Requester, agreedSamples: Int64
+        id: Int64, generation: Int64, as representation: Representation, for requester: Requester, url: String,
+        agreedSamples: Int64
     ) throws -> Bool {
         try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, adopted = ?
+                requester = ?, varied = ?, url = ?, adopted = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
             .optional(representation.contentType), .optional(representation.reprDigest),
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .integer(agreedSamples), .integer(id), .integer(generation)) > 0
+            .optional(requester.varied), .text(url), .integer(agreedSamples), .integer(id), .integer(generation)) > 0
     }
 
     /// Records that bytes are stored; the recorded numbers never decrease.

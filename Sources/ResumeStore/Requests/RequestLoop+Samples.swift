@@ -60,10 +60,12 @@ extension RequestLoop {
         let (held, policy) = (await client.transfer.partial, await client.policy)
         guard let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
-        if held.isUnproved {
+        let isUnproved = await needsProof(held)
+        if isUnproved {
             comparison.ranges = await client.transfer.sampledRanges
             comparison.isProved = false
-        } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length {
+        } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length
+        {
             // The bytes after that are compared with the response to the plan's request.
             let (first, end) = (next.first &- next.shift, next.start &- next.shift)
             comparison.ranges = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
@@ -74,7 +76,7 @@ extension RequestLoop {
         switch try await compare(comparison, of: held.length, send) {
         case (.agree(let count), let representation):
             comparedLength = held.length
-            guard held.isUnproved else { return false }
+            guard isUnproved else { return false }
             try await client.transfer.prove(as: representation ?? stored, agreedSamples: count)
             return true
         case (.differ(let reason), _): throw RequestOutcome.discard(reason)
@@ -84,18 +86,21 @@ extension RequestLoop {
         }
     }
 
-    /// Compares samples of all stored bytes with the server's file, which must be the same representation unless the
-    /// bytes were received by another program. Changes nothing but what is known of adopted bytes.
+    /// Compares samples of all stored bytes with the server's file.
+    ///
+    /// It must be the same representation, unless no validator can tell. Changes nothing but what is known of adopted
+    /// bytes.
     package mutating func compareAll(_ send: Send) async throws -> SampleVerdict {
         while true {
             try Task.checkCancellation()
             let held = await client.transfer.partial
             guard let stored = held.representation, !held.isEmpty else { return .unproved(.notProved) }
+            let isUnproved = await needsProof(held)
             let comparison = Comparison(
-                ranges: await client.transfer.sampledRanges, stored: stored, isProved: !held.isUnproved)
+                ranges: await client.transfer.sampledRanges, stored: stored, isProved: !isUnproved)
             do {
                 let (verdict, representation) = try await compare(comparison, of: held.length, send)
-                if held.isUnproved, case .agree(let count) = verdict {
+                if isUnproved, case .agree(let count) = verdict {
                     try await client.transfer.prove(as: representation ?? stored, agreedSamples: count)
                 }
                 return verdict
@@ -104,6 +109,14 @@ extension RequestLoop {
                 try await follow(outcome, of: .whole(reason: nil))
             }
         }
+    }
+
+    /// Whether no validator can prove the bytes: they were received by another program, or from another URL.
+    private func needsProof(_ held: HeldPartial) async -> Bool {
+        if held.isUnproved { return true }
+        // Ranges of the caller's choice are separate downloads of the same URL.
+        guard held.selection == nil else { return false }
+        return await client.transfer.isMoved
     }
 
     /// Requests samples and compares them, until the course ends.
