@@ -64,8 +64,9 @@ struct AdoptCommand: ContextCommand {
             throw CommandFailure(.usage, "the URL is required, since \(Printable.escaped(path)) does not contain it")
         }
         let get = try get(url)
-        guard let item = try get.list(context).items.first else { return }
-        let request = get.request(for: item)
+        let list = try DownloadList(get, context)
+        guard let item = try await list.next(most: 1).items.first else { return }
+        let request = list.request(for: item)
         try await get.withDownloader(for: 1, context) { downloader, _ in
             let adoption = try await downloader.adopt(request)
             if case .differs(let reason) = adoption.proof {
@@ -74,8 +75,9 @@ struct AdoptCommand: ContextCommand {
             }
             // A job, so that `resume` continues it.
             let board = try await downloader.store.openJobs()
-            let job = try JobTerms.job(for: request, terms: JobTerms.text(for: request))
-            _ = try await board.enlist([job], unfinished: try await board.unfinishedLists())
+            let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: request, board.identityKey))
+            let listing = JobListing(renames: false, unfinished: []) { _, _ in false }
+            _ = try await board.enlist([job], as: listing)
             if json {
                 context.print(Self.json(adoption, request).text)
             } else {

@@ -103,7 +103,11 @@ public struct Connection: ~Copyable {
         try execute(
             """
             PRAGMA writable_schema = ON;
-            DELETE FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL;
+            CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema WHERE type <> 'index' OR sql IS NULL;
+            -- A tree becomes one page again only if it is empty.
+            DELETE FROM sqlite_schema;
+            INSERT INTO sqlite_schema SELECT * FROM kept;
+            DROP TABLE kept;
             PRAGMA writable_schema = OFF;
             """)
         try setDefensive(1)

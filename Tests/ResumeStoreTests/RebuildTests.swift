@@ -221,8 +221,8 @@ struct RebuildTests {
     func columnName() async throws {
         try await Self.withStore { folder in
             let database = folder["store/store.sqlite"]
-            let page = try Files.bytes(database)[..<4096]
-            let place = try #require(page.indices.first { page[$0...].starts(with: Array("etag TEXT".utf8)) })
+            let bytes = try Files.bytes(database)
+            let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("etag TEXT".utf8)) })
             try Self.overwrite(database, at: place + 3, with: Array("h".utf8))
             let report = try await DownloadStore.rebuild(at: folder["store"])
             #expect(report.saved == Self.names.map(Self.url))
