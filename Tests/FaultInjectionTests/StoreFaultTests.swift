@@ -90,7 +90,7 @@ struct StoreFaultTests {
         Fault(
             command: ["gc", "--max-size", "0"], held: 1_000_000, rules: "pwrite@store.sqlite-wal:error=ENOSPC:1",
             status: 0),
-        Fault(command: ["gc", "--max-size", "0"], held: 1_000_000, rules: "flock@/blobs:error=EIO", status: 74),
+        Fault(command: ["gc"], held: 1_000_000, rules: "flock@/blobs:error=EIO", status: 74),
         Fault(command: ["gc"], held: 100, rules: "flock@/store/lock:error=EIO:1", status: 74, says: "flock failed"),
         Fault(
             command: ["gc", "--max-size", "0"], held: 1_000_000, rules: "unlink@/blobs/:error=EIO", status: 74,

@@ -89,10 +89,14 @@ struct PromotionTests {
                 program, [folder["store"], "\(before)", "1500000"], environment: environment)
             #expect(outcome.status == 0, "\(outcome.errors)")
             let calls = try FileCall.trace(folder["trace"])
-            let blob = try #require(calls.last { $0.name == "open" && $0.path.contains("/blobs/") }?.path)
+            // Not the folder of the blob.
+            let isBlob: (FileCall) -> Bool = { call in
+                call.path.contains("/blobs/") && (call.path.split(separator: "/").last?.count ?? 0) > 2
+            }
+            let blob = try #require(calls.last { $0.name == "open" && isBlob($0) }?.path)
             let written = try #require(calls.last { $0.name == "pwrite" && $0.path == blob })
             let sync = try #require(calls.first { $0.name == "fdatasync" && $0.path == blob && $0.start > written.end })
-            let folderSync = try #require(calls.last { $0.path.hasSuffix("/blobs") && $0.name == "fsync" })
+            let folderSync = try #require(calls.last { $0.path.dropLast(3).hasSuffix("/blobs") && $0.name == "fsync" })
             let first = try #require(calls.first { $0.name == "pwrite" && $0.path == blob })
             let commit = try #require(
                 calls.first { $0.name == "pwrite" && $0.path.hasSuffix("-wal") && $0.start > first.start })

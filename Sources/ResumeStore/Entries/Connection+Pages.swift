@@ -5,7 +5,7 @@ extension Connection {
     /// The number of rows that are read in one transaction.
     static let pageSize: Int64 = 256
     /// The number of rows that are sorted at a time in an order without an index.
-    private static let sortedSize: Int64 = 131_072
+    private static let sortedSize: Int64 = 65_536
 
     /// Returns the next entries of a query, possibly none, and moves the cursor.
     ///
