@@ -74,12 +74,6 @@ public struct EntrySequence: AsyncSequence, Sendable {
 
 extension DownloadStore {
     /// Returns entries one by one, without reading all of them into memory.
-    ///
-    /// ```swift
-    /// for try await entry in store.entries(matching: EntryQuery(order: .received, isReversed: true)) {
-    ///     print("\(entry.key): \(entry.receivedBytes) bytes")
-    /// }
-    /// ```
     public func entries(matching query: EntryQuery) -> EntrySequence { EntrySequence(store: self, query: query) }
 
     /// Returns all entries, least recently used first; for stores with few entries.
