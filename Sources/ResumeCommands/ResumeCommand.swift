@@ -156,7 +156,7 @@ struct ResumeCommand: ContextCommand {
                     + "'resumectl resume', with -H for header fields.", isResumable: true)
         }
         request.renewal = RenewCommand(renewCommand, usesShell: renewShell)?
-            .renewal(ofKey: request.storeKey, GetCommand.field)
+            .renewal(completing: request.fields, GetCommand.field)
         if let limitRate { request.rateLimit = limitRate.bytes }
         if let agent = familiar.userAgent { request.fields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)

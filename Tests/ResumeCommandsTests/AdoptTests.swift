@@ -207,6 +207,12 @@ struct AdoptTests {
             #expect(Self.file.content.matches(try home.bytes("f.bin")))
 
             let fields = try script("echo 'Authorization: Bearer good'")
+            let other = await home.run(
+                "get", plain, "-o", home["i.bin"], "-H", "X-Other: kept", "-H", "Authorization: Bearer old",
+                "--renew-command", fields)
+            #expect(other.status == .success, "\(other.errors)")
+            #expect(server.requests.last?.field("X-Other") == "kept")
+            #expect(server.requests.last?.fields("Authorization") == ["Bearer good"])
             #expect(await home.run("get", plain, "-o", home["g.bin"], "--renew-command", fields).status == .success)
             let shell = await home.run(
                 "get", server.url("/h.bin"), "-o", home["h.bin"], "--renew-shell", "--renew-command",
@@ -224,7 +230,7 @@ struct AdoptTests {
             server.setHandler(Self.guarded)
             let cases = [
                 ("exit 3", "exit status 3"), ("kill -9 $$", "signal 9"), ("echo secret", "neither a URL nor a header"),
-                ("head -c 100000 /dev/zero | tr '\\0' x", "more than"), ("true", "403"),
+                ("head -c 1000000 /dev/zero | tr '\\0' x", "more than"), ("true", "403"),
             ]
             for (text, words) in cases {
                 let failed = await home.run("resume", "--renew-command", try script(text))

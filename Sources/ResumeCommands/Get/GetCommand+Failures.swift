@@ -40,6 +40,10 @@ extension GetCommand {
         switch plan {
         case nil:
             return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
+        case .whole(let reason?) where reason == .notProved:
+            // Samples are compared first.
+            return CommandFailure(
+                .interrupted, "interrupted; the adopted data is kept. Run the command again to continue.")
         case .range, .complete:
             let again = checks.restart ? " without --restart" : ""
             return CommandFailure(

@@ -67,7 +67,7 @@ struct GetCommand: ContextCommand {
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
         request.renewal = RenewCommand(requests.renewCommand, usesShell: requests.renewShell)?
-            .renewal(ofKey: request.storeKey, Self.field)
+            .renewal(completing: request.fields, Self.field)
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)

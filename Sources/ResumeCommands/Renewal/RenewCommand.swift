@@ -31,17 +31,17 @@ struct RenewCommand: Sendable {
     /// Returns the hook for a download.
     ///
     /// - Parameters:
-    ///   - key: The key of the download.
+    ///   - fields: The header fields of the download; those that the program prints replace or complete them.
     ///   - field: Parses `Name: value`.
     /// - Returns: The hook.
     func renewal(
-        ofKey key: String, _ field: @escaping @Sendable (String) -> HTTPField?
+        completing fields: HTTPFields, _ field: @escaping @Sendable (String) -> HTTPField?
     ) -> @Sendable (Refusal) async throws -> Renewal? {
         { refusal in
             let process = RenewProcess(
                 words,
                 environment: [
-                    Variable.key: key, Variable.url: refusal.url.redacted, Variable.status: "\(refusal.status)",
+                    Variable.key: refusal.key, Variable.url: refusal.url.redacted, Variable.status: "\(refusal.status)",
                 ])
             let output: String
             do {
@@ -49,7 +49,7 @@ struct RenewCommand: Sendable {
             } catch let error as SystemError {
                 throw CommandFailure(.refused, "--renew-command cannot be run: \(error.description)", isResumable: true)
             }
-            return try Self.renewal(in: output, field)
+            return try Self.renewal(in: output, completing: fields, field)
         }
     }
 
@@ -57,9 +57,11 @@ struct RenewCommand: Sendable {
     ///
     /// - Returns: nil if there is none.
     /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
-    static func renewal(in output: String, _ field: (String) -> HTTPField?) throws -> Renewal? {
+    static func renewal(
+        in output: String, completing fields: HTTPFields = HTTPFields(), _ field: (String) -> HTTPField?
+    ) throws -> Renewal? {
         var renewal = Renewal()
-        var fields = HTTPFields()
+        var printed = HTTPFields()
         let lines = output.split(whereSeparator: \.isNewline).map { line in
             String(line.drop { $0 == " " || $0 == "\t" })
         }
@@ -67,7 +69,7 @@ struct RenewCommand: Sendable {
             if let url = try? DownloadURL(line) {
                 renewal.url = url
             } else if let field = field(line), !Plan.ownedFieldNames.contains(field.name) {
-                fields.append(field)
+                printed.append(field)
                 renewal.secretFields.insert(field.name)
             } else {
                 throw CommandFailure(
@@ -75,7 +77,12 @@ struct RenewCommand: Sendable {
                     isResumable: true)
             }
         }
-        if !fields.isEmpty { renewal.fields = fields }
+        if !printed.isEmpty {
+            var all = HTTPFields()
+            for field in fields where printed[field.name] == nil { all.append(field) }
+            for field in printed { all.append(field) }
+            renewal.fields = all
+        }
         return renewal.url == nil && renewal.fields == nil ? nil : renewal
     }
 }

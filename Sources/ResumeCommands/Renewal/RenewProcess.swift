@@ -49,17 +49,20 @@ struct RenewProcess: Sendable {
         }
         close(ends[1])
         let bytes = read(ends[0])
+        // A program that prints more must not wait for a reader.
+        close(ends[0])
+        ends[0] = -1
         var status: Int32 = 0
         let number = child.number.withLock { $0 }
         while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
         child.number.withLock { $0 = 0 }
-        guard status == 0 else {
-            let how = status & 0x7F == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
-            throw CommandFailure(.refused, "--renew-command failed with \(how)", isResumable: true)
-        }
         guard bytes.count <= Self.longest else {
             throw CommandFailure(
                 .refused, "--renew-command printed more than \(Self.longest) bytes", isResumable: true)
+        }
+        guard status == 0 else {
+            let how = status & 0x7F == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
+            throw CommandFailure(.refused, "--renew-command failed with \(how)", isResumable: true)
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -175,6 +175,8 @@ extension DownloadRequest: CustomStringConvertible {
 
 /// A response that refuses a request for lack of credentials or of a valid URL.
 public struct Refusal: Sendable {
+    /// The key of the download in the store.
+    public var key: String
     /// The requested URL.
     public var url: DownloadURL
     /// 401, 403, 404, 407, 410 or 451.

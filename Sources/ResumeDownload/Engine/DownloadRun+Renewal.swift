@@ -32,7 +32,7 @@ extension DownloadRun {
         else { return false }
         renewals += 1
         let refusal = Refusal(
-            url: request.url, status: response.status.code, responseFields: response.headerFields)
+            key: transfer.key, url: request.url, status: response.status.code, responseFields: response.headerFields)
         // The caller's code and its actors must not run on the queue of this transfer.
         let renewed = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await renewal(refusal) }
         guard let new = renewed else { return false }

@@ -53,7 +53,9 @@ struct QueuedTerms: Codable {
         guard request.permits == nil, request.headURL == nil else { return nil }
         if let key {
             takeFields(of: request, key)
-        } else if request.renewal != nil || !request.fields.isEmpty || !request.secretFields.isEmpty || request.url.hasSecrets {
+        } else if request.renewal != nil || !request.fields.isEmpty || !request.secretFields.isEmpty
+            || request.url.hasSecrets
+        {
             return nil
         }
         let usual = DownloadRequest(request.url, to: "")
