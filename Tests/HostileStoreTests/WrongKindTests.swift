@@ -22,7 +22,11 @@ struct WrongKindTests {
         case "device": try await Shell.run("mknod", path, "c", "1", "5")
         case "folder": try await Shell.run("mkdir", path)
         case "second name": try await Shell.run("ln", victim.outsideFile, path)
-        default: try bind(path)
+        default:
+            // The path of a socket is limited to about a hundred bytes, but not when it is renamed.
+            let short = victim.folder["s"]
+            try bind(short)
+            try #require(rename(short, path) == 0)
         }
     }
 

@@ -64,6 +64,24 @@ struct AdoptProgramTests {
         return try ForeignPartial(examining: path)
     }
 
+    @Test("J5: get names what another program has left beside the destination, and does not touch it")
+    func mention() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(Content("bytes")), for: $0) }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            for (index, suffix) in [".aria2", ".st", ".part", ".crdownload"].enumerated() {
+                let name = "\(index).bin"
+                try home.write("foreign".utf8, to: name + suffix)
+                let get = ["get", "-P", home.path, server.url("/\(name)")]
+                let data = suffix.hasPrefix(".a") || suffix.hasPrefix(".s") ? home[name] : home[name + suffix]
+                let outcome = await home.run(get)
+                #expect(outcome.status == .success)
+                #expect(outcome.errors.contains("run 'resumectl get --from \(data)' and the URL"), "\(outcome.errors)")
+                #expect(await home.run(get + ["-q"]).errors.isEmpty)
+                #expect(try home.bytes(name + suffix) == Array("foreign".utf8))
+            }
+        }
+    }
+
     @Test("J5: what a real program has left is kept; if the file has changed, it is fetched again", arguments: programs)
     func real(program: Program) async throws {
         guard Shell.has(program.name) else {

@@ -72,7 +72,7 @@ struct PurgeTests {
             #expect(report["dryRun"]?.bool == isDry)
             #expect(report["freedBytes"]?.integer == 100_000)
             let removed = try #require(report["removed"]?.array)
-            #expect(removed.map(\.keys) == [["bytes", "key", "reason"]])
+            #expect(removed.map(\.keys) == [["bytes", "job", "key", "reason"]])
             #expect(removed.first?["key"]?.string == "b")
             #expect(removed.first?["reason"]?.string == "purged")
         }
@@ -194,6 +194,11 @@ struct PurgeTests {
         let reasons = report["removed"]?.array?.compactMap { $0["reason"]?.string }
         // Each was begun by `get` and is not done.
         #expect(reasons == ["job-over-budget", "job-over-budget"])
+        #expect(report["removed"]?.array?.compactMap { $0["job"]?.string } == [home["a.bin"], home["b.bin"]])
+        // Without a job, there is none to name.
+        #expect(await home.run("forget", home["c.bin"]).status == .success)
+        let rest = try await home.run("gc", "--max-size", "0", "--dry-run", "--json").object
+        #expect(rest["removed"]?.array?.map { $0["job"] } == [.null])
         #expect(try await keys() == ["c"])
         #expect(await home.run("log", "a").output.contains("evicted"))
     }
@@ -202,7 +207,10 @@ struct PurgeTests {
         try await leaveThree()
         let outcome = await home.run("gc", "--max-age", "30m")
         #expect(outcome.status == .success)
-        #expect(outcome.output == "removed a, 48.8 KiB: not used for longer than the maximum age\nfreed 48.8 KiB\n")
+        // Its job is not done.
+        let job = "; the job of \(home["a.bin"]) starts over"
+        #expect(
+            outcome.output == "removed a, 48.8 KiB: not used for longer than the maximum age\(job)\nfreed 48.8 KiB\n")
         #expect(try await keys() == ["b", "c"])
         // Within its budget nothing is taken.
         let again = await home.run("gc")

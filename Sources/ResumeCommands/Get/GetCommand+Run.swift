@@ -36,12 +36,24 @@ extension GetCommand {
                 throw failure
             }
         }
+        if first.isLast, first.items.count <= 16, !isQuiet, !messages.json { mentionPartials(of: first.items, context) }
         let count = first.isLast ? first.items.count : .max
         try await withDownloader(for: count, context) { downloader, spare in
             if writesToOutput, let item = first.items.first {
                 return try await write(list.request(for: item), with: downloader, reporter, context)
             }
             try await download(list, from: first, with: downloader, deliveringAtMost: spare, reporter)
+        }
+    }
+
+    /// Says how to continue what other programs have left beside the destinations.
+    private func mentionPartials(of items: [DownloadList.Item], _ context: CommandContext) {
+        for item in items where files.from == nil && !writesToOutput {
+            guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
+            let shown = Printable.escaped(path)
+            context.say(
+                "\(shown) was left by \(program.rawValue); to continue it, run 'resumectl get --from \(shown)' and the URL"
+            )
         }
     }
 

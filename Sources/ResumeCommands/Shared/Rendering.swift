@@ -62,7 +62,7 @@ enum Rendering {
         let removed = report.removed.map { removed in
             JSON.object([
                 "bytes": .integer(removed.bytes), "key": .string(removed.key),
-                "reason": .string(removed.reason.code.rawValue),
+                "job": .optional(removed.jobDestination), "reason": .string(removed.reason.code.rawValue),
             ])
         }
         return .object([
@@ -142,7 +142,8 @@ enum Rendering {
         let verb = dryRun ? "would remove" : "removed"
         for removed in report.removed {
             let bytes = ByteCount.text(removed.bytes)
-            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(removed.reason.text)")
+            let job = removed.jobDestination.map { "; the job of \(Printable.escaped($0)) starts over" } ?? ""
+            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(removed.reason.text)\(job)")
         }
         for path in report.orphans { context.print("\(verb) \(Printable.escaped(path)), which belongs to no entry") }
         for key in report.inUse { context.print("in use, kept: \(Redaction.key(key))") }

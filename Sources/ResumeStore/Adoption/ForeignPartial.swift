@@ -98,6 +98,17 @@ public struct ForeignPartial: Sendable, Hashable {
         url = Self.url(of: file)
     }
 
+    /// Returns what another program has left of a file, by the usual names beside its destination; nil if there is
+    /// nothing.
+    package static func beside(_ destination: String) -> (path: String, program: Program)? {
+        if isFile("\(destination).aria2") { return (destination, .aria2) }
+        if isFile("\(destination).st") { return (destination, .axel) }
+        for path in ["\(destination).part", "\(destination).crdownload"] where isFile(path) {
+            return (path, ForeignName(path, isThere: isFile).program)
+        }
+        return nil
+    }
+
     private static func unreadable(_ path: String) -> StoreError {
         StoreError(
             .misuse, "the control file \(Printable.escaped(path)) cannot be read",

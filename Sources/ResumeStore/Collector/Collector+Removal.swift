@@ -144,15 +144,18 @@ extension DownloadStore {
         // Before the row is removed, since only the row has the destination; and outside the transaction, since the
         // destination may be on a disk that does not respond.
         if !dryRun { try await Blocking.run { idle.forEach(Self.removeLeftovers) } }
-        let outcome: (removed: [Entry], blobs: [BlobName]) = try await write { connection in
-            var removed: [Entry] = []
+        let outcome: (removed: [RemovalReport.Removed], blobs: [BlobName]) = try await write { connection in
+            var removed: [RemovalReport.Removed] = []
             var blobs: [BlobName] = []
             for entry in idle {
                 // Chosen before it was locked: it is kept if it has been used or pinned since.
                 guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
                     current.goneAt == entry.goneAt, current.isPinned == entry.isPinned
                 else { continue }
-                removed.append(current)
+                removed.append(
+                    RemovalReport.Removed(
+                        key: current.key, bytes: current.receivedBytes, reason: reason,
+                        jobDestination: try connection.destinationOfJob(for: current.name)))
                 guard !dryRun else { continue }
                 blobs += try connection.remove(current)
                 // After a purge, only this event of the download is kept.
@@ -170,10 +173,8 @@ extension DownloadStore {
         withExtendedLifetime(leases) {}
         let known = Set(idle.map(\.id))
         report.inUse += chosen.filter { !known.contains($0.id) }.map(\.key)
-        report.removed += outcome.removed.map {
-            RemovalReport.Removed(key: $0.key, bytes: $0.receivedBytes, reason: reason)
-        }
-        return outcome.removed.reduce(0) { $0.addingSaturating($1.receivedBytes) }
+        report.removed += outcome.removed
+        return outcome.removed.reduce(0) { $0.addingSaturating($1.bytes) }
     }
 
     /// Removes a second name or a copy of the blob that an interrupted delivery left next to its destination.

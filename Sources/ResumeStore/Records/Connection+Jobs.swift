@@ -46,6 +46,13 @@ extension Connection {
         ) { Self.job($0) }.first ?? nil
     }
 
+    /// Returns the destination of a job that is left to do and has a key; nil if there is none.
+    borrowing func destinationOfJob(for key: String) throws -> String? {
+        try rows("SELECT destination FROM queued WHERE key = ? AND list <> 0 AND ended IS NULL LIMIT 1", .text(key)) {
+            $0.text(0)
+        }.first ?? nil
+    }
+
     /// Returns the number of jobs that are left to do.
     borrowing func countOfJobsLeft(in queue: Int64) throws -> Int64 {
         // The rows are read only for those that failed permanently.

@@ -10,6 +10,8 @@ public struct RemovalReport: Sendable {
         public var bytes: Int64
         /// The reason for its removal.
         public var reason: Reason
+        /// The destination of the job of `resumectl` that has to start over; nil if there is none.
+        public var jobDestination: String?
     }
 
     /// The removed entries, in the order of their removal.
