@@ -174,7 +174,7 @@ struct AdoptionTests {
         }
     }
 
-    @Test("J5: a rebuilt database still knows which bytes were adopted; its schema is on the first page")
+    @Test("J5: a rebuilt database still knows which bytes were adopted, even without its first page")
     func rebuilt() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
@@ -186,8 +186,6 @@ struct AdoptionTests {
             try TransferTests.sql(folder, "PRAGMA wal_checkpoint(TRUNCATE)")
             let database = folder["store/store.sqlite"]
             var bytes = try Files.bytes(database)
-            // The root of the schema is a leaf, so all of it is on this page.
-            #expect(bytes[100] == 0x0D)
             bytes.replaceSubrange(0..<4096, with: [UInt8](repeating: 0xA5, count: 4096))
             try Files.write(bytes, to: database)
             _ = try await DownloadStore.rebuild(at: folder["store"])

@@ -119,6 +119,7 @@ struct EntrySequenceTests {
                 folder,
                 """
                 DROP INDEX download_by_url; DROP INDEX download_by_destination; DROP INDEX download_by_received;
+                ALTER TABLE download DROP COLUMN adopted;
                 PRAGMA user_version = 12;
                 UPDATE download SET received = 0 WHERE id > 700;
                 """)
