@@ -28,7 +28,7 @@ struct JobsTests {
 
     private func list(_ server: OriginServer, _ paths: [String]) throws -> [String] {
         try home.write(paths.map { server.url($0) }.joined(separator: "\n").utf8, to: "list.txt")
-        return ["get", "-i", home["list.txt"], "-P", home.path, "--retries", "0"]
+        return ["get", "-i", home["list.txt"], "-P", home.path, "--retries", "0", "--stall-timeout", "900"]
     }
 
     @Test("A list that is not done requests only what is missing; a list that is done asks whether files have changed")

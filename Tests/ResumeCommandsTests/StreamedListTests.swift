@@ -54,7 +54,7 @@ struct StreamedListTests {
             let paths = (0..<1200).map { "/\($0)-\(String(repeating: "x", count: 100))" }
             let lines = (paths + paths.reversed()).map { server.url($0) }
             try home.write(lines.joined(separator: "\n").utf8, to: "list.txt")
-            let get = ["get", "-i", home["list.txt"], "-P", home["files"], "-j", "8"]
+            let get = ["get", "-i", home["list.txt"], "-P", home["files"], "-j", "8", "--stall-timeout", "900"]
             let first = Task { [home] in await home.run(get) }
             #expect(try await eventually { try await jobs() == paths.count })
             first.cancel()

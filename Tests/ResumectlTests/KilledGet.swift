@@ -47,7 +47,7 @@ struct KilledGet {
                 let events = folder["events\(kill)"]
                 let enough = kept[kill - 1] + Int.random(in: 1...2_000_000, using: &random)
                 let process = try program.start(
-                    get + ["\(connections)", nginx.url("slow/file")], output: events)
+                    get + ["\(connections)", nginx.url("file?slow=1")], output: events)
                 try await wait(for: "\(enough) bytes of run \(kill)", while: process) {
                     try Self.told(events) >= enough
                 }

@@ -32,7 +32,7 @@ struct MainJobTests {
             let nginx = try await Nginx(serving: folder["www"], rate: "500k")
             let program = Resumectl(folder: folder)
             let get = ["get", "--key", "file", "--output", folder["out"]]
-            let process = try program.start(get + [nginx.url("slow/file")], output: folder["killed"])
+            let process = try program.start(get + [nginx.url("file?slow=1")], output: folder["killed"])
             try await wait(for: "some bytes", while: process) { try await program.received() > 0 }
             process.send(SIGKILL)
             #expect(await process.wait() == .killed(SIGKILL))

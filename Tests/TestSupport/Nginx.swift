@@ -16,11 +16,11 @@ package final class Nginx {
     /// Whether it is installed on this machine.
     package static var isInstalled: Bool { Shell.has("nginx") }
 
-    /// Starts a server that serves `root` at `/`, and slowly at `/slow/`.
+    /// Starts a server that serves `root` at `/`, and slowly with the query `?slow=1`.
     ///
     /// - Parameters:
     ///   - root: A folder.
-    ///   - rate: The speed of `/slow/`, in nginx's notation for bytes per second.
+    ///   - rate: The speed of slow responses, in nginx's notation for bytes per second.
     ///   - secure: Whether it also serves TLS, with its own ``certificate``.
     ///   - certificate: The file with the certificate chain and key for TLS; nil for none.
     /// - Throws: An error if it does not start.
@@ -60,7 +60,7 @@ package final class Nginx {
                     location = /-/status { stub_status; access_log off; }
                     location = /insecure { return 302 http://127.0.0.1:\(port)/file.bin; }
                     location = /named { return 302 https://localhost:\(securePort)/file; }
-                    location /slow/ { alias \(root)/; limit_rate \(rate); }
+                    if ($arg_slow) { set $limit_rate \(rate); }
                 }
             }
             """
