@@ -176,4 +176,20 @@ struct ProgressStateTests {
         state.take(.progress(receivedBytes: 500, totalBytes: 1000), of: 1)
         #expect(total() == "0 of 2 files  25%  500 B of 2.0 KiB")
     }
+
+    @Test("The number of failures is shown in narrow terminals, too")
+    func failures() {
+        var state = ProgressState(count: 3000, now: Self.start)
+        for number in 0..<3 as Range<Int64> {
+            state.begin(number, named: "file")
+            state.end(number, isFailure: true)
+        }
+        state.begin(3, named: "file")
+        state.take(.started(totalBytes: 1 << 40), of: 3)
+        state.take(.progress(receivedBytes: 1 << 39, totalBytes: 1 << 40), of: 3)
+        for width in [20, 30, 40, 80] {
+            let last = state.lines(in: TerminalSize(width: width, height: 24)).last
+            #expect(last?.contains("3 failed") == true, "\(width): \(last ?? "none")")
+        }
+    }
 }

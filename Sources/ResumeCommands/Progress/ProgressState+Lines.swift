@@ -47,7 +47,8 @@ extension ProgressState {
         let rate = meter.rate
         let speed = rate.map { "  \(ByteCount.text($0))/s" } ?? ""
         let left = rate.flatMap { rate in
-            rate > 0 && missing > 0 ? "  \(least)\(TimeSpan.text(missing / rate)) left" : nil
+            // "At least no time" says nothing.
+            rate > 0 && missing > (areKnown ? 0 : rate) ? "  \(least)\(TimeSpan.text(missing / rate)) left" : nil
         }
         let files = "\(done) of \(count) files"
         let failures = failed > 0 ? ", \(failed) failed" : ""
@@ -58,8 +59,9 @@ extension ProgressState {
                 "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")\(slots)",
                 "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")",
                 "\(files)\(failures)\(percent)  \(received)\(speed)\(left ?? "")",
-                "\(files)\(percent)  \(received)\(speed)", "\(files)\(percent)  \(received)", "\(files)\(percent)",
-                "\(done)/\(count)\(percent)", "\(done)/\(count)",
+                "\(files)\(failures)\(percent)  \(received)\(speed)", "\(files)\(failures)\(percent)  \(received)",
+                "\(files)\(failures)\(percent)", "\(done)/\(count)\(failures)\(percent)", "\(done)/\(count)\(failures)",
+                "\(done)/\(count)",
             ], width)
     }
 
