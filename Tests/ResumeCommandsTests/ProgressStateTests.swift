@@ -76,10 +76,10 @@ struct ProgressStateTests {
     }()
 
     private static let pictures: [Int: [String]] = [
-        20: ["a.iso           40%", "model-0…042.bin  8%", "映画.mkv    waiting", "1 of 12 files"],
+        20: ["a.iso           40%", "model-0…042.bin  8%", "映画.mkv    waiting", "1/12, 1 failed"],
         50: [
             "a.iso                 40%  10.0 MiB/s     6s left", "model-000…00042.bin    8%  10.0 MiB/s  1m33s left",
-            "映画.mkv             waiting for another downloa…", "1 of 12 files  130.0 MiB  20.0 MiB/s",
+            "映画.mkv             waiting for another downloa…", "1 of 12 files, 1 failed  130.0 MiB  20.0 MiB/s",
         ],
         80: [
             "a.iso                        40%  40.0 MiB of 100.0 MiB  10.0 MiB/s     6s left",
