@@ -145,4 +145,34 @@ struct MainJobTests {
             #expect(entry?["inUse"] as? Bool == false)
         }
     }
+
+    @Test("An interruption ends the program of --renew-command, which inherits no blocked or ignored signals")
+    func interruptedRenewal() async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            // The masks of blocked and ignored signals.
+            let script =
+                "#!/bin/sh\ngrep -E '^Sig(Blk|Ign)' /proc/self/status > \(folder["masks"])\n"
+                + "echo $$ > \(folder["number"])\nexec sleep 600\n"
+            try Files.write(Array(script.utf8), to: folder["renew"])
+            try await Shell.run("chmod", "700", folder["renew"])
+            try await OriginServer.withServer(
+                handler: { _ in .status("403 Forbidden") },
+                { server in
+                    let process = try program.start(
+                        "get", "\(server.baseURL)/file", "--output", folder["out"], "--renew-command", folder["renew"])
+                    try await wait(for: "the program", while: process) { Files.exists(folder["number"]) }
+                    process.send(SIGINT)
+                    await process.wait()
+                    #expect(process.result == .exited(130))
+                })
+            let masks = String(decoding: try Files.bytes(folder["masks"]), as: UTF8.self).split(separator: "\n")
+            let held = masks.compactMap { $0.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } }
+            let own = [SIGINT, SIGTERM, SIGPIPE].reduce(UInt64(0)) { $0 | 1 << UInt64($1 - 1) }
+            #expect(held.count == 2 && held.allSatisfy { $0 & own == 0 }, "\(masks)")
+            let number = String(decoding: try Files.bytes(folder["number"]), as: UTF8.self)
+            let child = try #require(pid_t(number.trimmingCharacters(in: .whitespacesAndNewlines)))
+            #expect(kill(child, 0) == -1, "it has ended")
+        }
+    }
 }

@@ -10,11 +10,44 @@ struct RenewProcess: Sendable {
     private let environment: [String: String]
     private let child = Child()
 
-    /// The number of the running process, which a cancellation ends; 0 if there is none.
+    /// The running process, which a cancellation ends.
     private final class Child: Sendable {
-        let number = Mutex<pid_t>(0)
+        private struct State {
+            /// 0 if there is none.
+            var number: pid_t = 0
+            var isCancelled = false
+        }
 
-        func end() { number.withLock { if $0 > 0 { kill($0, SIGTERM) } } }
+        private let state = Mutex(State())
+
+        /// Ends the process, also if it starts only now.
+        func end() {
+            state.withLock { state in
+                state.isCancelled = true
+                if state.number > 0 { kill(state.number, SIGTERM) }
+            }
+        }
+
+        func started(_ number: pid_t) {
+            state.withLock { state in
+                state.number = number
+                if state.isCancelled { kill(number, SIGTERM) }
+            }
+        }
+
+        /// Waits for the process; returns its status as of `waitpid`.
+        func status() -> Int32 {
+            let number = state.withLock { $0.number }
+            var information = unsafe siginfo_t()
+            while unsafe waitid(P_PID, id_t(number), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
+            // Until this, the number belongs to no other process that a cancellation could hit.
+            return state.withLock { state in
+                var status: Int32 = 0
+                while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
+                state.number = 0
+                return status
+            }
+        }
     }
 
     init(_ words: [String], environment: [String: String]) {
@@ -27,13 +60,17 @@ struct RenewProcess: Sendable {
     ///   `CancellationError`.
     func output() async throws -> String {
         let (child, process) = (child, self)
-        let output = try await withCancellation {
-            try await Blocking.run { try process.run() }
-        } onCancel: {
-            child.end()
+        do {
+            return try await withCancellation {
+                try await Blocking.run { try process.run() }
+            } onCancel: {
+                child.end()
+            }
+        } catch {
+            // A program that was ended has not failed.
+            try Task.checkCancellation()
+            throw error
         }
-        try Task.checkCancellation()
-        return output
     }
 
     private func run() throws -> String {
@@ -52,10 +89,7 @@ struct RenewProcess: Sendable {
         // A program that prints more must not wait for a reader.
         close(ends[0])
         ends[0] = -1
-        var status: Int32 = 0
-        let number = child.number.withLock { $0 }
-        while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
-        child.number.withLock { $0 = 0 }
+        let status = child.status()
         guard bytes.count <= Self.longest else {
             throw CommandFailure(
                 .refused, "--renew-command printed more than \(Self.longest) bytes", isResumable: true)
@@ -70,13 +104,25 @@ struct RenewProcess: Sendable {
     private func start(writingTo output: Int32) throws {
         #if canImport(Darwin)
         var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
         #else
         var actions = unsafe posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
         #endif
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        // This program blocks the signals that it handles, and ignores SIGPIPE; the other one must not inherit that.
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var (none, ignored) = (sigset_t(), sigset_t())
+        unsafe sigemptyset(&none)
+        unsafe sigemptyset(&ignored)
+        for number in [SIGPIPE, SIGINT, SIGTERM] { unsafe sigaddset(&ignored, number) }
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let inherited = Self.inheritedEnvironment().filter { line in
             !environment.keys.contains { line.hasPrefix("\($0)=") }
         }
@@ -85,9 +131,9 @@ struct RenewProcess: Sendable {
         let values = unsafe variables.map { unsafe strdup($0) } + [nil]
         defer { unsafe (arguments + values).forEach { unsafe free($0) } }
         var number: pid_t = 0
-        let result = unsafe posix_spawnp(&number, words[0], &actions, nil, arguments, values)
+        let result = unsafe posix_spawnp(&number, words[0], &actions, &attributes, arguments, values)
         guard result == 0 else { throw SystemError(number: result, call: "run", path: words[0]) }
-        child.number.withLock { $0 = number }
+        child.started(number)
     }
 
     private static func inheritedEnvironment() -> [String] {
