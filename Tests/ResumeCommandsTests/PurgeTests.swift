@@ -208,7 +208,7 @@ struct PurgeTests {
         let outcome = await home.run("gc", "--max-age", "30m")
         #expect(outcome.status == .success)
         // Its job is not done.
-        let job = "; the job of \(home["a.bin"]) starts over"
+        let job = "; job: \(home["a.bin"])"
         #expect(
             outcome.output == "removed a, 48.8 KiB: not used for longer than the maximum age\(job)\nfreed 48.8 KiB\n")
         #expect(try await keys() == ["b", "c"])

@@ -142,7 +142,7 @@ enum Rendering {
         let verb = dryRun ? "would remove" : "removed"
         for removed in report.removed {
             let bytes = ByteCount.text(removed.bytes)
-            let job = removed.jobDestination.map { "; the job of \(Printable.escaped($0)) starts over" } ?? ""
+            let job = removed.jobDestination.map { "; job: \(Printable.escaped($0))" } ?? ""
             context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(removed.reason.text)\(job)")
         }
         for path in report.orphans { context.print("\(verb) \(Printable.escaped(path)), which belongs to no entry") }
