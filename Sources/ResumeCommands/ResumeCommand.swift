@@ -85,7 +85,6 @@ struct ResumeCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         var selection = JobSelection(jobs.names)
-        // Where `get` uses several connections for each file, most jobs of a store do.
         let known = try await context.withExistingStore(storeOptions.store) { store in
             try await chosen(from: try await store.openJobs(), &selection)
         }

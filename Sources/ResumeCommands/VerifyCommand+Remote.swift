@@ -10,13 +10,13 @@ extension VerifyCommand {
         try await context.withStore(storeOptions.store) { store in
             for name in entries.names { found.append(try await store.entry(matching: name, context)) }
         }
+        guard let first = found.first else { return }
+        var get = try GetCommand.parse([first.url, "--output", "unused"] + headers.flatMap { ["--header", $0] })
+        get.storeOptions = storeOptions
         var problems = 0
-        for entry in found {
-            let url = try DownloadURL(entry.url)
-            var get = try GetCommand.parse([entry.url, "--output", "unused"] + headers.flatMap { ["--header", $0] })
-            get.storeOptions = storeOptions
-            try await get.withDownloader(for: 1, context) { downloader, _ in
-                var request = get.terms(url)
+        try await get.withDownloader(for: 1, context) { downloader, _ in
+            for entry in found {
+                var request = get.terms(try DownloadURL(entry.url))
                 request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
                 request.selection = entry.selection
                 // It is not written.

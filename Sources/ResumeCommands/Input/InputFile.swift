@@ -1,6 +1,5 @@
 internal import ResumeFiles
 internal import ResumeHTTP
-internal import Synchronization
 
 /// A list in a file named on the command line, or on standard input, which is read a part at a time.
 ///
@@ -17,7 +16,7 @@ final class InputFile {
     private static let longestLine = 1 << 20
 
     /// The path, without control characters.
-    let name: String
+    private let name: String
     private let descriptor: Int32
     /// Whether a read returns at once; from a pipe, it waits for the writer.
     private let isRegular: Bool
@@ -60,7 +59,7 @@ final class InputFile {
     func next(most: Int, until isCancelled: () -> Bool) throws(CommandFailure) -> [Line] {
         while !isAtEnd, lines.count < most, lines.isEmpty || isRegular || most == .max {
             guard isRegular || waitForInput(isCancelled) else { return [] }
-            try read()
+            try readPart()
         }
         defer { lines.removeFirst(min(most, lines.count)) }
         return Array(lines.prefix(most))
@@ -77,8 +76,8 @@ final class InputFile {
         return true
     }
 
-    private func read() throws(CommandFailure) {
-        let count = unsafe systemRead(descriptor, &buffer, buffer.count)
+    private func readPart() throws(CommandFailure) {
+        let count = unsafe read(descriptor, &buffer, buffer.count)
         if count < 0, errno == EINTR { return }
         guard count >= 0 else { throw CommandFailure(.notFound, "cannot read \(name)") }
         isAtEnd = count == 0
@@ -110,6 +109,3 @@ final class InputFile {
         return String(Substring(scalars))
     }
 }
-
-/// `read(2)`, under a name that a method called `read` does not hide.
-private let systemRead: @Sendable (Int32, UnsafeMutableRawPointer?, Int) -> Int = { unsafe read($0, $1, $2) }

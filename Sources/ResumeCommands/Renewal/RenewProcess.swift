@@ -85,7 +85,7 @@ struct RenewProcess: Sendable {
             throw error
         }
         close(ends[1])
-        let bytes = read(ends[0])
+        let bytes = output(from: ends[0])
         // A program that prints more must not wait for a reader.
         close(ends[0])
         ends[0] = -1
@@ -145,20 +145,15 @@ struct RenewProcess: Sendable {
         return lines
     }
 
-    private func read(_ end: Int32) -> [UInt8] {
+    private func output(from end: Int32) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while bytes.count <= Self.longest {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe systemRead(end, $0.baseAddress, $0.count) }
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(end, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
             bytes += buffer[..<count]
         }
         return bytes
     }
-}
-
-/// `read`, which the method of the same name hides.
-private func systemRead(_ end: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    unsafe read(end, buffer, count)
 }

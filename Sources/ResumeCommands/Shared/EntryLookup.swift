@@ -32,11 +32,6 @@ extension DownloadStore {
             let delivered = try await entries(withDestination: path)
             if !delivered.isEmpty { return try Self.only(of: delivered, delivered.count, text, context) }
         }
-        // A URL without a scheme, or with other secrets than the stored one, is compared as it is stored.
-        let url = (try? TypedURL.parse(text))?.redacted ?? text
-        var exact = try await entries(withURL: url)
-        if let entry = try await entry(key: url), !exact.contains(where: { $0.id == entry.id }) { exact.append(entry) }
-        if !exact.isEmpty { return try Self.only(of: exact, exact.count, text, context) }
         // A shorter text is a mistyped key rather than a part of a name.
         guard text.count >= 3 else { throw missing }
         let parts = try await entries(containing: text, limit: Self.mostShown)

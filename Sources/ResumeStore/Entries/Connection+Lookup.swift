@@ -50,10 +50,7 @@ extension DownloadStore {
                 try connection.entries(containing: text, after: start)
             }
             result.count += page.entries.count
-            for var entry in page.entries.prefix(max(limit - result.first.count, 0)) {
-                entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
-                result.first.append(entry)
-            }
+            result.first += leases.marking(page.entries.prefix(max(limit - result.first.count, 0)))
             position = page.next
         }
         await close(reader)

@@ -56,11 +56,7 @@ public struct EntrySequence: AsyncSequence, Sendable {
                 return (try connection.page(&cursor), cursor)
             }
             cursor = next
-            return entries.map { entry in
-                var entry = entry
-                entry.isInUse = (try? reader.leases.isLocked(entry.id)) ?? false
-                return entry
-            }
+            return reader.leases.marking(entries)
         }
 
         private mutating func opened() async throws -> (connection: Database, leases: ByteLocks) {
@@ -81,11 +77,7 @@ extension DownloadStore {
     /// - Throws: ``StoreError``.
     public func entries() async throws -> [Entry] {
         let leases = try leaseFile()
-        return try await survey { connection in try connection.entries() }.map { entry in
-            var entry = entry
-            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
-            return entry
-        }
+        return leases.marking(try await survey { connection in try connection.entries() })
     }
 
     /// Returns the entry with a key.
@@ -116,9 +108,16 @@ extension DownloadStore {
 
     private func found(_ body: @Sendable (borrowing Connection) throws -> [Entry]) async throws -> [Entry] {
         let leases = try leaseFile()
-        return try await read(body).map { entry in
+        return leases.marking(try await read(body))
+    }
+}
+
+extension ByteLocks {
+    /// Returns entries with what the locks of their leases tell: whether they are in use.
+    func marking(_ entries: some Sequence<Entry>) -> [Entry] {
+        entries.map { entry in
             var entry = entry
-            entry.isInUse = (try? leases.isLocked(entry.id)) ?? false
+            entry.isInUse = (try? isLocked(entry.id)) ?? false
             return entry
         }
     }

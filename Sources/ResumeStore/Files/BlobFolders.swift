@@ -1,4 +1,5 @@
 package import ResumeFiles
+internal import ResumeHTTP
 internal import Synchronization
 
 /// The folders in which this process creates blobs.
@@ -21,10 +22,7 @@ enum BlobFolders {
     private static let state = Mutex(State())
 
     /// Returns the name of a folder: two hexadecimal digits.
-    static func name(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return digits.count == 1 ? "0" + digits : digits
-    }
+    static func name(_ number: Int) -> String { Hexadecimal.text([UInt8(truncatingIfNeeded: number)]) }
 
     /// Returns the number of a folder; `blobs` itself has the last one.
     static func number(_ name: String?) -> Int64 { name.flatMap { Int64($0, radix: 16) } ?? 256 }
