@@ -48,21 +48,23 @@ struct VerifyCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         guard !remote else { return try await compareRemotely(context) }
-        let findings = try await context.withStore(storeOptions.store) { store in
+        var (found, left) = (0, 0)
+        try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
             for name in entries.names { names.insert(try await store.entry(matching: name, context).key) }
-            return try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun)
+            try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun) { finding in
+                context.print(json ? Self.json(finding).text : Self.line(finding))
+                found += 1
+                if !finding.isRepaired { left += 1 }
+            }
         }
-        for finding in findings { context.print(json ? Self.json(finding).text : Self.line(finding)) }
-        if findings.isEmpty && !json { context.print("no problems found") }
-        let left = findings.filter { !$0.isRepaired }
-        guard left.isEmpty else {
+        if found == 0 && !json { context.print("no problems found") }
+        guard left == 0 else {
             let advice =
                 repair && !dryRun ? "" : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
-            let count = Rendering.problems(left.count)
             throw CommandFailure(
                 .damaged,
-                "\(count) found\(repair && !dryRun ? " that could not be repaired" : "")\(advice)"
+                "\(Rendering.problems(left)) found\(repair && !dryRun ? " that could not be repaired" : "")\(advice)"
             )
         }
     }

@@ -76,9 +76,15 @@ extension DownloadStore {
     /// Checks the database, its rows and the blobs for consistency; one check for each.
     func diagnoseContent() async throws -> [Diagnostics.Check] {
         let repair = "Run 'resumectl verify --repair' to remove damaged data and keep the rest."
-        let findings = try await verify(readsBytes: false)
-        let damage = findings.filter { $0.kind == .database }
-        let odd = findings.filter { $0.kind != .database && $0.kind != .orphan }
+        var damage = Problems()
+        var odd = Problems()
+        try await verify(readsBytes: false) { finding in
+            switch finding.kind {
+            case .database: damage.add(finding)
+            case .orphan: break
+            default: odd.add(finding)
+            }
+        }
         let (unreadable, rows) = try await survey { connection in
             (try connection.unreadableEntries().count, try connection.count("SELECT count(*) FROM download"))
         }
@@ -100,5 +106,16 @@ extension DownloadStore {
                     "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail). \(repair)"
                 }),
         ]
+    }
+}
+
+/// The number of problems of one kind, and the first of them.
+private struct Problems {
+    var count = 0
+    var first: Finding?
+
+    mutating func add(_ finding: Finding) {
+        count += 1
+        first = first ?? finding
     }
 }

@@ -38,49 +38,73 @@ public struct Finding: Sendable, Hashable {
 }
 
 extension DownloadStore {
-    /// Checks database rows against blobs, and bytes against checksums.
+    /// Checks database rows against blobs, and bytes against checksums, and returns what was found.
     ///
     /// - Parameters:
-    ///   - keys: The keys of the entries to check; nil for all entries and the store itself.
-    ///   - readsBytes: Whether to read all stored bytes and compare them with their checksums.
-    ///   - repairing: Whether to remove damaged data and keep the rest. Only the damaged range of a blob is removed;
-    ///     the next download fetches it again. Entries in use are not changed.
+    ///   - keys: As in ``verify(keys:readsBytes:repairing:onFinding:)``.
+    ///   - readsBytes: As there.
+    ///   - repairing: As there.
     /// - Returns: The problems; empty if there are none.
     /// - Throws: `StoreError`.
     public func verify(
         keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false
     ) async throws -> [Finding] {
         var findings: [Finding] = []
-        if keys == nil { findings += try await databaseFindings() }
-        // Repairs the sums first, since rows cannot be removed while sums overflow.
-        let totals = keys == nil && repairing ? try await repairSums(into: &findings) : []
-        if keys == nil, !repairing { findings += try await rowFindings(repairing: false) }
-        for key in keys?.sorted() ?? [] {
-            guard let entry = try await entry(key: key) else { continue }
-            findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
-        }
-        if keys == nil {
-            for try await entry in entries(matching: EntryQuery(order: .creation)) {
-                findings += try await check(entry, readsBytes: readsBytes, repairing: repairing)
-            }
-            findings += try await lastingOrphans(removing: repairing).map { orphan in
-                Finding(
-                    kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
-                    isRepaired: repairing)
-            }
-            let last = try await totalsFindings(repairing: repairing)
-            findings += totals.isEmpty ? last : totals
-        }
+        try await verify(keys: keys, readsBytes: readsBytes, repairing: repairing) { findings.append($0) }
         return findings
     }
 
-    /// Checks twice, since another process may be about to remove a blob whose row it has just removed.
-    private func lastingOrphans(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
-        let found = try await orphanedBlobs(removing: removing)
-        guard !removing, !found.isEmpty else { return found }
-        try await Task.sleep(for: .milliseconds(100))
-        let names = Set(found.map(\.name))
-        return try await orphanedBlobs(removing: false).filter { names.contains($0.name) }
+    /// Checks database rows against blobs, and bytes against checksums, and tells of each problem as it is found.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the entries to check; nil for all entries and the store itself.
+    ///   - readsBytes: Whether to read all stored bytes and compare them with their checksums.
+    ///   - repairing: Whether to remove damaged data and keep the rest. Only the damaged range of a blob is removed;
+    ///     the next download fetches it again. Entries in use are not changed.
+    ///   - onFinding: Receives each problem.
+    /// - Throws: `StoreError`.
+    public func verify(
+        keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false, onFinding: (Finding) -> Void
+    ) async throws {
+        if let keys {
+            for key in keys.sorted() {
+                guard let entry = try await entry(key: key) else { continue }
+                try await check(entry, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+            }
+            return
+        }
+        try await databaseFindings().forEach(onFinding)
+        try await rowFindings(repairing: repairing).forEach(onFinding)
+        // Repairs the sums first, since rows cannot be removed while sums overflow.
+        let totals = repairing ? try await totalsFindings(repairing: true) : []
+        for try await entry in entries(matching: EntryQuery(order: .creation)) {
+            try await check(entry, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+        }
+        try await lastingOrphans(removing: repairing) { orphan in
+            onFinding(
+                Finding(
+                    kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
+                    isRepaired: repairing))
+        }
+        let last = try await totalsFindings(repairing: repairing)
+        (totals.isEmpty ? last : totals).forEach(onFinding)
+    }
+
+    /// Looks twice, since another process may be about to remove a blob whose row it has just removed.
+    private func lastingOrphans(removing: Bool, _ found: (OrphanedBlob) -> Void) async throws {
+        var seen: [BlobName] = []
+        func lookAgain() async throws {
+            if seen.isEmpty { return }
+            try await Task.sleep(for: .milliseconds(100))
+            try await orphans(among: seen, removing: false)?.forEach(found)
+            seen = []
+        }
+        try await orphanedBlobs(everywhere: true, removing: removing) { orphans in
+            guard !removing else { return orphans.forEach(found) }
+            seen += orphans.map(\.name)
+            if seen.count >= 4096 { try await lookAgain() }
+        }
+        try await lookAgain()
     }
 
     private func databaseFindings() async throws -> [Finding] {
@@ -139,11 +163,6 @@ extension DownloadStore {
         }
         try removeBlobs(blobs ?? [])
         return blobs != nil
-    }
-
-    private func repairSums(into findings: inout [Finding]) async throws -> [Finding] {
-        findings += try await rowFindings(repairing: true)
-        return try await totalsFindings(repairing: true)
     }
 
     private func rowFindings(repairing: Bool) async throws -> [Finding] {

@@ -2,6 +2,9 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
 
+/// A file that no row refers to, and its size on disk.
+package typealias OrphanedBlob = (name: BlobName, bytes: Int64)
+
 /// Files without rows.
 extension DownloadStore {
     /// The number of names after which a collection looks into no further folder.
@@ -19,7 +22,7 @@ extension DownloadStore {
     ///   - found: Receives the blobs of each part of a folder, with their sizes on disk.
     /// - Throws: ``StoreError``, `CancellationError`.
     package func orphanedBlobs(
-        everywhere: Bool, removing: Bool, _ found: ([(name: BlobName, bytes: Int64)]) -> Void
+        everywhere: Bool, removing: Bool, _ found: ([OrphanedBlob]) async throws -> Void
     ) async throws {
         let start = try await read { connection in try connection.sweptPosition(.folders) }
         var seen = 0
@@ -28,15 +31,14 @@ extension DownloadStore {
             let folders = try StoreFolder.blobFolders(in: folder.blobs)
             let first = folders.firstIndex { BlobFolders.number($0) >= start } ?? 0
             var position = first
-            let lock = try StoreLock(creationsIn: folder)
             repeat {
                 if let part = try StoreFolder.blobFolder(folders[position], in: folder.blobs) {
                     let listing = try FolderListing(of: part)
                     while case let names = listing.next(Self.batch), !names.isEmpty {
                         seen += names.count
                         let blobs = names.compactMap { BlobName(fileName: $0, in: folders[position]) }
-                        guard let orphans = try await orphans(among: blobs, lock, removing: removing) else { return }
-                        if !orphans.isEmpty { found(orphans) }
+                        guard let orphans = try await orphans(among: blobs, removing: removing) else { return }
+                        if !orphans.isEmpty { try await found(orphans) }
                         try Task.checkCancellation()
                     }
                 }
@@ -53,19 +55,13 @@ extension DownloadStore {
         try await write { connection in try connection.setSweptPosition(.folders, to: position) }
     }
 
-    /// Returns all blobs that no row refers to.
-    package func orphanedBlobs(removing: Bool) async throws -> [(name: BlobName, bytes: Int64)] {
-        var orphans: [(name: BlobName, bytes: Int64)] = []
-        try await orphanedBlobs(everywhere: true, removing: removing) { orphans += $0 }
-        return orphans
-    }
-
+    /// Returns those blobs that no row refers to, and optionally removes them.
+    ///
     /// - Returns: nil if another process held the lock.
-    private func orphans(
-        among names: [BlobName], _ lock: StoreLock, removing: Bool
-    ) async throws -> [(name: BlobName, bytes: Int64)]? {
+    package func orphans(among names: [BlobName], removing: Bool) async throws -> [OrphanedBlob]? {
         if names.isEmpty { return [] }
         let folder = folder
+        let lock = try StoreError.wrapping { try StoreLock(creationsIn: folder) }
         // Tried repeatedly without blocking the database's queue, which the holder of the lock may need.
         for _ in 0..<200 {
             let orphans = try await database.withConnection { connection in
