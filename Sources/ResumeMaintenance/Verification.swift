@@ -69,7 +69,7 @@ extension DownloadStore {
         if let keys {
             for key in keys.sorted() {
                 guard let entry = try await entry(key: key) else { continue }
-                try await check(entry, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+                try await check([entry], readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
             }
             return
         }
@@ -77,9 +77,16 @@ extension DownloadStore {
         try await rowFindings(repairing: repairing).forEach(onFinding)
         // Repairs the sums first, since rows cannot be removed while sums overflow.
         let totals = repairing ? try await totalsFindings(repairing: true) : []
+        var page: [Entry] = []
         for try await entry in entries(matching: EntryQuery(order: .creation)) {
-            try await check(entry, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+            page.append(entry)
+            guard page.count == 64 || page.reduce(0, { $0.addingSaturating($1.receivedBytes) }) > 256 << 20 else {
+                continue
+            }
+            try await check(page, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+            page = []
         }
+        try await check(page, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
         try await lastingOrphans(removing: repairing) { orphan in
             onFinding(
                 Finding(
@@ -115,28 +122,34 @@ extension DownloadStore {
         }
     }
 
-    private func check(_ entry: Entry, readsBytes: Bool, repairing: Bool) async throws -> [Finding] {
-        let blocks = readsBytes ? try await read { connection in try connection.blocks(of: entry.id) } : []
+    /// Checks entries together, since each change of thread costs more than the check of a small file.
+    private func check(_ entries: [Entry], readsBytes: Bool, repairing: Bool) async throws -> [Finding] {
+        let blocks =
+            readsBytes
+            ? try await read { connection in try entries.map { try connection.blocks(of: $0.id) } }
+            : entries.map { _ in [] }
         let flag = CancellationFlag()
         let folder = folder
-        let state = try await withTaskCancellationHandler {
+        let states = try await withTaskCancellationHandler {
             try await Blocking.run {
-                try StoreError.wrapping { try BlobState(of: entry, blocks: blocks, in: folder) { flag.value } }
+                try StoreError.wrapping {
+                    try zip(entries, blocks).map { try BlobState(of: $0, blocks: $1, in: folder) { flag.value } }
+                }
             }
         } onCancel: {
             flag.set()
         }
         try Task.checkCancellation()
-        var found = state.found
-        if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
-            let total = entry.totalBytes.map(String.init) ?? "unknown"
-            found.append((.notComplete, "marked complete with \(entry.receivedBytes) of \(total) bytes"))
+        var findings: [Finding] = []
+        for (entry, state) in zip(entries, states) where !state.found.isEmpty {
+            // If the entry was used in the meantime, the check is outdated.
+            guard try await self.entry(key: entry.key)?.generation == entry.generation else { continue }
+            let isRepaired = repairing ? try await repair(entry, keeping: state.intact) : false
+            findings += state.found.map {
+                Finding(kind: $0.kind, key: entry.key, detail: $0.detail, isRepaired: isRepaired)
+            }
         }
-        guard !found.isEmpty else { return [] }
-        // If the entry was used in the meantime, the check is outdated.
-        guard try await self.entry(key: entry.key)?.generation == entry.generation else { return [] }
-        let isRepaired = repairing ? try await repair(entry, keeping: state.intact) : false
-        return found.map { Finding(kind: $0.kind, key: entry.key, detail: $0.detail, isRepaired: isRepaired) }
+        return findings
     }
 
     /// Keeps the intact parts of an entry, or removes the entry if there are none.
@@ -218,6 +231,10 @@ private struct BlobState {
                 // to again.
                 intact = status.links > 1 ? [] : intact.removing(block.range)
             }
+        }
+        if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
+            let total = entry.totalBytes.map(String.init) ?? "unknown"
+            found.append((.notComplete, "marked complete with \(entry.receivedBytes) of \(total) bytes"))
         }
     }
 }
