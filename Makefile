@@ -95,6 +95,7 @@ lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples
 	Scripts/check-language.sh
 	Scripts/check-cycles.py
+	Scripts/api.py --check
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes the public API to docs/api.txt, one line per declaration, or compares it with that file.
+
+Reads the modules of the debug build, which takes a second. Usage: api.py [--check | --counts]
+
+Counted are the public declarations of all libraries but ResumeTesting. Not counted are the cases of an enumeration, which
+belong to it, and members that a protocol requires, such as `description` and `==`; docs/api.txt lists both. Members that
+the compiler adds to a conformance appear nowhere.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "docs/api.txt"
+BUILD = ROOT / ".build/debug"
+# ResumeCommands, ResumeFiles and ResumeSQLite belong to no product of a library, and should declare nothing public.
+MODULES = ["Resume", "ResumeAsyncHTTP", "ResumeCommands", "ResumeDownload", "ResumeFiles", "ResumeHTTP",
+           "ResumeMaintenance", "ResumeSQLite", "ResumeStore", "ResumeTesting", "ResumeURLSession"]
+UNCOUNTED = {"ResumeTesting"}
+TYPES = {"swift.struct", "swift.class", "swift.enum", "swift.protocol", "swift.actor"}
+
+
+def search_paths():
+    flags = ["-I", str(BUILD / "Modules"), "-I", str(ROOT / "Sources/CResumeSQLite")]
+    for path in sorted(ROOT.glob(".build/checkouts/*/Sources/*/include/module.modulemap")):
+        flags += ["-I", str(path.parent)]
+    for path in sorted(BUILD.glob("*.build/module.modulemap")):
+        flags += ["-Xcc", f"-fmodule-map-file={path.resolve()}"]
+    return flags
+
+
+def graph(module, flags):
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["swift", "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "public",
+                   "-skip-synthesized-members", "-omit-extension-block-symbols", "-output-dir", folder, *flags]
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode:
+            sys.exit(f"api.py: could not read the module {module}; build the package first\n{result.stderr}")
+        graphs = [json.loads(path.read_text()) for path in Path(folder).glob("*.symbols.json")]
+    symbols = [symbol for graph in graphs for symbol in graph["symbols"]]
+    relations = [relation for graph in graphs for relation in graph["relationships"]]
+    required = {relation["source"] for relation in relations
+                if "sourceOrigin" in relation}
+    # What the compiler adds has no place in the sources.
+    return [(symbol, symbol["identifier"]["precise"] in required) for symbol in symbols
+            if "location" in symbol and "::SYNTHESIZED::" not in symbol["identifier"]["precise"]]
+
+
+def line(module, symbol):
+    text = "".join(fragment["spelling"] for fragment in symbol["declarationFragments"])
+    return f"{module} {'.'.join(symbol['pathComponents'])}: " + re.sub(r"\s+", " ", text)
+
+
+def main():
+    target = json.loads(subprocess.run(
+        ["swift", "-print-target-info"], capture_output=True, text=True, check=True).stdout)["target"]["triple"]
+    flags = ["-target", target, *search_paths()]
+    if sys.platform == "darwin":
+        flags += ["-sdk", subprocess.run(["xcrun", "--show-sdk-path"], capture_output=True, text=True).stdout.strip()]
+    built = [module for module in MODULES if (BUILD / f"Modules/{module}.swiftmodule").exists()]
+    if not built and "--check" in sys.argv:
+        return print("The package is not built, so the public API is not compared with docs/api.txt.")
+    lines, bare, declarations, types, names = [], [], Counter(), Counter(), Counter()
+    for module in built:
+        for symbol, is_required in graph(module, flags):
+            lines.append(line(module, symbol))
+            kind = symbol["kind"]["identifier"]
+            if not symbol.get("docComment"):
+                bare.append(lines[-1])
+            if kind in TYPES:
+                names[".".join(symbol["pathComponents"])] += 1
+            if module not in UNCOUNTED:
+                types[module] += kind in TYPES
+                declarations[module] += not is_required and kind != "swift.enum.case"
+    lines.sort()
+    if "--counts" in sys.argv:
+        for module in built:
+            print(f"{declarations[module]:5} declarations, {types[module]:3} types  {module}")
+        listed = sum(entry.split()[0] not in UNCOUNTED for entry in lines)
+        print(f"{sum(declarations.values()):5} declarations, {sum(types.values()):3} types; {listed} lines")
+        for entry in bare:
+            print(f"no documentation: {entry}")
+        for name in (name for name, count in names.items() if count > 1):
+            print(f"several types have the name {name}")
+    elif "--check" not in sys.argv:
+        OUTPUT.write_text("\n".join(lines) + "\n")
+    elif lines != (known := OUTPUT.read_text().splitlines()):
+        for entry in sorted(set(known) - set(lines)):
+            print(f"- {entry}")
+        for entry in sorted(set(lines) - set(known)):
+            print(f"+ {entry}")
+        sys.exit("The public API differs from docs/api.txt. Build, run Scripts/api.py and review the difference.")
+
+
+main()
