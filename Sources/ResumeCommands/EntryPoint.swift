@@ -73,7 +73,8 @@ enum ProgramArguments {
         for number in 1..<Int(count) {
             guard let argument = unsafe arguments[number] else { break }
             guard let text = unsafe String(validatingCString: argument) else {
-                throw CommandFailure(.usage, "argument \(number) is not valid UTF-8")
+                throw CommandFailure(
+                    .usage, "\(number == 1 ? "the command" : "argument \(number - 1)") is not valid UTF-8")
             }
             texts.append(text)
         }

@@ -97,7 +97,7 @@ struct LogCommand: ContextCommand {
             return try await store.events(key: store.entry(matching: key, context).key)
         } catch let error as StoreError where error.code == .noEntry {
             // Delivered files leave the store, but not the log.
-            guard key.count >= 3 else { return [] }
+            guard DownloadStore.isPart(key) else { return [] }
             return try await store.events().filter { $0.key.contains(key) }
         }
     }

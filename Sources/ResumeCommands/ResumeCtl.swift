@@ -71,35 +71,10 @@ public struct ResumeCtl: ParsableCommand {
         } catch {
             // Help and version are results, errors in the arguments are messages.
             let isWanted = exitCode(for: error) == .success
-            let text = isWanted ? fullMessage(for: error) : suggesting(fullMessage(for: error), arguments)
+            let message = fullMessage(for: error)
+            let text = isWanted ? message : UsageMessage.corrected(message, arguments, of: Self.self)
             if isWanted { context.print(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }
             return isWanted ? .success : .usage
         }
-    }
-
-    /// Returns a message of the argument parser that says which commands there are if there is none of that name.
-    private static func suggesting(_ message: String, _ arguments: [String]) -> String {
-        let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-        if let unknown = message.firstMatch(of: /^Error: Unknown option '(-[-a-z]+)'/)?.1,
-            let ours = Suggestion.options[String(unknown)]
-        {
-            return (["Error: unknown option '\(unknown)'; use \(ours)"] + rest).joined(separator: "\n")
-        }
-        let commands = configuration.subcommands.map { $0.configuration }
-        let names = commands.compactMap(\.commandName)
-        guard let typed = arguments.first, !names.contains(typed), typed != "help",
-            !typed.hasPrefix("-"), !commands.contains(where: { $0.aliases.contains(typed) })
-        else { return message }
-        // The parser's first line is about this text, or about an option of the command. The text may be a secret unless
-        // it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then replaces it.
-        let advice: String
-        if let name = Suggestion.name(for: typed, among: names) {
-            advice = "did you mean '\(name)'?"
-        } else if (try? DownloadURL(typed)) != nil {
-            advice = "to download a URL, run 'resumectl get URL'"
-        } else {
-            advice = "the commands are \(names.joined(separator: ", "))"
-        }
-        return (["Error: unknown command '\(typed)'; \(advice)"] + rest).joined(separator: "\n")
     }
 }

@@ -60,7 +60,7 @@ struct ChecksumsTests {
             for (text, message) in cases {
                 try home.write(text.utf8, to: "sums")
                 let outcome = await home.run("get", server.url("/a.bin"), "-P", home.path, "--checksums", home["sums"])
-                #expect(outcome.status == .refused && outcome.errors.contains("argument 2: \(home["sums"]) \(message)"))
+                #expect(outcome.status == .refused && outcome.errors.contains("argument 1: \(home["sums"]) \(message)"))
             }
             try home.write("900150983cd24fb0d6963f7d28e17f72  a.bin\n".utf8, to: "sums")
             let md5 = await home.run("get", server.url("/a.bin"), "-P", home.path, "--checksums", home["sums"])
@@ -74,6 +74,14 @@ struct ChecksumsTests {
             let list = await home.run("get", "-i", home["list"], "-P", home.path, "--checksums", home["sums"])
             #expect(list.status == .refused && list.errors.contains("list, line 1: \(home["sums"]) contains no"))
             #expect(!home.has("a.bin") && home.has("b.bin"))
+            // So do other arguments.
+            let options = ["-P", home["out"], "--checksums", home["sums"], "--json"]
+            let arguments = await home.run(["get", server.url("/a.bin"), server.url("/b.bin")] + options)
+            #expect(
+                arguments.status == .refused && arguments.errors.contains("argument 1: \(home["sums"]) contains no"))
+            let failed = try arguments.json.first { $0["event"]?.string == "failed" }
+            #expect(failed?["reason"]?.string == "no-checksum")
+            #expect(!home.has("out/a.bin") && home.has("out/b.bin"))
         }
     }
 

@@ -51,6 +51,16 @@ struct EntryNameTests {
         #expect(await home.run("purge", "rel").status == .success)
     }
 
+    @Test("One ideograph is a part of a name, in a destination or encoded in a URL", arguments: ["映", "映画", "画 1"])
+    func ideographs(text: String) async throws {
+        let url = try await home.leavePartial("%E6%98%A0%E7%94%BB%201.bin", options: ["--output", home["one"]])
+        for command in ["show", "log", "pin"] {
+            let outcome = await home.run(command, text)
+            #expect(outcome.status == .success, "\(command): \(outcome.errors)")
+        }
+        #expect(try await home.entry(url)?["pinned"]?.bool == true)
+    }
+
     @Test("An empty list says so in a terminal only")
     func empty() async throws {
         #expect(

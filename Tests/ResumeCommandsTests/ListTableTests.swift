@@ -59,6 +59,19 @@ struct ListTableTests {
         #expect((78...80).contains(columns), "\(columns): \(line)")
     }
 
+    @Test("A terminal shows names as people read them, and what it shows can be copied")
+    func readable() async throws {
+        let name = "%E6%98%A0%E7%94%BB%20caf%C3%A9%2Fa%E2%80%AEb%e6%98%a0%FF.bin"
+        let url = try await home.leavePartial(name, options: ["--output", home["one"]])
+        let shown = url.replacing("%E6%98%A0%E7%94%BB%20caf%C3%A9", with: "映画 café")
+        let line = try #require(await home.run("list", outputWidth: 400).lines.dropFirst().first)
+        #expect(line.hasSuffix("  \(shown)"), "\(line)")
+        #expect(await home.run("show", shown).output.contains("\(url)\n"))
+        #expect(await home.run("list").output.hasSuffix("  \(url)\n"))
+        let spaces = try await home.leavePartial("a%20%20b%20.bin", options: ["--output", home["two"]])
+        #expect(await home.run("list", outputWidth: 400).output.contains("  \(spaces)\n"))
+    }
+
     @Test("Another program gets one line per entry, with whole URLs")
     func piped() async throws {
         let (short, long) = try await leaveTwo()

@@ -86,6 +86,22 @@ struct StandardOutputTests {
         }
     }
 
+    @Test("The log and the list do not name the file in the store's folder")
+    func name() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let refused = await home.stream([server.url(), "--retries", "0"], to: { _ in 0 })
+            #expect(refused.status == .tryAgain)
+            #expect(await home.run("show", server.url()).output.contains("destination:     standard output\n"))
+            #expect(try await home.entry(server.url())?["destination"]?.string == "standard output")
+            #expect(await home.stream([server.url()], to: { _ in 0 }).status == .success)
+            for options in [["--json"], []] {
+                let log = await home.run(["log", server.url()] + options)
+                #expect(log.output.contains("delivered to standard output"), "\(log.output)")
+                #expect(!log.output.contains("standard-output"))
+            }
+        }
+    }
+
     @Test("If the reader ends, the download ends, and the next one continues it")
     func closedPipe() async throws {
         let handler: @Sendable (OriginRequest) -> Response = {

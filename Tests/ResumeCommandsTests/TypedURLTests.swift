@@ -30,6 +30,8 @@ struct TypedURLTests {
         "a.invalid/f.bin": "https://a.invalid/f.bin", "a.invalid:8443/f.bin": "https://a.invalid:8443/f.bin",
         "b_1.invalid/@scope/f.bin": "https://b_1.invalid/@scope/f.bin", "127.1.2.3:9/f.bin": "http://127.1.2.3:9/f.bin",
         "[::1]:9/f.bin": "http://[::1]:9/f.bin", "x.localhost:9/f.bin": "http://x.localhost:9/f.bin",
+        "a.invalid:80": "https://a.invalid:80/", "127.0.0.1:9": "http://127.0.0.1:9/", "[::1]:9": "http://[::1]:9/",
+        "localhost:9": "http://localhost:9/",
     ]
 
     @Test("Without a scheme, https is used for any other host", arguments: hosts.keys.sorted())
@@ -37,6 +39,15 @@ struct TypedURLTests {
         let outcome = await home.run("get", text, "-o", home["out"], "--retries", "0")
         #expect(outcome.status == .tryAgain, "\(outcome.errors)")
         #expect(outcome.errors.contains(Self.hosts[text] ?? "?"), "\(outcome.errors)")
+    }
+
+    @Test("A host and port without a path has no file name")
+    func withoutPath() async throws {
+        let outcome = await home.run("get", "127.0.0.1:9")
+        #expect(outcome.status == .usage)
+        #expect(
+            outcome.errors == "resumectl: argument 1: http://127.0.0.1:9/ does not contain a file name. "
+                + "Specify one with --output.\n")
     }
 
     @Test("https is not followed by http")
@@ -75,7 +86,8 @@ struct TypedURLTests {
     }
 
     private static let refused = [
-        "f.bin", "a.invalid", "a.invalid:80", "a.invalid:/f", "a.invalid:0/f", "a.invalid:65536/f", "a.invalid:+80/f",
+        "f.bin", "a.invalid", "a:80", "user:80", "a.invalid:", "a.invalid:0", "a.invalid:80a", "[::1]", "a.invalid:/f",
+        "a.invalid:0/f", "a.invalid:65536/f", "a.invalid:+80/f",
         "a..invalid/f", ".a/f", "../f", "~/f", "http//a.invalid/f", "a//f", "a b/f", "[::1/f", "[1]/f", "[::1]x/f",
         "me@a.invalid/f", "C:\\f/g", "bücher.invalid/f",
     ]
@@ -84,7 +96,7 @@ struct TypedURLTests {
     func noURL(text: String) async throws {
         let outcome = await home.run("get", text, "-o", home["out"])
         #expect(outcome.status == .usage)
-        #expect(outcome.errors.contains("argument 2: not an absolute URL"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("argument 1: not an absolute URL"), "\(outcome.errors)")
         #expect(!outcome.errors.contains(text))
         #expect(try home.names().isEmpty)
     }

@@ -98,7 +98,7 @@ struct UsageTests {
         case "--directory" where arguments.count == 3: return arguments[0]
         case "--remote-header-name": return "--auto-rename"
         case "--stall-timeout", "--connect-timeout": return "timeout"
-        default: return option ?? shown[arguments.last ?? ""].map { "argument 2: \($0)" } ?? arguments.last ?? "url"
+        default: return option ?? shown[arguments.last ?? ""].map { "argument 1: \($0)" } ?? arguments.last ?? "url"
         }
     }
 
@@ -176,7 +176,38 @@ struct UsageTests {
         #expect(url.errors.contains("to download a URL, run 'resumectl get URL'"), "\(url.errors)")
         #expect(!url.errors.contains("secret1") && !url.errors.contains("word"))
         let option = await home.run("--frobnicate")
-        #expect(option.errors.contains("Unknown option '--frobnicate'"), "\(option.errors)")
+        #expect(option.errors.contains("nknown option '--frobnicate'"), "\(option.errors)")
+    }
+
+    private static let unknown: [([String], String)] = [
+        (["--foo", "x", "-o", "y", url], "--foo'"), (["-o", "y", "--foo", "x", url], "--foo'"),
+        (["--outptu=y", url], "--outptu'; did you mean '--output'?"), (["-sZ", url], "-Z'"),
+        (["--max-time", "5", url], "--max-time'; use --stall-timeout"), (["-LOf", "-o", "y", url, "-W"], "-W'"),
+        (["-P", "dir", "--limt-rate", "5M", url, "-o", "y"], "--limt-rate'; did you mean '--limit-rate'?"),
+    ]
+
+    @Test("An option that does not exist is named, whatever else its value seems to be", arguments: unknown)
+    func unknownOption(arguments: [String], text: String) async throws {
+        let outcome = await home.run(["get"] + arguments)
+        #expect(outcome.status == .usage)
+        #expect(outcome.errors.hasPrefix("Error: unknown option '\(text)\n"), "\(outcome.errors)")
+    }
+
+    @Test("Values that look like options are not taken for unknown ones")
+    func valuesLikeOptions() async throws {
+        for rest in [["--range", "-500"], ["-C", "-"], ["-P", "dir", "--", "-x"], ["-o-"], ["-H", "-: a b"]] {
+            let outcome = await home.run(["get", Self.url, "\(Self.url)2", "--key", "a"] + rest)
+            #expect(outcome.status == .usage && !outcome.errors.contains("unknown option"), "\(outcome.errors)")
+        }
+    }
+
+    @Test("A number of connections in place of a proxy")
+    func connectionsForProxy() async throws {
+        for arguments in [["-x", "4"], ["-x4"], ["--proxy", "16"]] {
+            let outcome = await home.run(["get", Self.url] + arguments)
+            let number = arguments.last?.drop { !$0.isNumber } ?? ""
+            #expect(outcome.status == .usage && outcome.errors.contains("use --connections \(number)\n"))
+        }
     }
 
     @Test("A short option and its value may be one argument")
@@ -202,10 +233,10 @@ struct UsageTests {
             (["-o", "newdir/", Self.url], "--output requires a file; use --directory (-P)"),
             (["-P", home["a file"], Self.url], "a file: it is not a folder. Use --output (-o)"),
             (["--limit-rate", "0", Self.url], "greater than 0; without it, the rate is not limited"),
-            ([Self.url, "file:///etc/passwd"], "argument 3: the scheme 'file' is not supported; use http or https"),
-            ([Self.url, "s3://bucket/key"], "argument 3: s3://bucket/…: the scheme 's3' is not supported"),
-            (["http://127.0.0.1:9/"], "argument 2: http://127.0.0.1:9/ does not contain a file name"),
-            (["user:word"], "argument 2: not an absolute URL"),
+            ([Self.url, "file:///etc/passwd"], "argument 2: the scheme 'file' is not supported; use http or https"),
+            ([Self.url, "s3://bucket/key"], "argument 2: s3://bucket/…: the scheme 's3' is not supported"),
+            (["http://127.0.0.1:9/"], "argument 1: http://127.0.0.1:9/ does not contain a file name"),
+            (["user:word"], "argument 1: not an absolute URL"),
         ]
         for (arguments, text) in cases {
             let outcome = await home.run(["get"] + arguments)
@@ -245,6 +276,6 @@ struct UsageTests {
     /// The argument that is wrong is named, not the value of an option that reads the same.
     @Test func positionOfAnArgument() async throws {
         let outcome = await home.run("get", "--key", "wrong", "wrong")
-        #expect(outcome.status == .usage && outcome.errors.contains("argument 4: "), "\(outcome.errors)")
+        #expect(outcome.status == .usage && outcome.errors.contains("argument 3: "), "\(outcome.errors)")
     }
 }

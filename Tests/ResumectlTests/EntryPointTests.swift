@@ -34,7 +34,7 @@ struct EntryPointTests {
             let outcome = try await Shell.outcome(
                 "sh", ["-c", script, Resumectl.path, folder.path], environment: Resumectl(folder: folder).environment)
             #expect(outcome.status == 64, "\(outcome.errors)")
-            #expect(outcome.errors == "resumectl: argument 6 is not valid UTF-8\n")
+            #expect(outcome.errors == "resumectl: argument 5 is not valid UTF-8\n")
             #expect(try Files.names(in: folder.path).isEmpty)
         }
     }

@@ -122,6 +122,30 @@ struct MainJobTests {
         }
     }
 
+    @Test("Two signals at once end a download as one does: with its last line and its row in the log")
+    func doubledSignal() async throws {
+        try await TemporaryFolder.with { folder in
+            let program = Resumectl(folder: folder)
+            let resource = Resource(Content(length: 50_000_000, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer(handler: { .file(resource, for: $0, cutAfter: 2_000_000, stall: true) }) {
+                server async throws in
+                let process = try program.start(
+                    ["get", "\(server.baseURL)/file", "-o", folder["out"], "--stall-timeout", "600"],
+                    output: folder["messages"])
+                try await wait(for: "all that is sent to be held", while: process) {
+                    try await program.received() == 2_000_000
+                }
+                process.send(SIGINT)
+                process.send(SIGINT)
+                await process.wait()
+                #expect(process.result == .exited(130))
+            }
+            let messages = String(decoding: try Files.bytes(folder["messages"]), as: UTF8.self)
+            #expect(messages.hasSuffix("interrupted; the partial data is kept. Run the command again to resume.\n"))
+            #expect(try await program.run("log", "-n1").output.contains("  interrupted  "))
+        }
+    }
+
     @Test("SIGINT exits with 130 and SIGTERM with 75, and partial data is kept", arguments: [SIGINT, SIGTERM])
     func signals(signal: Int32) async throws {
         try await TemporaryFolder.with { folder in

@@ -34,7 +34,7 @@ final class DownloadList: Sendable {
     /// Some of the downloads, in order.
     struct Part: Sendable {
         var items: [Item] = []
-        /// The failures of lines that are no URL.
+        /// The failures of lines that are no URL, and of downloads without a checksum in a list of them.
         var rejected: [CommandFailure] = []
         /// Whether nothing follows.
         var isLast = false
@@ -43,6 +43,7 @@ final class DownloadList: Sendable {
     private struct State {
         /// The arguments that have not been returned.
         var arguments: ArraySlice<Item> = []
+        var rejected: [CommandFailure] = []
         var file: InputFile?
     }
 
@@ -70,10 +71,19 @@ final class DownloadList: Sendable {
             checksums: try command.checks.checksums.map(Checksums.init),
             netrc: try command.familiar.netrc(context.environment))
         state = Mutex(State())
-        let items = try command.urls.enumerated().map { try item($1, at: Place(argument: $0)) }
+        var items: [Item] = []
+        var rejected: [CommandFailure] = []
+        for (index, text) in command.urls.enumerated() {
+            do {
+                items.append(try item(text, at: Place(argument: index)))
+            } catch {
+                guard error.status == .refused else { throw error }
+                rejected.append(error)
+            }
+        }
         let path = command.files.inputFile
         try state.withLock { state in
-            state.arguments = items[...]
+            (state.arguments, state.rejected) = (items[...], rejected)
             if let path { state.file = try InputFile(path) }
         }
     }
@@ -96,6 +106,7 @@ final class DownloadList: Sendable {
             var part = Part()
             part.items = Array(state.arguments.prefix(most))
             state.arguments = state.arguments.dropFirst(most)
+            (part.rejected, state.rejected) = (state.rejected, [])
             guard part.items.isEmpty, let file = state.file else {
                 part.isLast = state.file == nil && state.arguments.isEmpty
                 return part
@@ -104,7 +115,7 @@ final class DownloadList: Sendable {
                 do throws(CommandFailure) {
                     part.items.append(try item(line.text, at: Place(line: line.number)))
                 } catch {
-                    part.rejected.append(CommandFailure(.refused, error.message))
+                    part.rejected.append(CommandFailure(.refused, error.message, reason: error.reason))
                 }
             }
             part.isLast = file.isDone
@@ -128,7 +139,7 @@ final class DownloadList: Sendable {
         do {
             return try item(for: url, at: path, place)
         } catch {
-            throw CommandFailure(error.status, "\(shown): \(error.message)")
+            throw CommandFailure(error.status, "\(shown): \(error.message)", reason: error.reason)
         }
     }
 

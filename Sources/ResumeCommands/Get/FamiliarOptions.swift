@@ -68,6 +68,11 @@ struct FamiliarOptions: ParsableArguments {
         guard offset == nil || offset == "-" else {
             throw ValidationError("--continue-at accepts - only: a download continues where an earlier run stopped")
         }
+        if let proxy, proxy.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            throw ValidationError(
+                "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
+                    + "--connections \(proxy)")
+        }
         if let user, !user.contains(":") { throw ValidationError("--user requires the form name:password") }
         for (option, value) in [("--user-agent", userAgent), ("--referer", referer)] {
             guard let value, !HTTPField.isValidValue(value) else { continue }

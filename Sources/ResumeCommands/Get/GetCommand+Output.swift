@@ -23,7 +23,7 @@ extension GetCommand {
         _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
     ) async throws {
         var request = request
-        request.destination = "\(downloader.store.path)/.standard-output-\(UUID().uuidString)"
+        request.destination = StandardOutput.path(in: downloader.store.path)
         reporter.start()
         reporter.begin(request, 0)
         let stream = downloader.stream(request) { [request] event in

@@ -98,11 +98,11 @@ final class GetReporter: Sendable {
         if printsPaths { context.print(Printable.escaped(path ?? request.destination)) }
     }
 
-    /// Reports a line of the input file that is no URL.
+    /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
         if json {
             let members: [String: JSON] = [
-                "event": .string("failed"), "url": .null, "reason": .string("invalid-url"),
+                "event": .string("failed"), "url": .null, "reason": .string(failure.reason ?? "invalid-url"),
                 "message": .string(failure.message), "status": .null, "resumable": .bool(false),
             ]
             context.print(JSON.object(members).text)

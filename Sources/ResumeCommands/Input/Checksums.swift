@@ -41,10 +41,12 @@ struct Checksums {
         // The stronger of two algorithms is enough.
         let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
         guard let digest = strongest.first else {
-            throw CommandFailure(.refused, "\(path) contains no SHA-256 or SHA-512 of \(Redaction.url(url))")
+            throw CommandFailure(
+                .refused, "\(path) contains no SHA-256 or SHA-512 of \(Redaction.url(url))", reason: "no-checksum")
         }
         guard strongest.allSatisfy({ $0 == digest }) else {
-            throw CommandFailure(.refused, "\(path) contains different checksums for \(Redaction.url(url))")
+            throw CommandFailure(
+                .refused, "\(path) contains different checksums for \(Redaction.url(url))", reason: "no-checksum")
         }
         return digest
     }

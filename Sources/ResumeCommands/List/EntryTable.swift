@@ -26,7 +26,7 @@ struct EntryTable {
     mutating func add(_ entry: Entry) {
         guard width != nil else { return print(Self.line(entry)) }
         sums.add(entry)
-        let row = Row(entry)
+        let row = Row(entry, isDecoded: true)
         if let layout { return print(layout.line(row)) }
         waiting.append(row)
         if waiting.count == Self.measured { begin() }
@@ -82,13 +82,19 @@ struct EntryTable {
         let key: String
         let note: String
 
-        init(_ entry: Entry) {
+        /// Makes the texts of an entry.
+        ///
+        /// - Parameters:
+        ///   - entry: The entry.
+        ///   - isDecoded: Whether the URL is shown as people read it, instead of as it is written.
+        init(_ entry: Entry, isDecoded: Bool = false) {
             let held = ByteCount.text(entry.receivedBytes)
             state = entry.state.rawValue
             percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
             received = entry.totalBytes.map { [percent] in "\(held) of \(ByteCount.text($0)) (\(percent))" } ?? held
             used = Rendering.age(entry.usedAt)
-            key = Redaction.key(entry.key)
+            let shown = DownloadURL.shownKey(entry.key)
+            key = Printable.escaped(isDecoded ? ReadableURL.text(shown) : shown)
             note = Rendering.note(entry)
         }
     }

@@ -75,11 +75,12 @@ public struct CommandContext: Sendable {
         Redaction.typed(text) ?? "for \(position(of: text))"
     }
 
-    /// Returns the number of an argument that is not the value of an option, as far as that can be decided.
+    /// Returns the number, after the command's name, of an argument that is not the value of an option, as far as that can
+    /// be decided.
     func position(of argument: String) -> String {
         let equal = arguments.indices.filter { arguments[$0] == argument }
         let index = equal.first { $0 == 0 || !arguments[$0 - 1].hasPrefix("-") } ?? equal.first
-        return index.map { "argument \($0 + 1)" } ?? "the argument"
+        return index.map { "argument \($0)" } ?? "the argument"
     }
 
     /// Prints a line of results.

@@ -33,8 +33,11 @@ struct CommandFailure: Error {
     var details: [String] = []
     /// Whether the download can be resumed.
     var isResumable: Bool
+    /// The reason in JSON of a download that is not started; nil if its URL is the problem.
+    var reason: String?
 
-    init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil) {
+    init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil, reason: String? = nil) {
+        self.reason = reason
         self.status = status
         self.message = message
         self.isResumable = isResumable ?? (status != .refused)

@@ -32,11 +32,25 @@ extension DownloadStore {
             let delivered = try await entries(withDestination: path)
             if !delivered.isEmpty { return try Self.only(of: delivered, delivered.count, text, context) }
         }
-        // A shorter text is a mistyped key rather than a part of a name.
-        guard text.count >= 3 else { throw missing }
-        let parts = try await entries(containing: text, limit: Self.mostShown)
+        guard Self.isPart(text) else { throw missing }
+        var parts = try await entries(containing: text, limit: Self.mostShown)
+        if parts.count == 0, let encoded = Self.encoded(text) {
+            parts = try await entries(containing: encoded, limit: Self.mostShown)
+        }
         guard parts.count > 0 else { throw missing }
         return try Self.only(of: parts.first, parts.count, text, context)
+    }
+
+    /// Whether a text may be a part of a name: at least three letters, or one ideograph, which has three bytes.
+    ///
+    /// A shorter text is a mistyped key.
+    static func isPart(_ text: String) -> Bool { text.utf8.count >= 3 }
+
+    /// Returns a text as it appears in URLs; nil if it is the same there.
+    private static func encoded(_ text: String) -> String? {
+        guard let url = try? TypedURL.parse("http://host/\(text)") else { return nil }
+        let encoded = String(url.requestTarget.dropFirst())
+        return encoded == text ? nil : encoded
     }
 
     /// The number of candidates in a message.

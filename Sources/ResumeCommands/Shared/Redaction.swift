@@ -49,17 +49,19 @@ enum Redaction {
         "about", "blob", "data", "file", "ftp", "ftps", "git", "gs", "magnet", "rsync", "s3", "scp", "sftp", "ssh",
     ]
 
-    /// Returns a message of the argument parser, with quoted arguments that may be secrets replaced by their numbers.
+    /// Returns a message of the argument parser, with quoted arguments that may be secrets replaced by their numbers
+    /// after the command's name.
     static func usage(_ text: String, arguments: [String]) -> String {
         var text = text
-        for (number, argument) in zip(1..., arguments) {
+        for (number, argument) in arguments.enumerated() {
+            let place = number == 0 ? "(not shown)" : "argument \(number)"
             // The parser quotes an argument, its name, its value, or the rest after a known letter.
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             for part in [argument] + parts + [String(argument.dropFirst()), String(argument.dropFirst(2))]
             where !part.isEmpty && !isPlain(part) {
                 let shown = typed(part).map { "'\($0)'" }
-                if shown == nil { text = text.replacing("argument '\(part)'", with: "argument \(number)") }
-                text = text.replacing("'\(part)'", with: shown ?? "argument \(number)")
+                if shown == nil { text = text.replacing("argument '\(part)'", with: place) }
+                text = text.replacing("'\(part)'", with: shown ?? place)
             }
         }
         return text.split(separator: "\n", omittingEmptySubsequences: false)

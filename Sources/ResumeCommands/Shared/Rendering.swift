@@ -33,7 +33,8 @@ enum Rendering {
         }
         return .object([
             "chunks": .array(chunks), "createdAt": .string(time(entry.createdAt)),
-            "destination": .optional(entry.destination), "durableBytes": .integer(entry.durableBytes),
+            "destination": .optional(entry.destination.map(StandardOutput.shown)),
+            "durableBytes": .integer(entry.durableBytes),
             "etag": .optional(entry.representation?.entityTag?.rawValue), "inUse": .bool(entry.isInUse),
             "goneAt": .optional(entry.goneAt.map(time)),
             "contentCoding": .optional(entry.representation?.contentCoding),
@@ -52,7 +53,7 @@ enum Rendering {
     static func json(_ event: Event) -> JSON {
         .object([
             "at": .string(time(event.at)), "bytes": .integer(event.bytes), "key": .string(event.key),
-            "kind": .string(event.kind.rawValue), "message": .string(event.reason.text),
+            "kind": .string(event.kind.rawValue), "message": .string(StandardOutput.shown(event.reason.text)),
             "reason": .string(event.reason.code.rawValue),
         ])
     }
@@ -91,8 +92,8 @@ enum Rendering {
     static func line(_ event: Event, withKey: Bool) -> String {
         let key = withKey ? "  \(Redaction.key(event.key))" : ""
         let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""
-        return
-            "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(Printable.escaped(event.reason.text))"
+        let reason = Printable.escaped(StandardOutput.shown(event.reason.text))
+        return "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(reason)"
     }
 
     /// Returns all facts about an entry, one per line.
@@ -106,7 +107,8 @@ enum Rendering {
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
             ("etag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
             ("content type", known?.contentType ?? "none"), ("encoding", known?.contentCoding ?? "none"),
-            ("destination", entry.destination ?? "none"), ("server filename", known?.suggestedFilename ?? "none"),
+            ("destination", entry.destination.map(StandardOutput.shown) ?? "none"),
+            ("server filename", known?.suggestedFilename ?? "none"),
             ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
             ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
         ]

@@ -30,22 +30,25 @@ public enum Signals {
 
     /// Runs a command and cancels it when a signal arrives; call ``hold()`` first.
     ///
-    /// A second signal ends the process at once.
+    /// A second signal ends the process at once, unless it arrives together with the first one.
     ///
     /// - Returns: The command's status; if a signal ended it, 130 for SIGINT and 75 for SIGTERM.
     public static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
         signal(SIGPIPE, SIG_IGN)
         let received = Mutex<Int32?>(nil)
+        let course = Mutex(SignalCourse())
         let task = Task { await body() }
         let queue = DispatchQueue(label: "resumectl.signals")
         let sources = numbers.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
-                let isFirst = received.withLock { first in
-                    defer { first = first ?? number }
-                    return first == nil
+                switch course.withLock({ $0.receive(at: .now) }) {
+                case .cancel:
+                    received.withLock { $0 = number }
+                    task.cancel()
+                case .ignore: break
+                case .exit: exit(because: number)
                 }
-                if isFirst { task.cancel() } else { _exit(128 + number) }
             }
             source.resume()
             return source
@@ -54,5 +57,11 @@ public enum Signals {
         for source in sources { source.cancel() }
         guard status == .interrupted else { return status }
         return received.withLock { $0 } == SIGTERM ? .tryAgain : .interrupted
+    }
+
+    private static func exit(because number: Int32) -> Never {
+        let message = "resumectl: ended by a second signal; most of the received data is kept. Run the command again.\n"
+        _ = unsafe write(STDERR_FILENO, message, message.utf8.count)
+        _exit(128 + number)
     }
 }

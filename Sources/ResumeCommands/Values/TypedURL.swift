@@ -16,9 +16,16 @@ enum TypedURL {
         }
     }
 
-    /// Parses `host/path` or `host:port/path`; nil for anything else, which may be a typing error or a secret.
+    /// Parses `host/path`, `host:port/path` or `host.name:port`; nil for anything else, which may be a typing error or a
+    /// secret.
     private static func withoutScheme(_ text: String) -> DownloadURL? {
-        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else {
+            // A name without a dot may be a user, and one without a port a file.
+            guard let host = host(of: text[...]), host.contains(".") || isLoopback(host), hasPort(text) else {
+                return nil
+            }
+            return try? DownloadURL("\(isLoopback(host) ? "http" : "https")://\(text)/")
+        }
         let authority = text[..<slash]
         guard let host = host(of: authority) else { return nil }
         let path = text[slash...].prefix { $0 != "?" && $0 != "#" }
@@ -56,6 +63,10 @@ enum TypedURL {
         let digits = text.dropFirst()
         return text.first == ":" && digits.allSatisfy { $0.isASCII && $0.isNumber }
             && (Int(digits).map { (1...65_535).contains($0) } ?? false)
+    }
+
+    private static func hasPort(_ text: String) -> Bool {
+        text.split(separator: "]").last?.contains(":") == true && text.last?.isNumber == true
     }
 
     private static func isLoopback(_ host: String) -> Bool {

@@ -45,7 +45,9 @@ extension DownloadRun {
         let (partial, samples) = (await transfer.partial, await transfer.agreedSamples)
         let isProved = partial.representation?.validator != nil && samples == nil
         guard request.digest != nil, isProved || isOfOneAnswer else {
-            let reason = request.digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, wrongDigest)
+            let reason =
+                request.digest == nil
+                ? Reason.announcedDigestMismatch : .digestMismatch(expected, wrongDigest, isKept: false)
             return try await dropOnce(because: reason)
         }
         guard hasAnswer else {
@@ -54,7 +56,7 @@ extension DownloadRun {
             return false
         }
         // The server has exactly these bytes, so the caller's digest is not that of the server's file.
-        let reason = Reason.digestMismatch(expected, wrongDigest)
+        let reason = Reason.digestMismatch(expected, wrongDigest, isKept: true)
         try await transfer.refuse(expected, because: reason)
         throw DownloadError(.digestMismatch, reason)
     }
@@ -86,13 +88,12 @@ extension DownloadRun {
 }
 
 extension Reason {
-    static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?) -> Reason {
+    static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, isKept: Bool) -> Reason {
         let found = found == expected ? nil : found
         return Reason(
             code: .init(rawValue: "digest-mismatch"),
-            text: "the \(expected.algorithm.rawValue.uppercased()) of the content is "
-                + "\(found?.hexadecimal ?? "different"), expected \(expected.hexadecimal); the server has this content, "
-                + "and it is kept: a request with the right digest needs no download, one with the same downloads it again"
+            text: "the \(expected.algorithm.rawValue.uppercased()) is \(found?.hexadecimal ?? "different"), not "
+                + "\(expected.hexadecimal.prefix(8))…\(isKept ? "; the file is kept for a request with the right digest" : "")"
         )
     }
 

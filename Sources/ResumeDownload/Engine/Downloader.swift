@@ -143,8 +143,10 @@ public struct Downloader: Sendable {
     private func keep(_ transfer: Transfer, because error: any Error, _ interruption: Interruption?) async throws {
         let held = await transfer.receivedBytes
         try? await transfer.close()
-        // A refusal was recorded with its response.
-        if let error = error as? DownloadError, error.code == .refused, error.status != nil { return }
+        // A refusal was recorded with its response, and a wrong digest with what became of the bytes.
+        if let error = error as? DownloadError {
+            if error.code == .refused && error.status != nil || error.code == .digestMismatch { return }
+        }
         // If nothing was received, nothing was interrupted.
         if held == 0, (error as? StoreError)?.code == .destinationExists { return }
         var (kind, reason) = (Event.Kind.interrupted, Reason(for: error, interruption))

@@ -1,0 +1,60 @@
+/// The options of a command, as its help lists them.
+struct OptionTable {
+    /// Whether an option takes a value, by each of its names, such as `-o` and `--output`.
+    private let takesValue: [String: Bool]
+
+    /// Reads the help of a command, with hidden options.
+    init(help: String) {
+        var names: [String: Bool] = [:]
+        for line in help.split(separator: "\n") where line.hasPrefix("  -") {
+            let words = line.split(separator: " ")
+            let own = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "," }) }
+            let value = words.dropFirst(own.count).first?.hasPrefix("<") == true
+            for name in own { names[name] = value }
+        }
+        takesValue = names
+    }
+
+    /// The names that begin with two dashes.
+    var longNames: [String] { takesValue.keys.filter { $0.hasPrefix("--") }.sorted() }
+
+    /// Whether an option takes a value; nil if the command has no such option.
+    func takesValue(_ name: String) -> Bool? { takesValue[name] }
+
+    /// Returns the name of the first option that the command does not have.
+    ///
+    /// - Parameter arguments: The arguments after the command's name.
+    /// - Returns: The name without a value; nil if there is none.
+    func firstUnknown(in arguments: some Sequence<String>) -> String? {
+        var isValue = false
+        for argument in arguments {
+            if isValue {
+                isValue = false
+                continue
+            }
+            if argument == "--" { return nil }
+            guard Self.isOption(argument) else { continue }
+            let name = String(argument.prefix { $0 != "=" })
+            if let takes = takesValue[name] {
+                isValue = takes && name == argument
+            } else if argument.hasPrefix("--") {
+                return name
+            } else {
+                // Several letters, of which one may have the rest as its value.
+                var letters = argument.dropFirst()
+                while let letter = letters.popFirst() {
+                    guard let takes = takesValue["-\(letter)"] else { return "-\(letter)" }
+                    isValue = takes && letters.isEmpty
+                    if takes { break }
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Whether a text is an option, not a negative number or `-`.
+    private static func isOption(_ text: String) -> Bool {
+        guard text.hasPrefix("-"), let second = text.dropFirst().first else { return false }
+        return second == "-" || second.isLetter
+    }
+}

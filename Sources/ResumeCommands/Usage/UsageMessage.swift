@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+
+/// Corrects messages of the argument parser about names that do not exist.
+enum UsageMessage {
+    /// Returns a message that says which command or option was probably meant.
+    ///
+    /// - Parameters:
+    ///   - message: The parser's message, whose first line is replaced if a name is wrong.
+    ///   - arguments: The arguments.
+    ///   - root: The program.
+    /// - Returns: The message.
+    static func corrected(_ message: String, _ arguments: [String], of root: any ParsableCommand.Type) -> String {
+        let commands = root.configuration.subcommands
+        guard let typed = arguments.first else { return message }
+        let command = commands.first { command in
+            let configuration = command.configuration
+            return configuration.commandName == typed || configuration.aliases.contains(typed)
+        }
+        let problem: String?
+        if let command {
+            // The parser first reports what is wrong with the rest, such as the value of an option that does not exist.
+            let options = OptionTable(
+                help: root.helpMessage(for: command, includeHidden: true, columns: 80))
+            problem = options.firstUnknown(in: arguments.dropFirst()).map { unknown($0, options) }
+        } else {
+            problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, commands)
+        }
+        guard let problem else { return message }
+        let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+        return (["Error: \(problem)"] + rest).joined(separator: "\n")
+    }
+
+    private static func unknown(_ option: String, _ options: OptionTable) -> String {
+        let problem = "unknown option '\(option)'"
+        if let ours = Suggestion.options[option] { return "\(problem); use \(ours)" }
+        let names = options.longNames.map { String($0.dropFirst(2)) }
+        let name = Suggestion.name(for: String(option.drop { $0 == "-" }), among: names)
+        return name.map { "\(problem); did you mean '--\($0)'?" } ?? problem
+    }
+
+    private static func unknown(_ typed: String, _ commands: [any ParsableCommand.Type]) -> String {
+        let names = commands.compactMap { $0.configuration.commandName }
+        // The text may be a secret unless it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then
+        // replaces it.
+        let advice: String
+        if let name = Suggestion.name(for: typed, among: names) {
+            advice = "did you mean '\(name)'?"
+        } else if (try? DownloadURL(typed)) != nil {
+            advice = "to download a URL, run 'resumectl get URL'"
+        } else {
+            advice = "the commands are \(names.joined(separator: ", "))"
+        }
+        return "unknown command '\(typed)'; \(advice)"
+    }
+}
