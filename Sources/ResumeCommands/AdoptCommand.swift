@@ -17,7 +17,8 @@ struct AdoptCommand: ContextCommand {
               resumectl adopt image.iso https://example.org/image.iso
               resumectl adopt download.iso.aria2 https://example.org/image.iso -o image.iso
 
-            EXIT STATUS: 0 adopted, 1 the server has another file, 66 nothing to adopt, otherwise as get.
+            EXIT STATUS: 0 adopted, 1 the server has another file, or the store already has bytes of this one, \
+            66 nothing to adopt, otherwise as get.
             """)
 
     @Argument(help: ArgumentHelp("The partial file or its control file.", valueName: "path"), completion: .file())

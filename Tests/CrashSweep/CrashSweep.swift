@@ -135,7 +135,7 @@ package struct CrashSweep: Sendable {
         let distinct = Array(Set(names)).sorted()
         let rules = distinct.map { "\($0):count" }.joined(separator: ";")
         let calls = try await trace(worker, rules: rules)
-        let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: worker.workflow.files.count == 1)
+        let order = OrderCheck(calls, of: worker.workflow)
         line.violations += order.violations.map { "\(worker.workflow.name), undisturbed: \($0)" }
         let counts = try FaultShim.counts(in: worker.site.count).dropFirst()
         let byName = Dictionary(uniqueKeysWithValues: zip(distinct, counts))

@@ -11,6 +11,7 @@ package struct OrderCheck {
     private let calls: [FileCall]
     private let orphans: Set<String>
     private let isSingle: Bool
+    private let copies: Bool
 
     /// Checks a trace.
     ///
@@ -18,10 +19,12 @@ package struct OrderCheck {
     ///   - calls: The calls of one process, in the order in which they began.
     ///   - orphans: The names of blobs without a row, which are removed without a commit.
     ///   - isSingle: Whether the process works on one download only, so that each commit belongs to it.
-    package init(_ calls: [FileCall], orphans: Set<String> = [], isSingle: Bool = true) {
+    ///   - copies: Whether the first blob is the copy of a file that another program has left.
+    package init(_ calls: [FileCall], orphans: Set<String> = [], isSingle: Bool = true, copies: Bool = false) {
         self.calls = calls.filter { $0.error == nil }
         self.orphans = orphans
         self.isSingle = isSingle
+        self.copies = copies
         checkBlobsAreNeverReused()
         checkCreation()
         checkDelivery()
@@ -68,10 +71,14 @@ package struct OrderCheck {
         }
     }
 
-    /// Order: blob created, folder synced, row committed, first byte.
+    /// Order: blob created, folder synced, row committed, first byte; a copy has its bytes, synced, before the row.
     private mutating func checkCreation() {
-        for creation in calls where isCreation(creation) && isBlob(creation.path) {
-            let first = calls.first { $0.name == "pwrite" && $0.path == creation.path }?.start ?? .max
+        for (index, creation) in calls.filter({ isCreation($0) && isBlob($0.path) }).enumerated() {
+            var first = calls.first { $0.name == "pwrite" && $0.path == creation.path }?.start ?? .max
+            if copies, index == 0 {
+                checkCopiedBlob(creation)
+                first = .max
+            }
             let blobs = folder(of: creation.path)
             let sync = calls.first { $0.start > creation.end && isFolderSync($0, of: blobs) }
             guard first != .max || isSingle else { continue }
@@ -90,6 +97,18 @@ package struct OrderCheck {
                 violations.append("a commit follows a new blob before the name of its folder is synced")
             }
         }
+    }
+
+    private mutating func checkCopiedBlob(_ creation: FileCall) {
+        guard let commit = calls.first(where: { $0.start > creation.end && isCommit($0) }) else { return }
+        let last = calls.last {
+            ["pwrite", "copy_file_range", "ficlone"].contains($0.name) && $0.path == creation.path
+                && $0.start < commit.start
+        }
+        let isSynced = happens(after: last?.end ?? .max, before: commit.start) {
+            $0.name == "fdatasync" && $0.path == creation.path
+        }
+        if !isSynced { violations.append("a commit names a copy whose bytes were not synced") }
     }
 
     /// Order: bytes synced, commit synced, second link or synced copy, rename, folder synced, commit.

@@ -75,7 +75,12 @@ struct PointVisit {
     /// The overlap that is fetched again for comparison.
     ///
     /// Several streams leave gaps, which have two ends.
-    private var overlap: Int64 { workflow.connections > 1 ? 16 * 4096 : 4096 }
+    ///
+    /// The samples of a file that another program has left are compared by each process that dies before they agree.
+    private var overlap: Int64 {
+        if workflow.foreign != nil { return 3 * 140 * 4096 }
+        return workflow.connections > 1 ? 16 * 4096 : 4096
+    }
     /// The free space on a disk that should become full.
     private static let freeSpace: Int64 = 9 << 18
 
@@ -98,7 +103,7 @@ struct PointVisit {
                 result.expect(run.ending == .exited(0), "it ended with \(run.ending) before the point: \(run.errors)")
                 return
             }
-            let order = OrderCheck(calls, orphans: [Worker.orphan], isSingle: workflow.files.count == 1)
+            let order = OrderCheck(calls, of: workflow)
             for violation in order.violations { result.violations.append("order: \(violation)") }
         }
         if point.isPowerCut { try site.cut() }
@@ -112,7 +117,10 @@ struct PointVisit {
         if workflow.command != .get {
             let again = try await site.run(worker.command, afterCut: point.isPowerCut)
             let isPurge = workflow.command == .purge(2)
-            let isDone = again.ending == .exited(0) || (isPurge && again.ending == .exited(1))
+            // What the store has already is neither removed nor adopted again.
+            let isDone =
+                again.ending == .exited(0) || (isPurge && again.ending == .exited(1))
+                || (workflow.command == .adopt && again.ending == .exited(1) && again.errors.contains("already has"))
             result.expect(isDone, "the same command again ended with \(again.ending): \(again.errors)")
             entries = try await list()
         }
@@ -171,7 +179,8 @@ struct PointVisit {
     /// The findings of verify are limited to what a crash may leave.
     private mutating func verify(_ entries: [HeldEntry], _ facts: TraceFacts) async throws {
         let run = try await site.run(["verify", "--json"], afterCut: point.isPowerCut)
-        let isNone = run.ending == .exited(66) && workflow.preparation == .nothing
+        let isEmpty = workflow.preparation == .nothing || workflow.foreign != nil
+        let isNone = run.ending == .exited(66) && isEmpty
         guard [.exited(0), .exited(65)].contains(run.ending) || isNone else {
             result.violations.append("verify ended with \(run.ending): \(run.errors)")
             return
@@ -235,7 +244,9 @@ struct PointVisit {
                     result.expect(asked[file.path] == nil, "\(file.name) was complete, and was asked for again")
                 }
             }
-            if workflow.files.count == 1, !point.isFailing, !delivered.contains(file.name) {
+            if workflow.files.count == 1, workflow.foreign?.isOlder != true, !point.isFailing,
+                !delivered.contains(file.name)
+            {
                 compare(kept, of: length, with: facts)
             }
         }
@@ -257,6 +268,11 @@ struct PointVisit {
 
     /// Nothing is left of a delivered file: no row, no blob, no other link beside a destination.
     private mutating func cleanUp() async throws {
+        if let foreign = workflow.foreign {
+            result.expect(
+                Bytes.areEqual(try Files.bytes(site.foreign), foreign.bytes),
+                "the file of the other program was changed")
+        }
         let run = try await site.run(["gc", "--max-size", "0", "--json"], afterCut: point.isPowerCut)
         result.expect(run.ending == .exited(0), "gc ended with \(run.ending): \(run.errors)")
         let removed = run.objects.first?["removed"] as? [Any]
@@ -288,5 +304,13 @@ enum Bytes {
                     return memcmp(one, other, first.count) == 0
                 }
             }
+    }
+}
+
+extension OrderCheck {
+    /// Checks the trace of a workflow.
+    init(_ calls: [FileCall], of workflow: Workflow) {
+        self.init(
+            calls, orphans: [Worker.orphan], isSingle: workflow.files.count == 1, copies: workflow.foreign != nil)
     }
 }

@@ -67,6 +67,8 @@ final class Site: Sendable {
     func bootID(cut: Bool) -> String { folder[cut ? "boot-after" : "boot"] }
     var trace: String { folder["trace"] }
     var count: String { folder["count"] }
+    /// A file that another program has left.
+    var foreign: String { folder["foreign"] }
     /// A list of URLs.
     var list: String { folder["list"] }
 

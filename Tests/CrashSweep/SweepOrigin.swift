@@ -30,7 +30,7 @@ final class SweepOrigin: Sendable {
                 return (resource, state.cut)
             }
             guard let resource else { return .status("404 Not Found") }
-            return .file(resource, for: request, cutAfter: cut)
+            return cut == nil ? .parts(of: resource, for: request) : .file(resource, for: request, cutAfter: cut)
         }
     }
 
@@ -66,11 +66,13 @@ final class SweepOrigin: Sendable {
     private static func length(of request: OriginRequest, _ resource: Resource) -> Int64 {
         let whole = resource.content.length
         guard request.method == "GET" else { return 0 }
-        guard let range = request.field("Range"), range.hasPrefix("bytes=") else { return whole }
+        guard let ranges = request.field("Range"), ranges.hasPrefix("bytes=") else { return whole }
         if let condition = request.field("If-Range"), condition != resource.etag { return whole }
-        let bounds = range.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
-        guard bounds.count == 2, let first = Int64(bounds[0]) else { return whole }
-        let last = min(Int64(bounds[1]) ?? whole - 1, whole - 1)
-        return max(last - first + 1, 0)
+        return ranges.dropFirst("bytes=".count).split(separator: ",").reduce(0) { sum, range in
+            let bounds = range.drop { $0 == " " }.split(separator: "-", omittingEmptySubsequences: false)
+            guard bounds.count == 2, let first = Int64(bounds[0]) else { return whole }
+            let last = min(Int64(bounds[1]) ?? whole - 1, whole - 1)
+            return sum + max(last - first + 1, 0)
+        }
     }
 }

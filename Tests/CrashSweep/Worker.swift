@@ -26,6 +26,8 @@ struct Worker: Sendable {
                 workflow.wanted,
                 ["--json"] + (workflow.connections > 1 ? ["--connections", "\(workflow.connections)"] : []))
         case .resume: ["resume", "--quiet", "--json"]
+        case .adopt:
+            ["adopt", "--json", site.foreign, origin.url(workflow.files[0]), "--output", path(of: workflow.files[0])]
         case .collect: ["gc", "--max-size", "0", "--json"]
         case .purge(let count): ["purge", "--json"] + workflow.files.prefix(count).map(origin.url)
         case .repair: ["verify", "--repair", "--json"]
@@ -36,6 +38,7 @@ struct Worker: Sendable {
     func get(_ files: [ServedFile], _ more: [String] = []) -> [String] {
         var arguments = ["get", "--quiet", "--retries", "2", "--directory", destination]
         arguments += workflow.isList ? ["--input-file", site.list] : files.map(origin.url)
+        if workflow.foreign != nil { arguments += ["--from", site.foreign] }
         if workflow.options.contains("--sha256") {
             arguments += ["--sha256", Self.sha256(workflow.expected(files[0]))]
         }
@@ -69,7 +72,7 @@ struct Worker: Sendable {
             try await hold(length, of: workflow.fillsDisk ? Array(workflow.files.dropFirst()) : workflow.files)
         case .heldOfOlder(let length):
             let older = workflow.files.map { file in
-                ServedFile(name: file.name, length: file.length, seed: file.seed + 500, etag: "\"v0\"")
+                ServedFile(name: file.name, length: file.length, seed: file.seed + Workflow.older, etag: "\"v0\"")
             }
             try await hold(length, of: older)
         case .undelivered:
@@ -79,6 +82,7 @@ struct Worker: Sendable {
             try await site.clearDestination()
         case .firstSchema(let length):
             try makeFirstSchema(length)
+        case .foreign: try Files.write(workflow.foreign?.bytes ?? [], to: site.foreign)
         case .damaged(let length):
             try await hold(length, of: workflow.files)
             try await damage()

@@ -18,6 +18,8 @@ struct Workflow: Sendable {
         case get
         /// `resume` of all files
         case resume
+        /// `adopt` of the file that another program has left.
+        case adopt
         /// `gc --max-size 0`
         case collect
         /// `purge` of the given number of files, the first ones.
@@ -37,6 +39,8 @@ struct Workflow: Sendable {
         case undelivered
         /// The same as `held`, in a store made by the first release.
         case firstSchema(Int64)
+        /// Another program has left a file with the given number of bytes of the first file, or of its earlier content.
+        case foreign(Int64, isOlder: Bool)
         /// The given number of bytes of each file is stored. The first one's blob was then truncated, the second one's
         /// is missing, and there is a blob without a row.
         case damaged(Int64)
@@ -61,6 +65,16 @@ struct Workflow: Sendable {
     var rules = ""
     /// The wanted range of the file, with `--range`.
     var selection: Range<Int64>?
+
+    /// What another program has left of the first file, or of an older one with its name; nil if nothing.
+    var foreign: (bytes: [UInt8], isOlder: Bool)? {
+        guard case .foreign(let length, let isOlder) = preparation else { return nil }
+        let content = Content(length: files[0].length, seed: files[0].seed + (isOlder ? Self.older : 0))
+        return (content.bytes(in: 0..<length), isOlder)
+    }
+
+    /// What the seed of earlier content differs by.
+    static let older: UInt64 = 500
 
     /// The files that `get` requests.
     var wanted: [ServedFile] { fillsDisk ? [files[0]] : files }
@@ -110,6 +124,12 @@ extension Workflow {
             Workflow(
                 name: "list", files: (0..<12).map { file("line\($0)", 8_000, 80 + UInt64($0)) } + three, isList: true),
             Workflow(name: "resume-list", files: three, preparation: .held(600_000), command: .resume, isList: true),
+            Workflow(
+                name: "adopt", files: [file("adopt", 2 * mebibyte, 18)],
+                preparation: .foreign(3 * mebibyte / 2, isOlder: false), command: .adopt),
+            Workflow(
+                name: "adopt-changed", files: [file("other", 2 * mebibyte, 19)],
+                preparation: .foreign(3 * mebibyte / 2, isOlder: true)),
             Workflow(name: "segments", files: [file("segments", 8 * mebibyte, 13)], connections: 3),
             Workflow(name: "deliver", files: [file("deliver", 2 * mebibyte, 8)], preparation: .undelivered),
             Workflow(

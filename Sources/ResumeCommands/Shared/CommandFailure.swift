@@ -56,6 +56,7 @@ struct CommandFailure: Error {
                 case .noStore, .noEntry: .notFound
                 case .notAStore, .damaged, .newerStore: .damaged
                 case let code where code.isOfDestination: .cannotCreate
+                case .holdsMore: .refused
                 case .inUse, .busy, .superseded, .heldBytesDiffer, .surplusBytes: .tryAgain
                 default: .io
                 }
