@@ -20,6 +20,7 @@ public final class AsyncHTTPTransport: Transport {
     private let configuration: Configuration
     /// The transport's own event loops, since a body is written to its file on the loop that receives it.
     private let group: MultiThreadedEventLoopGroup
+    private let addresses: AddressBook?
     private let state = Mutex(State())
 
     private struct State {
@@ -30,19 +31,6 @@ public final class AsyncHTTPTransport: Transport {
         /// For `SecureStart`; made at its first use.
         var tls: NIOSSLContext?
         var isShutDown = false
-    }
-
-    private struct Way: Hashable {
-        let route: Route
-        let isSecure: Bool
-        /// The only origin of a client whose connections start with `SecureStart`.
-        let origin: String?
-
-        init(to url: DownloadURL, _ configuration: Configuration) {
-            route = Route(to: url, configuration.proxies)
-            isSecure = url.scheme == "https"
-            origin = isSecure && (configuration.usesHTTP2 || route.isTunnel) ? url.origin : nil
-        }
     }
 
     /// The settings of a transport.
@@ -83,6 +71,13 @@ public final class AsyncHTTPTransport: Transport {
         /// a port is open, use the network's own means to prevent that.
         public var permitsAddress: (@Sendable (String) -> Bool)?
 
+        /// Whether servers must prove their identity with a certificate.
+        package var verifiesServers = true
+        /// Which addresses to connect to without a proxy.
+        package var addresses = AddressChoice()
+        /// The numeric address of this machine that connections come from; nil for any.
+        package var localAddress: String?
+
         /// Makes a configuration; by default, connecting times out after 30 seconds, the system's certificates are
         /// trusted, and no proxy is used.
         public init(
@@ -114,6 +109,7 @@ public final class AsyncHTTPTransport: Transport {
     public init(_ configuration: Configuration = Configuration()) {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(max(configuration.threads, 1), 256))
         self.configuration = configuration
+        addresses = AddressBook(configuration.addresses)
     }
 
     /// Closes all connections; responses that are still being received fail.
@@ -166,7 +162,9 @@ public final class AsyncHTTPTransport: Transport {
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
         let url = try Self.url(of: request)
-        let way = Way(to: url, configuration)
+        let way = Way(
+            to: url, configuration.proxies, at: try await addresses?.address(for: url, configuration.proxies),
+            usesHTTP2: configuration.usesHTTP2)
         let route = way.route
         let message = try Self.message(for: request, to: url, by: way)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in
@@ -193,7 +191,7 @@ public final class AsyncHTTPTransport: Transport {
             }
         } catch let error as TransportError where error.isDistrust(of: route.peer(for: url.authority)) {
             let probe = CertificateProbe(configuration: configuration, group: group)
-            guard let reason = await probe.reason(at: url, by: route) else { throw error }
+            guard let reason = await probe.reason(at: url, by: route, way.address) else { throw error }
             throw TransportError(.tls, "\(error.message): \(reason)")
         }
     }
@@ -201,7 +199,8 @@ public final class AsyncHTTPTransport: Transport {
     private func client(to url: DownloadURL, by way: Way, _ state: inout State) throws -> HTTPClient {
         if let client = state.clients[way] { return client }
         let settings = HTTPClient.Configuration(
-            for: configuration, through: way.route, isSecure: way.isSecure, start: try start(to: url, by: way, &state))
+            for: configuration, through: way.route, isSecure: way.isSecure, at: way.address,
+            start: try start(to: url, by: way, &state))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
         state.clients[way] = client
         return client
@@ -213,7 +212,9 @@ public final class AsyncHTTPTransport: Transport {
         do {
             let tls = try state.tls ?? NIOSSLContext(configuration: TLSConfiguration(for: configuration))
             state.tls = tls
-            return SecureStart(to: url, by: way.route, tls: tls, timeout: configuration.connectTime)
+            return SecureStart(
+                to: url, by: way.route, tls: tls, timeout: configuration.connectTime,
+                isVerified: configuration.verifiesServers)
         } catch {
             throw TransportError(.tls, "could not read the trusted certificates: \(error)")
         }

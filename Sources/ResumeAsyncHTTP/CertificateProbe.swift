@@ -27,13 +27,15 @@ struct CertificateProbe {
     }
 
     /// Returns why the certificate of a server is not trusted; nil if the server cannot be reached again.
-    func reason(at url: DownloadURL, by route: Route) async -> String? {
-        guard let certificate = await certificate(at: url, by: route) else { return nil }
+    func reason(at url: DownloadURL, by route: Route, _ address: ChosenAddress?) async -> String? {
+        guard let certificate = await certificate(at: url, by: route, address) else { return nil }
         let roots = configuration.trustedCertificates.map { (try? NIOSSLCertificate.fromPEMFile($0)) ?? [] }
         return certificate.reasonForDistrust(roots: roots ?? [], now: Date.now)
     }
 
-    private func certificate(at url: DownloadURL, by route: Route) async -> NIOSSLCertificate? {
+    private func certificate(
+        at url: DownloadURL, by route: Route, _ address: ChosenAddress?
+    ) async -> NIOSSLCertificate? {
         let result = Result()
         // HTTP/1 even if requests use HTTP/2, since no request is sent.
         var trusting = configuration
@@ -41,8 +43,9 @@ struct CertificateProbe {
         var encryption = TLSConfiguration(for: trusting)
         encryption.certificateVerification = .none
         guard let tls = try? NIOSSLContext(configuration: encryption) else { return nil }
-        let start = SecureStart(to: url, by: route, tls: tls, timeout: configuration.connectTime)
-        var settings = HTTPClient.Configuration(for: trusting, through: route, isSecure: true)
+        let start = SecureStart(
+            to: url, by: route, tls: tls, timeout: configuration.connectTime, isVerified: false)
+        var settings = HTTPClient.Configuration(for: trusting, through: route, isSecure: true, at: address)
         settings.http1_1ConnectionDebugInitializer = { channel in
             start.install(on: channel) { pipeline in
                 let certificate = try pipeline.handler(type: NIOSSLHandler.self).peerCertificate

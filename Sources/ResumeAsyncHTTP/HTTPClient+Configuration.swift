@@ -11,10 +11,11 @@ extension HTTPClient.Configuration {
     ///   - configuration: The transport's settings.
     ///   - route: The route to the origins.
     ///   - isSecure: Whether all connections use TLS.
+    ///   - address: The address to connect to in place of that of the host.
     ///   - start: Starts TLS and HTTP/2 on connections whose URLs have the scheme `http`; nil if the client does that.
     init(
         for configuration: AsyncHTTPTransport.Configuration, through route: Route, isSecure: Bool,
-        start: SecureStart? = nil
+        at address: ChosenAddress? = nil, start: SecureStart? = nil
     ) {
         self.init()
         // The engine creates its own spans; those of the client would contain signed URLs.
@@ -24,12 +25,15 @@ extension HTTPClient.Configuration {
         httpVersion = .http1Only
         tlsConfiguration = TLSConfiguration(for: configuration)
         if case .socks(let proxy) = route { self.proxy = .socksServer(host: proxy.host, port: proxy.port) }
+        if let address { dnsOverride = [address.host: address.text] }
+        localAddress = configuration.localAddress
         // The engine detects stalls, and knows whether the network causes them.
         timeout = .init(connect: configuration.connectTime, read: nil)
         // The engine decides on retries, so failures to connect are reported at once.
         connectionPool.retryConnectionEstablishment = false
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(configuration.connectionsPerHost, 1)
         let permits = configuration.permitsAddress
+        let isVerified = isSecure && configuration.verifiesServers
         // One large read per turn of the loop instead of four small ones; the buffer grows only while reads fill it.
         http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
@@ -39,7 +43,7 @@ extension HTTPClient.Configuration {
             .flatMap {
                 let install: @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void = { pipeline in
                     let parser = try ParserGuard.install(in: pipeline)
-                    if isSecure {
+                    if isVerified {
                         try pipeline.addHandler(IdentityGuard(PeerIdentity(in: pipeline)), position: .after(parser))
                     }
                     guard case .forward(let proxy) = route else { return }
@@ -77,7 +81,7 @@ extension TLSConfiguration {
         self = .makeClientConfiguration()
         if let path = configuration.trustedCertificates { trustRoots = .file(path) }
         // `PeerIdentity` compares the names instead.
-        certificateVerification = .noHostnameVerification
+        certificateVerification = configuration.verifiesServers ? .noHostnameVerification : .none
         // The end of a response is known from its framing. Some servers, such as h2o, never answer a close_notify.
         shutdownTimeout = .milliseconds(100)
         applicationProtocols = configuration.usesHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]

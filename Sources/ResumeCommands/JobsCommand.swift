@@ -41,7 +41,7 @@ struct JobsCommand: ContextCommand {
         var line =
             "\(job.state(on: board).rawValue)  \(ByteCount.text(job.receivedBytes))\(total)  \(Redaction.key(job.url))"
             + "  \(Printable.escaped(job.destination))"
-        let needs = JobTerms.needs(of: job)
+        let needs = JobTerms.needs(of: job) + ConnectionTrust.options(for: job)
         if !needs.isEmpty { line += "  [needs \(needs.joined(separator: ", "))]" }
         if let failure = job.failure { line += "  [\(Printable.escaped(failure.text))]" }
         return line

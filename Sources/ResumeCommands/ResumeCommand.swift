@@ -53,11 +53,7 @@ struct ResumeCommand: ContextCommand {
         name: .long, help: ArgumentHelp("Run --renew-command with /bin/sh.", visibility: .hidden))
     var renewShell = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"), completion: .file())
-    var cacert: String?
-
+    @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
     @OptionGroup var messages: MessageOptions
     @OptionGroup var storeOptions: StoreOptions
@@ -78,7 +74,7 @@ struct ResumeCommand: ContextCommand {
     private func get(connections: Int) throws -> GetCommand {
         var get = try GetCommand.parse(["--input-file", "-"])
         (get.familiar, get.messages, get.storeOptions) = (familiar, messages, storeOptions)
-        get.requests.cacert = cacert
+        get.connection = connection
         (get.pace.maxConcurrent, get.pace.connections) = (maxConcurrent, connections)
         return get
     }
@@ -101,10 +97,12 @@ struct ResumeCommand: ContextCommand {
             let board = try await downloader.store.openJobs()
             let run = JobRun(get, on: board, with: downloader, deliveringAtMost: spare, reporter)
             for ids in chosen.ids { run.feed.add(ids) }
+            let trust = ConnectionTrust(connection)
             var secrets = Secrets(familiar.fields, headers.compactMap(GetCommand.field), netrc)
             let other = try url.map { try TypedURL.parse($0) }
             try await run.run(selection.isEmpty ? .left : .again) { job in
-                try request(for: job, at: other ?? selection.find(job).url, &secrets)
+                try trust.requireSame(for: job, at: other)
+                return try request(for: job, at: other ?? selection.find(job).url, &secrets)
             } feeding: {
             }
         }

@@ -102,6 +102,22 @@ struct StandardOutputTests {
         }
     }
 
+    @Test("With --hold, nothing is written before the file is verified")
+    func hold() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let output = Output()
+            let wrong = String(repeating: "0", count: 64)
+            let refused = await home.stream([server.url(), "--hold", "--sha256", wrong], to: output.take)
+            #expect(refused.status == .refused && output.count == 0, "\(refused.errors)")
+            let held = await home.stream([server.url(), "--hold"], to: output.take)
+            #expect(held.status == .success && Sample.content.matches(output.bytes) && output.count == 300_000)
+            #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
+            let failed = await home.stream([server.url(), "--hold"], to: Output(failingWith: ENOSPC, after: 1).take)
+            #expect(failed.status == .io && failed.errors.contains("cannot write to standard output: No space left"))
+            #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
+        }
+    }
+
     @Test("If the reader ends, the download ends, and the next one continues it")
     func closedPipe() async throws {
         let handler: @Sendable (OriginRequest) -> Response = {

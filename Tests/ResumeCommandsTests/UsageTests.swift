@@ -182,7 +182,7 @@ struct UsageTests {
     private static let unknown: [([String], String)] = [
         (["--foo", "x", "-o", "y", url], "--foo'"), (["-o", "y", "--foo", "x", url], "--foo'"),
         (["--outptu=y", url], "--outptu'; did you mean '--output'?"), (["-sZ", url], "-Z'"),
-        (["--max-time", "5", url], "--max-time'; use --stall-timeout"), (["-LOf", "-o", "y", url, "-W"], "-W'"),
+        (["-T", "5", url], "-T'; use --stall-timeout"), (["-LOf", "-o", "y", url, "-W"], "-W'"),
         (["-P", "dir", "--limt-rate", "5M", url, "-o", "y"], "--limt-rate'; did you mean '--limit-rate'?"),
     ]
 

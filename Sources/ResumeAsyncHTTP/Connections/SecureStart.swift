@@ -17,10 +17,12 @@ struct SecureStart: Sendable {
     let host: String
     let tunnel: ProxyTunnel?
     let timeout: TimeAmount
+    /// Whether the certificate must name the host.
+    let isVerified: Bool
 
     /// Makes one for connections to the origin of a URL.
-    init(to url: DownloadURL, by route: Route, tls: NIOSSLContext, timeout: TimeAmount) {
-        (self.tls, host, self.timeout) = (tls, url.host, timeout)
+    init(to url: DownloadURL, by route: Route, tls: NIOSSLContext, timeout: TimeAmount, isVerified: Bool) {
+        (self.tls, host, self.timeout, self.isVerified) = (tls, url.host, timeout, isVerified)
         tunnel =
             if case .tunnel(let proxy) = route {
                 ProxyTunnel(proxy: proxy, authority: "\(url.host):\(url.port)", timeout: timeout)
@@ -65,7 +67,7 @@ struct SecureStart: Sendable {
         return promise.futureResult.assumeIsolated().flatMap { negotiated -> EventLoopFuture<Void> in
             let pipeline = channel.pipeline.syncOperations
             switch negotiated {
-            case "h2": return Self.useHTTP2(in: pipeline, after: gate, on: channel.eventLoop)
+            case "h2": return useHTTP2(in: pipeline, after: gate, on: channel.eventLoop)
             case nil, "http/1.1": return channel.eventLoop.makeCompletedFuture { try http1(pipeline) }
             case let other?:
                 return channel.eventLoop.makeFailedFuture(
@@ -75,7 +77,7 @@ struct SecureStart: Sendable {
     }
 
     /// Replaces the HTTP/1 handlers between the gate and the client's own.
-    private static func useHTTP2(
+    private func useHTTP2(
         in pipeline: ChannelPipeline.SynchronousOperations, after gate: HandshakeGate, on loop: any EventLoop
     ) -> EventLoopFuture<Void> {
         do {
@@ -85,10 +87,10 @@ struct SecureStart: Sendable {
                 .flatMapThrowing {
                     let frames = FrameGuard()
                     let parser = NIOHTTP2Handler(mode: .client, initialSettings: FrameTranslator.settings)
-                    let handlers: [any ChannelHandler] = [
+                    var handlers: [any ChannelHandler] = [
                         ByteGuard(frames), parser, frames, FrameTranslator(), AnswerGuard(nil),
-                        IdentityGuard(try PeerIdentity(in: pipeline)),
                     ]
+                    if isVerified { handlers.append(IdentityGuard(try PeerIdentity(in: pipeline))) }
                     // In this order, since each may write as soon as it is added.
                     var previous: any ChannelHandler = gate
                     for handler in handlers {

@@ -51,6 +51,7 @@ final class DownloadList: Sendable {
     private struct Known {
         let checksums: Checksums?
         let netrc: Netrc?
+        let trust: ConnectionTrust
     }
 
     private let command: GetCommand
@@ -69,7 +70,8 @@ final class DownloadList: Sendable {
         self.context = context
         known = Known(
             checksums: try command.checks.checksums.map(Checksums.init),
-            netrc: try command.familiar.netrc(context.environment))
+            netrc: try command.familiar.netrc(context.environment),
+            trust: ConnectionTrust(command.connection))
         state = Mutex(State())
         var items: [Item] = []
         var rejected: [CommandFailure] = []
@@ -175,6 +177,7 @@ final class DownloadList: Sendable {
             return known
         }
         (request.url, request.destination) = (item.url, item.path)
+        if let key = known.trust.key(named: request.key, of: item.url) { request.key = key }
         if let digest = item.digest { request.digest = digest }
         if let authorization = item.authorization, request.fields[.authorization] == nil {
             request.fields[.authorization] = authorization

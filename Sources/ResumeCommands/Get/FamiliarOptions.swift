@@ -59,19 +59,9 @@ struct FamiliarOptions: ParsableArguments {
         help: ArgumentHelp("Value of the header field Referer.", valueName: "url", visibility: .hidden))
     var referer: String?
 
-    @Option(
-        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: ArgumentHelp("Proxy, instead of that in http_proxy and so on.", valueName: "url"))
-    var proxy: String?
-
     func validate() throws {
         guard offset == nil || offset == "-" else {
             throw ValidationError("--continue-at accepts - only: a download continues where an earlier run stopped")
-        }
-        if let proxy, proxy.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            throw ValidationError(
-                "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
-                    + "--connections \(proxy)")
         }
         if let user, !user.contains(":") { throw ValidationError("--user requires the form name:password") }
         for (option, value) in [("--user-agent", userAgent), ("--referer", referer)] {
@@ -100,12 +90,5 @@ struct FamiliarOptions: ParsableArguments {
         guard let path = environment["HOME"].map({ "\($0)/.netrc" }), FileManager.default.fileExists(atPath: path)
         else { return nil }
         return try Netrc(path: path)
-    }
-
-    /// Returns the environment variables with the proxy.
-    func environment(_ environment: [String: String]) -> [String: String] {
-        guard let proxy else { return environment }
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        return environment.merging(names.map { ($0, proxy) }) { $1 }
     }
 }

@@ -12,6 +12,25 @@ extension GetCommand {
         throw CommandFailure(worst)
     }
 
+    /// Runs a download, and cancels it after the time of --max-time.
+    ///
+    /// - Throws: The error of the download; ``CommandFailure`` if it is not complete in time.
+    func limitingTime(_ download: @escaping @Sendable () async throws -> Void) async throws {
+        guard let limit = pace.maxTime else { return try await download() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await download() }
+            group.addTask {
+                try await Task.sleep(for: limit.duration)
+                throw CommandFailure(
+                    .tryAgain,
+                    "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time); the partial data is "
+                        + "kept. Run the command again to resume.")
+            }
+            try await group.next()
+        }
+    }
+
     /// Reports the error of a download, and returns it as it was reported.
     func report(
         _ error: any Error, of request: DownloadRequest, _ number: Int64, with downloader: Downloader,

@@ -26,6 +26,7 @@ extension GetCommand {
         request.destination = StandardOutput.path(in: downloader.store.path)
         reporter.start()
         reporter.begin(request, 0)
+        if files.hold { return try await writeWhole(request, with: downloader, reporter, context) }
         let stream = downloader.stream(request) { [request] event in
             // The stream reads on from the open file, and the end is reported when it has been written.
             guard case .finished = event else { return reporter.report(event, of: request, 0) }
@@ -46,6 +47,47 @@ extension GetCommand {
             throw CommandFailure(status)
         }
         reporter.finish(failed: 0)
+    }
+
+    /// Writes a file that has been downloaded and verified as a whole (`--hold`).
+    private func writeWhole(
+        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
+    ) async throws {
+        do {
+            let result = try await downloader.download(request) { event in
+                if case .finished = event { return }
+                reporter.report(event, of: request, 0)
+            }
+            let number = try await Blocking.run { try Self.copy(result.path, to: context.bytes) }
+            guard number == 0 else { throw Self.outputFailure(number) }
+            reporter.report(.finished(result), of: request, 0)
+        } catch {
+            let status = await report(error, of: request, 0, with: downloader, reporter).status
+            reporter.finish(failed: 1)
+            throw CommandFailure(status)
+        }
+        reporter.finish(failed: 0)
+    }
+
+    /// Passes on the bytes of a file, and removes it.
+    ///
+    /// - Returns: The number of the error, or 0.
+    /// - Throws: An error if it cannot be read.
+    private static func copy(_ path: String, to write: ([UInt8]) -> Int32) throws -> Int32 {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let number = errno
+        guard file >= 0 else { throw SystemError(number: number, call: "open", path: path) }
+        defer { close(file) }
+        // The name is not needed any more, whatever happens.
+        unsafe unlink(path)
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = unsafe read(file, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : 0 }
+            let number = write(Array(buffer.prefix(count)))
+            if number != 0 { return number }
+        }
     }
 
     private static func outputFailure(_ number: Int32) -> CommandFailure {

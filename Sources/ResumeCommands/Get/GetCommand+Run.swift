@@ -84,28 +84,36 @@ extension GetCommand {
     func withDownloader(
         for count: Int, _ context: CommandContext, _ body: (Downloader, _ mostDelivered: Int) async throws -> Void
     ) async throws {
-        if let cacert = requests.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
+        if let cacert = connection.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
             throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
         }
         let proxies: ProxySettings
         do {
-            proxies = try ProxySettings(environment: familiar.environment(context.environment))
+            proxies = try ProxySettings(environment: connection.environment(context.environment))
         } catch {
             var error = error
-            if familiar.proxy != nil { error.variable = "--proxy" }
+            if connection.proxy != nil { error.variable = "--proxy" }
             throw CommandFailure(.usage, "\(error)")
         }
         let downloads = min(pace.maxConcurrent, count)
         let need = OpenFileNeed(downloads: downloads, connections: pace.connections)
         let threads = try OpenFileLimit.threads(atMost: min(downloads * pace.connections, Self.mostThreads), for: need)
         let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
-        let transport = AsyncHTTPTransport(
-            .init(
-                connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: requests.cacert,
-                threads: threads,
-                // Samples are requested side by side.
-                connectionsPerHost: max(downloads * pace.connections, 4), proxies: proxies,
-                usesHTTP2: requests.usesHTTP2))
+        var configuration = AsyncHTTPTransport.Configuration(
+            connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: connection.cacert,
+            threads: threads,
+            // Samples are requested side by side.
+            connectionsPerHost: max(downloads * pace.connections, 4), proxies: proxies,
+            usesHTTP2: requests.usesHTTP2)
+        configuration.verifiesServers = !connection.insecure
+        configuration.addresses = connection.choice
+        configuration.localAddress = try connection.localAddress()
+        if connection.insecure, !isQuiet {
+            context.say(
+                "warning: --insecure (-k): certificates are not verified, so anyone on the network can replace the file"
+            )
+        }
+        let transport = AsyncHTTPTransport(configuration)
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
                 try await body(Downloader(store: store, transport: transport), spare)

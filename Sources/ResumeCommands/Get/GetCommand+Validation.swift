@@ -11,7 +11,7 @@ extension GetCommand {
         // An error message about the path would reveal a password in the URL.
         let paths = [
             "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
-            "--cacert": requests.cacert, "--from": files.from,
+            "--cacert": connection.cacert, "--from": files.from,
             "--checksums": checks.checksums,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
@@ -34,6 +34,7 @@ extension GetCommand {
         if writesToOutput, files.directory != nil || messages.json || files.skipExisting {
             throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
         }
+        if files.hold, !writesToOutput { throw ValidationError("--hold requires --output -") }
         if let output = files.output, output.hasPrefix("/"), files.directory != nil {
             throw ValidationError("--output must be a relative path if --directory is given")
         }
@@ -90,9 +91,13 @@ extension GetCommand {
         try Self.checkConcurrency(pace.maxConcurrent)
         guard (0...1000).contains(pace.retries) else { throw ValidationError("--retries must be between 0 and 1000") }
         let limits: ClosedRange<Duration> = .milliseconds(100)...(.seconds(86_400))
-        guard [pace.stallTimeout, pace.connectTimeout].allSatisfy({ limits.contains(PaceOptions.limit($0)) })
+        guard
+            [pace.stallTimeout, pace.connectTimeout, pace.maxTime].allSatisfy({
+                limits.contains(PaceOptions.limit($0))
+            })
         else {
-            throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
+            throw ValidationError(
+                "--stall-timeout, --connect-timeout and --max-time must be between 0.1 and 86400 seconds")
         }
         if pace.limitRate?.bytes == 0 {
             throw ValidationError("--limit-rate must be greater than 0; without it, the rate is not limited")

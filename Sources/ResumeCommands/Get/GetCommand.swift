@@ -26,6 +26,7 @@ struct GetCommand: ContextCommand {
     @OptionGroup(title: "Files") var files: FileOptions
     @OptionGroup(title: "Checks") var checks: CheckOptions
     @OptionGroup(title: "Requests") var requests: RequestOptions
+    @OptionGroup(title: "Requests") var connection: ConnectionOptions
     @OptionGroup(title: "Requests") var familiar: FamiliarOptions
     @OptionGroup(title: "Requests") var pace: PaceOptions
     @OptionGroup var messages: MessageOptions

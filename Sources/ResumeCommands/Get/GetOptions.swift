@@ -27,6 +27,10 @@ struct FileOptions: ParsableArguments {
     var from: String?
 
     @Flag(
+        name: .long, help: ArgumentHelp("With -o -, write nothing before the file is verified.", visibility: .hidden))
+    var hold = false
+
+    @Flag(
         name: [.customShort("J"), .long],
         help: "Use the name that the server sends; never replace.")
     var remoteHeaderName = false
@@ -66,7 +70,9 @@ struct CheckOptions: ParsableArguments {
         transform: ByteCount.argument)
     var maxSize: ByteCount?
 
-    @Flag(name: .long, help: "Resume without ETag or date, comparing some bytes.")
+    @Flag(
+        name: .long,
+        help: ArgumentHelp("Resume without ETag or date, comparing some bytes.", visibility: .hidden))
     var allowUnvalidated = false
 
     @Flag(name: .long, help: "Discard the partial data and start over.")
@@ -114,11 +120,6 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Only these bytes: 0-99, 200-, -500, or several.", valueName: "ranges"),
         transform: Self.selection)
     var range: RangeSelection?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"), completion: .file())
-    var cacert: String?
 
     @Option(
         name: .long,
@@ -193,6 +194,13 @@ struct PaceOptions: ParsableArguments {
             "Time limit for establishing a connection (default: 30s).", valueName: "time", visibility: .hidden),
         transform: TimeSpan.secondsArgument)
     var connectTimeout: TimeSpan?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "Give up a file that is not complete after this time (default: never).", valueName: "time",
+            visibility: .hidden), transform: TimeSpan.secondsArgument)
+    var maxTime: TimeSpan?
 
     /// Returns a time limit; 30 seconds if it is not set.
     static func limit(_ limit: TimeSpan?) -> Duration { limit?.duration ?? .seconds(30) }

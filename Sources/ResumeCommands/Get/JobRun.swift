@@ -106,7 +106,9 @@ final class JobRun: Sendable {
         defer { board.release(id) }
         reporter.begin(request, id)
         do {
-            _ = try await downloader.download(request) { [reporter] in reporter.report($0, of: request, id) }
+            try await command.limitingTime { [downloader, reporter] in
+                _ = try await downloader.download(request) { reporter.report($0, of: request, id) }
+            }
         } catch is Unchanged {
             // If this cannot be recorded, the server is asked again.
             try? await board.set([id], to: .done, isRun: true)

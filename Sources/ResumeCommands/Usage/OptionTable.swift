@@ -33,7 +33,7 @@ struct OptionTable {
                 continue
             }
             if argument == "--" { return nil }
-            guard Self.isOption(argument) else { continue }
+            guard isOption(argument) else { continue }
             let name = String(argument.prefix { $0 != "=" })
             if let takes = takesValue[name] {
                 isValue = takes && name == argument
@@ -53,8 +53,8 @@ struct OptionTable {
     }
 
     /// Whether a text is an option, not a negative number or `-`.
-    private static func isOption(_ text: String) -> Bool {
+    private func isOption(_ text: String) -> Bool {
         guard text.hasPrefix("-"), let second = text.dropFirst().first else { return false }
-        return second == "-" || second.isLetter
+        return second == "-" || second.isLetter || takesValue["-\(second)"] != nil
     }
 }

@@ -4,8 +4,13 @@ enum Suggestion {
     static let options = [
         "--retry": "--retries", "--tries": "--retries", "-r": "--range", "--max-filesize": "--max-size",
         "--dir": "--directory", "-d": "--directory", "--output-dir": "--directory", "--out": "--output",
-        "--output-document": "--output", "-k": "--cacert FILE", "--insecure": "--cacert FILE",
-        "--no-check-certificate": "--cacert FILE", "--max-time": "--stall-timeout", "-m": "--stall-timeout",
+        "--output-document": "--output",
+        "--no-check-certificate": "--insecure", "-m": "--max-time", "-T": "--stall-timeout",
+        "--timeout": "--stall-timeout", "--bind-address": "--interface", "--inet4-only": "--ipv4",
+        "--inet6-only": "--ipv6", "--ca-certificate": "--cacert", "--split": "--connections",
+        "--num-connections": "--connections", "--max-connection-per-server": "--connections",
+        "--max-concurrent-downloads": "--max-concurrent", "--max-download-limit": "--limit-rate",
+        "--content-disposition": "--remote-header-name",
     ]
 
     /// Finds the name that is most similar to a text.

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import ResumeAsyncHTTP
+internal import ResumeFiles
+internal import ResumeHTTP
+
+/// How servers are reached, and how they must prove their identity.
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"), completion: .file())
+    var cacert: String?
+
+    @Flag(name: [.customShort("k"), .long], help: "Do not verify certificates of servers.")
+    var insecure = false
+
+    @Option(
+        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
+        help: ArgumentHelp("Proxy, instead of that in http_proxy and so on.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        name: .customLong("resolve"),
+        help: ArgumentHelp(
+            "Connect to this address for a host and port. May be repeated.", valueName: "host:port:address",
+            visibility: .hidden))
+    var addresses: [String] = []
+
+    @Option(
+        name: .customLong("interface"),
+        help: ArgumentHelp(
+            "Connect from this network interface or address.", valueName: "name", visibility: .hidden))
+    var localInterface: String?
+
+    @Flag(
+        name: [.customShort("4"), .customLong("ipv4")],
+        help: ArgumentHelp("Connect to IPv4 addresses only.", visibility: .hidden))
+    var usesIPv4 = false
+
+    @Flag(
+        name: [.customShort("6"), .customLong("ipv6")],
+        help: ArgumentHelp("Connect to IPv6 addresses only.", visibility: .hidden))
+    var usesIPv6 = false
+
+    func validate() throws {
+        if let proxy, proxy.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            throw ValidationError(
+                "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
+                    + "--connections \(proxy)")
+        }
+        if usesIPv4, usesIPv6 { throw ValidationError("--ipv4 (-4) and --ipv6 (-6) cannot be combined") }
+        if insecure, cacert != nil { throw ValidationError("--insecure (-k) and --cacert cannot be combined") }
+        guard addresses.allSatisfy({ Self.address($0) != nil }) else {
+            throw ValidationError("--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
+        }
+    }
+
+    /// Parses `host:port:address`.
+    private static func address(_ text: String) -> (origin: String, address: String)? {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let port = Int(parts[1]), let url = try? DownloadURL("https://\(parts[0]):\(port)/")
+        else { return nil }
+        let isBracketed = parts[2].hasPrefix("[") && parts[2].hasSuffix("]")
+        let address = String(isBracketed ? parts[2].dropFirst().dropLast() : parts[2])
+        return NetworkInterface.isAddress(address) ? ("\(url.host):\(url.port)", address) : nil
+    }
+
+    /// The addresses to connect to.
+    var choice: AddressChoice {
+        AddressChoice(
+            fixed: Dictionary(
+                addresses.compactMap(Self.address).map { ($0.origin, $0.address) }, uniquingKeysWith: { $1 }),
+            family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
+    }
+
+    /// Returns the local address of the interface; nil if none is given.
+    ///
+    /// - Throws: ``CommandFailure`` if there is no such interface, or if it has no address.
+    func localAddress() throws(CommandFailure) -> String? {
+        guard let localInterface else { return nil }
+        guard let address = NetworkInterface.address(of: localInterface, prefersIPv6: usesIPv6) else {
+            throw CommandFailure(
+                .usage, "there is no network interface \(Printable.escaped(localInterface)) with an address")
+        }
+        return address
+    }
+
+    /// Returns the environment variables with the proxy.
+    func environment(_ environment: [String: String]) -> [String: String] {
+        guard let proxy else { return environment }
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        return environment.merging(names.map { ($0, proxy) }) { $1 }
+    }
+}

@@ -1,0 +1,90 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+internal import ResumeAsyncHTTP
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// What the options about servers leave unproved: which server has sent the bytes.
+///
+/// Downloads for which this differs are different ones, with different keys: bytes that anyone on the network may have
+/// sent never become part of a file for which a server must prove its identity, although the validators are the same.
+/// With a verified certificate, it does not matter how the server was reached.
+struct ConnectionTrust {
+    private let isUnverified: Bool
+    /// The hash of the file with the trusted certificates; nil for those of the system.
+    private let authorities: String?
+    private let choice: AddressChoice
+    private let proxy: String?
+
+    /// Reads the options; a file that cannot be read is reported later.
+    init(_ options: ConnectionOptions) {
+        isUnverified = options.insecure
+        choice = options.choice
+        authorities = options.cacert.map { path in
+            let digest = HTTPDigest(.sha256, of: [UInt8](FileManager.default.contents(atPath: path) ?? Data()))
+            return String((digest?.hexadecimal ?? "").prefix(16))
+        }
+        // Without the password.
+        proxy = options.proxy.map { text in
+            String(text.drop { $0 == "/" }.split(separator: "@").last ?? "")
+        }
+    }
+
+    /// Returns the key of a download; nil for the usual one.
+    ///
+    /// - Parameters:
+    ///   - name: The key that the user gave it.
+    ///   - url: Its URL.
+    /// - Returns: The key.
+    func key(named name: String?, of url: DownloadURL) -> String? {
+        mark(for: url).map { "\(name ?? url.redacted)\(Self.start)\($0)" }
+    }
+
+    /// Throws if a job was started with other options.
+    ///
+    /// - Parameters:
+    ///   - job: The job.
+    ///   - url: Another URL for it; nil for its own.
+    /// - Throws: ``CommandFailure``, which says what to do.
+    func requireSame(for job: Job, at url: DownloadURL?) throws {
+        let own = Self.mark(of: job)
+        guard let url = try url ?? DownloadURL(job.url) as DownloadURL?, mark(for: url) != own else { return }
+        let started = own == nil ? "without" : "with \(Self.options(for: job).joined(separator: " and ")), not with"
+        throw CommandFailure(
+            .refused,
+            "was started \(started) these options for connections. Give 'resumectl resume' the same ones, or run "
+                + "'resumectl get' again.", isResumable: true)
+    }
+
+    /// Returns the options that must be given again to continue a job.
+    static func options(for job: Job) -> [String] {
+        (mark(of: job)?.split(separator: ",") ?? []).map { part in
+            switch part.prefix(while: { $0 != "=" }) {
+            case "unverified": "--insecure"
+            case "authorities": "--cacert"
+            case "address": "--resolve"
+            default: "--proxy"
+            }
+        }
+    }
+
+    private static let start = "#connection:"
+
+    private static func mark(of job: Job) -> String? {
+        guard let start = job.key.firstRange(of: start) else { return nil }
+        return String(job.key[start.upperBound...].prefix { $0 != "#" })
+    }
+
+    /// Returns what differs from the usual; nil if nothing does.
+    private func mark(for url: DownloadURL) -> String? {
+        let isProved = url.scheme == "https" && !isUnverified
+        var parts = isUnverified ? ["unverified"] : []
+        if isProved, let authorities { parts.append("authorities=\(authorities)") }
+        if !isProved, let address = choice.address(for: url) { parts.append("address=\(address)") }
+        if !isProved, let proxy { parts.append("proxy=\(proxy)") }
+        return parts.isEmpty ? nil : parts.joined(separator: ",")
+    }
+}

@@ -1,0 +1,135 @@
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// How servers are reached: the options, and that bytes of unproved servers stay apart.
+@Suite(.timeLimit(.minutes(20)))
+struct ConnectionTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test("A host and port lead to the address of --resolve, and the request names the host")
+    func resolve() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let option = ["--resolve", "a.invalid:\(server.port):127.0.0.1"]
+            let url = "http://a.invalid:\(server.port)/file.bin"
+            let outcome = await home.run(["get", url, "-o", home["out"], "--retries", "0"] + option)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(server.requests.first?.field("host") == "a.invalid:\(server.port)")
+            // Another port is another server.
+            let other = await home.run(
+                ["get", "http://a.invalid:9/file.bin", "-o", home["no"], "--retries", "0"] + option)
+            #expect(other.status == .tryAgain && other.errors.contains("could not resolve the host a.invalid"))
+        }
+    }
+
+    private static func isWhole(_ request: OriginRequest) -> Bool { request.field("range") == nil }
+
+    @Test(
+        "Bytes that came from the address of --resolve, without certificates or through --proxy never reach others",
+        arguments: ["--resolve", "--insecure", "--proxy"])
+    func apart(option: String) async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let value =
+                switch option {
+                case "--resolve": ["127.0.0.1:\(server.port):127.0.0.1"]
+                case "--proxy": ["http://127.0.0.1:\(server.port)"]
+                default: [] as [String]
+                }
+            let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
+            #expect(await home.run(get + [option] + value).status == .tryAgain)
+            let jobs = try await home.run("jobs", "--json").json
+            #expect(jobs.first?["needs"]?.array?.compactMap(\.string) == [option])
+            #expect(await home.run("jobs").output.contains("[needs \(option)]"))
+            // Neither `resume` without it, nor `get`, uses the bytes.
+            let resume = await home.run("resume")
+            #expect(
+                resume.status == .refused && resume.errors.contains("was started with \(option)"), "\(resume.errors)")
+            #expect(server.requests.count == 1)
+            let usual = await home.run(get)
+            #expect(usual.status == .success && !usual.errors.contains("resumed"), "\(usual.errors)")
+            #expect(server.requests.map(Self.isWhole) == [true, true])
+            // With the same option, they are.
+            let same = await home.run(["resume", option] + value)
+            #expect(same.status == .success && same.errors.contains("resumed at"), "\(same.errors)")
+            #expect(server.requests.map(Self.isWhole) == [true, true, false])
+            #expect(Sample.content.matches(try home.bytes("out")))
+        }
+    }
+
+    @Test("A download that was started as usual is not continued with less proof")
+    func usualFirst() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            let resume = await home.run("resume", "-k")
+            #expect(resume.status == .refused && resume.errors.contains("was started without these options"))
+            #expect(resume.errors.contains("warning: --insecure (-k): certificates are not verified"))
+            let insecure = await home.run(get + ["-k"])
+            #expect(insecure.status == .success && server.requests.map(Self.isWhole) == [true, true])
+            let quiet = await home.run(get + ["-k", "-q"])
+            #expect(quiet.status == .success && quiet.errors.isEmpty, "\(quiet.errors)")
+        }
+    }
+
+    @Test("A file that was delivered without proof is fetched again with it")
+    func deliveredBefore() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"]]
+            #expect(await home.run(get + ["-k"]).status == .success)
+            #expect(await home.run(get).status == .success)
+            #expect(server.requests.allSatisfy { $0.field("if-none-match") == nil } && server.requests.count == 2)
+        }
+    }
+
+    @Test("Connections of one version of the protocol, and from an interface")
+    func versions() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let cases: [([String], Bool)] = [
+                (["-4"], true), (["-6"], false), (["--interface", "lo"], true),
+                (["--interface", "127.0.0.1", "-4"], true),
+            ]
+            for (options, isReached) in cases {
+                let outcome = await home.run(
+                    ["get", server.url(), "-o", home["out"], "--retries", "0", "--restart"] + options)
+                #expect(outcome.status == (isReached ? .success : .tryAgain), "\(options): \(outcome.errors)")
+                #expect(isReached || outcome.errors.contains("could not resolve the host 127.0.0.1 to an IPv6 address"))
+            }
+            let name = "http://localhost:\(server.port)/file.bin"
+            let local = await home.run("get", name, "-4", "-o", home["local"], "--retries", "0")
+            #expect(local.status == .success, "\(local.errors)")
+            let none = await home.run("get", server.url(), "-o", home["no"], "--interface", "none0")
+            #expect(none.status == .usage && none.errors.contains("no network interface none0 with an address"))
+        }
+    }
+
+    @Test("A file that is not complete in time is given up, and its bytes are kept")
+    func maxTime() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--max-time"]
+            let outcome = await home.run(get + ["1"])
+            #expect(outcome.status == .tryAgain)
+            #expect(outcome.errors.contains("not complete after 1s (--max-time); the partial data is kept"))
+            #expect(try await home.run("jobs", "--json").object["state"]?.string == "waiting")
+            server.setHandler(Sample.whole)
+            #expect(await home.run(get + ["1h"]).status == .success)
+        }
+    }
+
+    @Test(
+        "Wrong combinations are usage errors",
+        arguments: [
+            ["-4", "-6"], ["-k", "--cacert", "f"], ["--resolve", "a:80"], ["--resolve", "a:80:b"],
+            ["--resolve", "a:x:::1"],
+            ["--max-time", "0"], ["--hold"],
+        ])
+    func usage(options: [String]) async throws {
+        let outcome = await home.run(["get", "http://127.0.0.1:9/f"] + options)
+        #expect(outcome.status == .usage && !outcome.errors.contains("nknown option"), "\(outcome.errors)")
+        #expect(try home.names().isEmpty)
+    }
+}
