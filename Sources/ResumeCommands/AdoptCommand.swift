@@ -68,7 +68,7 @@ struct AdoptCommand: ContextCommand {
         let list = try DownloadList(get, context)
         guard let item = try await list.next(most: 1).items.first else { return }
         let request = list.request(for: item)
-        try await get.withDownloader(for: 1, context) { downloader, _ in
+        try await get.withDownloader(for: 1, context) { downloader, _, _ in
             let adoption = try await downloader.adopt(request)
             if case .differs(let reason) = adoption.proof {
                 if json { context.print(Self.json(adoption, request).text) }

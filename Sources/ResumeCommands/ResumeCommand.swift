@@ -38,9 +38,19 @@ struct ResumeCommand: ContextCommand {
 
     @Option(
         name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "size"),
-        transform: ByteCount.rate)
-    var limitRate: ByteCount?
+        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "rate"),
+        transform: RatePlan.argument)
+    var limitRate: RatePlan?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Bytes per second for all downloads together.", valueName: "rate", visibility: .hidden),
+        transform: RatePlan.argument)
+    var totalRate: RatePlan?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Connections to each host.", valueName: "n", visibility: .hidden))
+    var perHost: Int?
 
     @Option(
         name: .long,
@@ -60,6 +70,7 @@ struct ResumeCommand: ContextCommand {
 
     func validate() throws {
         try GetCommand.checkConcurrency(maxConcurrent)
+        if let perHost, perHost < 1 { throw ValidationError("--per-host must be at least 1") }
         try GetCommand.checkForm(ofHeaders: headers)
         guard let url else { return }
         guard jobs.names.count == 1 else { throw ValidationError("--url requires exactly one job") }
@@ -76,6 +87,7 @@ struct ResumeCommand: ContextCommand {
         (get.familiar, get.messages, get.storeOptions) = (familiar, messages, storeOptions)
         get.connection = connection
         (get.pace.maxConcurrent, get.pace.connections) = (maxConcurrent, connections)
+        (get.pace.limitRate, get.pace.totalRate, get.pace.perHost) = (limitRate, totalRate, perHost)
         return get
     }
 
@@ -93,9 +105,10 @@ struct ResumeCommand: ContextCommand {
         let netrc = try familiar.netrc(context.environment)
         let reporter = GetReporter(command: get, context: context)
         reporter.expect(chosen.count, running: chosen.count)
-        try await get.withDownloader(for: chosen.count, context) { downloader, spare in
+        try await get.withDownloader(for: chosen.count, context) { downloader, spare, rates in
             let board = try await downloader.store.openJobs()
-            let run = JobRun(get, on: board, with: downloader, deliveringAtMost: spare, reporter)
+            let run = JobRun(
+                get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
             for ids in chosen.ids { run.feed.add(ids) }
             let trust = ConnectionTrust(connection)
             var secrets = Secrets(familiar.fields, headers.compactMap(GetCommand.field), netrc)
@@ -154,7 +167,7 @@ struct ResumeCommand: ContextCommand {
         }
         request.renewal = RenewCommand(renewCommand, usesShell: renewShell)?
             .renewal(completing: request.fields, GetCommand.field)
-        if let limitRate { request.rateLimit = limitRate.bytes }
+        if let limitRate { request.rateLimit = limitRate.constant }
         if let agent = familiar.userAgent { request.fields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
         return request

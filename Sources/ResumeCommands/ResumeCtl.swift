@@ -20,7 +20,7 @@ public struct ResumeCtl: ParsableCommand {
         subcommands: [
             GetCommand.self, ResumeCommand.self, AdoptCommand.self, JobsCommand.self, CancelCommand.self,
             ForgetCommand.self,
-            ListCommand.self, ShowCommand.self, PurgeCommand.self, GcCommand.self, VerifyCommand.self,
+            ListCommand.self, ShowCommand.self, PurgeCommand.self, GcCommand.self, SetCommand.self, VerifyCommand.self,
             StatsCommand.self, LogCommand.self, PinCommand.self, UnpinCommand.self, DoctorCommand.self,
             CompletionsCommand.self,
         ])

@@ -14,7 +14,7 @@ extension VerifyCommand {
         var get = try GetCommand.parse([first.url, "--output", "unused"] + headers.flatMap { ["--header", $0] })
         get.storeOptions = storeOptions
         var problems = 0
-        try await get.withDownloader(for: 1, context) { downloader, _ in
+        try await get.withDownloader(for: 1, context) { downloader, _, _ in
             for entry in found {
                 var request = get.terms(try DownloadURL(entry.url))
                 request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name

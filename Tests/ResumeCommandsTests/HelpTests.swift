@@ -9,7 +9,7 @@ struct HelpTests {
     init() throws { home = try Home() }
 
     private static let commands = [
-        "get", "list", "show", "purge", "gc", "verify", "stats", "log", "pin", "unpin", "doctor", "completions",
+        "get", "list", "show", "purge", "gc", "set", "verify", "stats", "log", "pin", "unpin", "doctor", "completions",
     ]
 
     @Test func overview() async throws {

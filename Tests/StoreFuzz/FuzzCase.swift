@@ -74,7 +74,8 @@ struct FuzzCase: Sendable, CustomStringConvertible {
                 ["gc"], ["gc", "--max-size", "250000"], ["gc", "--max-age", "1d"], ["gc", "--dry-run"], ["purge", key],
                 ["purge", "--all"], ["purge", "--all", "--include-pinned", "--yes"],
                 ["list", "--sort", "url", "--reverse"],
-                ["log", "-n", "0", "--since", "1d"], ["pin", key], ["unpin", key], ["doctor", "--rebuild"],
+                ["log", "-n", "0", "--since", "1d"], ["pin", key], ["unpin", key], ["set", "--limit-rate", "none"],
+                ["doctor", "--rebuild"],
             ]))
     }
 

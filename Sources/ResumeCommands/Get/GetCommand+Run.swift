@@ -38,11 +38,14 @@ extension GetCommand {
         }
         if first.isLast, first.items.count <= 16, !isQuiet, !messages.json { mentionPartials(of: first.items, context) }
         let count = first.isLast ? first.items.count : .max
-        try await withDownloader(for: count, context) { downloader, spare in
+        try await withDownloader(for: count, context) { downloader, spare, rates in
             if writesToOutput, let item = first.items.first {
-                return try await write(list.request(for: item), with: downloader, reporter, context)
+                var request = list.request(for: item)
+                request.rateLimiters = rates.limiters(for: 0)
+                return try await write(request, with: downloader, reporter, context)
             }
-            try await download(list, from: first, with: downloader, deliveringAtMost: spare, reporter)
+            try await download(
+                list, from: first, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
         }
     }
 
@@ -59,11 +62,12 @@ extension GetCommand {
 
     /// Runs the downloads of a list, each of which is recorded as a job before its first request.
     private func download(
-        _ list: DownloadList, from first: DownloadList.Part, with downloader: Downloader, deliveringAtMost spare: Int,
-        _ reporter: GetReporter
+        _ list: DownloadList, from first: DownloadList.Part, with downloader: Downloader, limiting rates: RateControl,
+        deliveringAtMost spare: Int, _ reporter: GetReporter
     ) async throws {
         let board = try await downloader.store.openJobs()
-        let run = JobRun(self, on: board, with: downloader, deliveringAtMost: spare, reporter)
+        let run = JobRun(
+            self, on: board, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
         let enlister = try await Enlister(list, of: self, to: run)
         try await enlister.add(first)
         try await run.run(.given) { job in
@@ -79,10 +83,11 @@ extension GetCommand {
     /// - Parameters:
     ///   - count: The number of downloads.
     ///   - context: The streams and the environment.
-    ///   - body: Receives how many small files may be waiting for their delivery.
+    ///   - body: Receives how many small files may be waiting for their delivery, and the rate limits.
     /// - Throws: The errors of `body`; ``CommandFailure`` if there is no transport.
     func withDownloader(
-        for count: Int, _ context: CommandContext, _ body: (Downloader, _ mostDelivered: Int) async throws -> Void
+        for count: Int, _ context: CommandContext,
+        _ body: (Downloader, _ mostDelivered: Int, RateControl) async throws -> Void
     ) async throws {
         if let cacert = connection.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
             throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
@@ -116,7 +121,10 @@ extension GetCommand {
         let transport = AsyncHTTPTransport(configuration)
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
-                try await body(Downloader(store: store, transport: transport), spare)
+                let rates = RateControl(each: pace.limitRate, total: pace.totalRate, store: store.path)
+                let watch = Task { await rates.watch() }
+                defer { watch.cancel() }
+                try await body(Downloader(store: store, transport: transport), spare, rates)
             }
         } catch {
             try? await transport.shutdown()

@@ -99,8 +99,8 @@ extension GetCommand {
             throw ValidationError(
                 "--stall-timeout, --connect-timeout and --max-time must be between 0.1 and 86400 seconds")
         }
-        if pace.limitRate?.bytes == 0 {
-            throw ValidationError("--limit-rate must be greater than 0; without it, the rate is not limited")
+        if let perHost = pace.perHost, !(pace.connections...1024).contains(perHost) {
+            throw ValidationError("--per-host must be between --connections and 1024")
         }
     }
 

@@ -64,7 +64,7 @@ struct GetCommand: ContextCommand {
         request.connections = pace.connections
         request.limits.retries = pace.retries
         request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
-        request.rateLimit = pace.limitRate?.bytes
+        request.rateLimit = pace.limitRate?.constant
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
         request.renewal = RenewCommand(requests.renewCommand, usesShell: requests.renewShell)?

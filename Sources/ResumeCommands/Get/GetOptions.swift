@@ -174,9 +174,27 @@ struct PaceOptions: ParsableArguments {
 
     @Option(
         name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "size"),
-        transform: ByteCount.rate)
-    var limitRate: ByteCount?
+        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "rate"),
+        transform: RatePlan.argument)
+    var limitRate: RatePlan?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "Bytes per second for all downloads together, such as 2M or 08:00-18:00=1M; see set.", valueName: "rate",
+            visibility: .hidden),
+        transform: RatePlan.argument)
+    var totalRate: RatePlan?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Connections to each host (default: as many as --max-concurrent and --connections allow).",
+            valueName: "n", visibility: .hidden))
+    var perHost: Int?
+
+    /// How many downloads of each host may run; nil for any number.
+    var downloadsPerHost: Int? { perHost.map { max($0 / max(connections, 1), 1) } }
 
     @Option(name: .long, help: ArgumentHelp("Retries without progress.", valueName: "n"))
     var retries: Int = 5

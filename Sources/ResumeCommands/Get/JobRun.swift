@@ -11,6 +11,8 @@ final class JobRun: Sendable {
     let slots: DownloadSlots
     private let command: GetCommand
     private let downloader: Downloader
+    private let rates: RateControl
+    private let hosts: HostSlots
 
     /// Makes a run without jobs.
     ///
@@ -18,16 +20,19 @@ final class JobRun: Sendable {
     ///   - command: The command with its options.
     ///   - board: The jobs.
     ///   - downloader: Runs the individual downloads.
+    ///   - rates: The rate limits.
     ///   - mostDelivered: How many small files may be waiting for their delivery.
     ///   - reporter: Reports events and failures.
     init(
-        _ command: GetCommand, on board: JobBoard, with downloader: Downloader, deliveringAtMost mostDelivered: Int,
-        _ reporter: GetReporter
+        _ command: GetCommand, on board: JobBoard, with downloader: Downloader, limiting rates: RateControl,
+        deliveringAtMost mostDelivered: Int, _ reporter: GetReporter
     ) {
         self.command = command
         self.board = board
         self.downloader = downloader
         self.reporter = reporter
+        self.rates = rates
+        hosts = HostSlots(count: command.pace.downloadsPerHost)
         slots = DownloadSlots(count: command.pace.maxConcurrent, mostDelivered: mostDelivered)
     }
 
@@ -56,9 +61,17 @@ final class JobRun: Sendable {
                 guard await slots.next(), !Task.isCancelled else { return slots.ended(job.id, with: .interrupted) }
                 do {
                     var request = try request(job)
+                    let host = request.url.host
+                    guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
+                    request.rateLimiters = rates.limiters(for: job.id)
                     request.fulfils(job.id, unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
                     request.onReceived = { [slots] in slots.received($0, job.id) }
-                    group.addTask { [request] in self.slots.ended(job.id, with: await self.download(request, job.id)) }
+                    group.addTask { [request] in
+                        let failure = await self.download(request, job.id)
+                        self.hosts.ended(for: host)
+                        self.rates.ended(job.id)
+                        self.slots.ended(job.id, with: failure)
+                    }
                 } catch {
                     board.release(job.id)
                     slots.ended(job.id, with: fail(job, because: error))

@@ -50,20 +50,20 @@ package struct RateSchedule: Sendable {
 }
 
 /// A rate limit for one download, or shared by several.
-final class RateLimiter: Sendable {
+package final class RateLimiter: Sendable {
     private let schedule: Mutex<RateSchedule>
     private let limits: Atomic<Bool>
 
     /// Makes a limit.
     ///
     /// - Parameter rate: In bytes per second; nil, 0 or less is no limit.
-    init(bytesPerSecond rate: Int64?) {
+    package init(bytesPerSecond rate: Int64?) {
         schedule = Mutex(RateSchedule(rate: rate ?? 0, now: .now))
         limits = Atomic((rate ?? 0) > 0)
     }
 
     /// Changes the limit; waiting receivers notice within a moment.
-    func setRate(_ rate: Int64?) {
+    package func setRate(_ rate: Int64?) {
         schedule.withLock { $0.setRate(rate ?? 0, now: .now) }
         limits.store((rate ?? 0) > 0, ordering: .relaxed)
     }

@@ -115,7 +115,7 @@ public struct DownloadRequest: Sendable {
     /// The clock for detecting stalls and comparing connections; tests replace it.
     package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
-    var rateLimiters: [RateLimiter] = []
+    package var rateLimiters: [RateLimiter] = []
     /// The ID of the queue's row that is removed with the delivery.
     var queuedRow: Int64?
     /// The conditions of a request for the whole file, for a file that has been delivered before.
