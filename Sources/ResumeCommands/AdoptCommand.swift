@@ -76,9 +76,7 @@ struct AdoptCommand: ContextCommand {
             }
             // A job, so that `resume` continues it.
             let board = try await downloader.store.openJobs()
-            let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: request, board.identityKey))
-            let listing = JobListing(renames: false, unfinished: []) { _, _ in false }
-            _ = try await board.enlist([job], as: listing)
+            try await board.record(request, as: 0)
             if json {
                 context.print(Self.json(adoption, request).text)
             } else {

@@ -115,7 +115,10 @@ struct ResumeCommand: ContextCommand {
             let other = try url.map { try TypedURL.parse($0) }
             try await run.run(selection.isEmpty ? .left : .again) { job in
                 try trust.requireSame(for: job, at: other)
-                return try request(for: job, at: other ?? selection.find(job).url, &secrets)
+                let request = try request(for: job, at: other ?? selection.find(job).url, &secrets)
+                // The next run continues from there as well.
+                if other != nil { try await board.record(request, as: job.position) }
+                return request
             } feeding: {
             }
         }

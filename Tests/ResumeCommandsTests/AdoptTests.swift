@@ -64,7 +64,7 @@ struct AdoptTests {
             server.setHandler { _ in .status("403 Forbidden") }
             let pending = await home.run("adopt", home["partial"], url)
             #expect(pending.status == .success && pending.output.contains("not compared yet"))
-            #expect(await home.run("adopt", home["partial"], url).status == .io, "the store has it already")
+            #expect(await home.run("adopt", home["partial"], url).status == .refused, "the store has it already")
             server.setHandler { .parts(of: Self.file, for: $0) }
             #expect(await home.run("get", url, "-o", home["out.bin"]).status == .success)
             #expect(Self.file.content.matches(try home.bytes("out.bin")))
@@ -144,6 +144,25 @@ struct AdoptTests {
                 #expect((result["agreedSamples"]?.integer ?? 0 >= 128) == isSame)
                 if isSame { #expect(server.bodyBytesSent - sent < Self.length - 1_500_000 + 700_000) }
             }
+        }
+    }
+
+    @Test("A4: what resume has continued from another URL is continued from there by the next run")
+    func otherURLStays() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_000_000) }) {
+            server async throws in
+            let url = server.url("/f.bin")
+            #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
+            server.setHandler { _ in .status("404 Not Found") }
+            let gone = await home.run("resume", url, "--url", server.url("/mirror.bin"))
+            #expect(gone.status == .refused)
+            server.setHandler { request in
+                request.path == "/mirror.bin" ? .parts(of: Self.file, for: request) : .status("404 Not Found")
+            }
+            #expect(await home.run("jobs", "--all").output.contains("/mirror.bin"))
+            #expect(await home.run("resume", home["f.bin"]).status == .success)
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+            #expect(!server.requests.suffix(2).contains { $0.path == "/f.bin" })
         }
     }
 

@@ -46,7 +46,7 @@ final class JobRun: Sendable {
     ///   - feed: Adds jobs while others run; reports its own failures.
     /// - Throws: ``CommandFailure`` with the worst of the failures, which have already been reported.
     func run(
-        _ choice: JobRunner.Choice, request: (Job) throws -> DownloadRequest,
+        _ choice: JobRunner.Choice, request: (Job) async throws -> DownloadRequest,
         feeding feed: @escaping @Sendable () async -> Void
     ) async throws {
         reporter.start()
@@ -56,11 +56,11 @@ final class JobRun: Sendable {
                 self.feed.end()
             }
             func start(_ step: JobRunner.Step) async {
-                guard case .run(let job) = step else { return leave(step, request) }
+                guard case .run(let job) = step else { return await leave(step, request) }
                 // No more slots: the command was interrupted.
                 guard await slots.next(), !Task.isCancelled else { return slots.ended(job.id, with: .interrupted) }
                 do {
-                    var request = try request(job)
+                    var request = try await request(job)
                     let host = request.url.host
                     guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
                     request.rateLimiters = rates.limiters(for: job.id)
@@ -88,12 +88,12 @@ final class JobRun: Sendable {
     }
 
     /// Reports a job that does not run.
-    private func leave(_ step: JobRunner.Step, _ request: (Job) throws -> DownloadRequest) {
+    private func leave(_ step: JobRunner.Step, _ request: (Job) async throws -> DownloadRequest) async {
         switch step {
         case .run: break
         case .over(let job):
             do {
-                reporter.skipped(try request(job), as: .done)
+                reporter.skipped(try await request(job), as: .done)
             } catch {
                 slots.failed(with: fail(job, because: error))
             }

@@ -160,10 +160,11 @@ public struct CommandContext: Sendable {
         var configuration = DownloadStore.Configuration()
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
+        let told = Atomic<Int64>(0)
         configuration.onMigration = { converted, entries in
-            if entries >= Self.manyEntries {
-                say("converting the store to a newer format: \(converted) of \(entries) entries")
-            }
+            let tenth = converted / max(entries / 10, 1)
+            guard entries >= Self.manyEntries, told.exchange(tenth, ordering: .relaxed) != tenth else { return }
+            say("converting the store to a newer format: \(converted) of \(entries) entries")
         }
         let path = try storePath(option)
         let store: DownloadStore

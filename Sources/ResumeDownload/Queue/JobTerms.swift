@@ -56,6 +56,19 @@ package enum JobTerms {
     }
 }
 
+extension JobBoard {
+    /// Records the job of a request, which replaces one with the same key and destination.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - position: Its place in the list of this run.
+    /// - Throws: ``StoreError``
+    package func record(_ request: DownloadRequest, as position: Int64) async throws {
+        let job = try JobTerms.job(for: request, at: position, terms: JobTerms.text(for: request, identityKey))
+        _ = try await enlist([job], as: JobListing(renames: false, unfinished: []) { _, _ in false })
+    }
+}
+
 extension DownloadRequest {
     /// Makes this request the run of a job.
     ///
