@@ -22,7 +22,7 @@ public struct ResumeCtl: ParsableCommand {
             ForgetCommand.self,
             ListCommand.self, ShowCommand.self, PurgeCommand.self, GcCommand.self, SetCommand.self, VerifyCommand.self,
             StatsCommand.self, LogCommand.self, PinCommand.self, UnpinCommand.self, DoctorCommand.self,
-            CompletionsCommand.self,
+            ConfigCommand.self, CompletionsCommand.self,
         ])
 
     /// Makes an empty command, for the argument parser.
@@ -50,8 +50,15 @@ public struct ResumeCtl: ParsableCommand {
         var context = context
         context.arguments = arguments
         let command: any ParsableCommand
+        let complete: [String]
+        do throws(CommandFailure) {
+            complete = try Settings(context, of: Self.self)?.applied(to: arguments) ?? arguments
+        } catch {
+            context.say("resumectl: \(error.message)")
+            return error.status
+        }
         do {
-            command = try parseAsRoot(arguments)
+            command = try parseAsRoot(complete)
             guard let command = command as? any ContextCommand else {
                 // The parser's own help command, which throws the requested text.
                 var help = command

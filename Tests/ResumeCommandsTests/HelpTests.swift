@@ -9,7 +9,8 @@ struct HelpTests {
     init() throws { home = try Home() }
 
     private static let commands = [
-        "get", "list", "show", "purge", "gc", "set", "verify", "stats", "log", "pin", "unpin", "doctor", "completions",
+        "get", "list", "show", "purge", "gc", "set", "verify", "stats", "log", "pin", "unpin", "doctor", "config",
+        "completions",
     ]
 
     @Test func overview() async throws {

@@ -52,6 +52,38 @@ struct OptionTable {
         return nil
     }
 
+    /// Returns the names of the options among arguments, with their values; empty for flags.
+    ///
+    /// - Parameter arguments: The arguments after the command's name.
+    /// - Returns: The names with dashes.
+    func names(in arguments: some Sequence<String>) -> [String: String] {
+        var names: [String: String] = [:]
+        var last: String?
+        for argument in arguments {
+            if let name = last {
+                names[name] = argument
+                last = nil
+                continue
+            }
+            if argument == "--" { break }
+            guard isOption(argument) else { continue }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            if let takes = takesValue[parts[0]] {
+                names[parts[0]] = parts.count > 1 ? parts[1] : ""
+                if takes, parts.count == 1 { last = parts[0] }
+                continue
+            }
+            var letters = argument.dropFirst()
+            while let letter = letters.popFirst(), let takes = takesValue["-\(letter)"] {
+                names["-\(letter)"] = takes ? String(letters) : ""
+                guard takes else { continue }
+                if letters.isEmpty { last = "-\(letter)" }
+                break
+            }
+        }
+        return names
+    }
+
     /// Whether a text is an option, not a negative number or `-`.
     private func isOption(_ text: String) -> Bool {
         guard text.hasPrefix("-"), let second = text.dropFirst().first else { return false }

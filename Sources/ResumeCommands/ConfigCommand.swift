@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+
+/// The command `resumectl config`.
+struct ConfigCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Show the defaults of get and resume, and where they are set.",
+        discussion: """
+            The file is $XDG_CONFIG_HOME/resumectl/config (~/.config/resumectl/config), or RESUMECTL_CONFIG. Each line \
+            sets an option, such as 'limit-rate = 2M', or 'netrc' for a flag. Variables such as RESUMECTL_LIMIT_RATE \
+            take precedence over it, and arguments over both.
+
+            EXAMPLE:
+              resumectl config
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Flag(name: .long, help: "Print one JSON object per setting.")
+    var json = false
+
+    func run(_ context: CommandContext) async throws {
+        var lines: [(name: String, value: String, source: String)] = []
+        let settings = try Settings(context, of: ResumeCtl.self)?.effective ?? []
+        for setting in settings where setting.name != "store" {
+            lines.append((setting.name, setting.shown, setting.source.text))
+        }
+        let variable = context.environment["RESUMECTL_STORE"] ?? ""
+        let file = settings.first { $0.name == "store" }
+        let source = file?.source.text ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
+        lines.append(("store", Printable.escaped(try context.storePath(storeOptions.store)), source))
+        for line in lines.sorted(by: { $0.name < $1.name }) {
+            if json {
+                let members: [String: JSON] = [
+                    "name": .string(line.name), "source": .string(line.source), "value": .string(line.value),
+                ]
+                context.print(JSON.object(members).text)
+            } else {
+                context.print("\(line.name) = \(line.value)  [\(line.source)]")
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+internal import ArgumentParser
+internal import ResumeFiles
+internal import ResumeHTTP
+
+/// The defaults of `get` and `resume` in the configuration file and in the environment.
+///
+/// The arguments of the command line take precedence over the environment, and that over the file.
+struct Settings {
+    private static let prefix = "RESUMECTL_"
+    /// Variables that are not options of `get`, or that programs of `get` receive.
+    private static let others: Set = ["STORE", "CONFIG", "KEY", "URL", "STATUS", "PATH", "EVENT"]
+
+    /// What counts, by name in order of the names.
+    private(set) var effective: [Setting] = []
+    private let options: OptionTable
+
+    private let root: any ParsableCommand.Type
+
+    /// Reads the settings; nil if there are none, which costs nothing.
+    ///
+    /// - Parameters:
+    ///   - context: The environment.
+    ///   - root: The program.
+    /// - Throws: ``CommandFailure`` with the place of an error.
+    init?(_ context: CommandContext, of root: any ParsableCommand.Type) throws(CommandFailure) {
+        let file = try Self.path(context.environment)
+        let variables = context.environment.filter { name, value in
+            name.hasPrefix(Self.prefix) && !value.isEmpty
+                && !Self.others.contains(String(name.dropFirst(Self.prefix.count)))
+        }
+        guard file != nil || !variables.isEmpty else { return nil }
+        self.root = root
+        options = OptionTable(
+            help: root.configuration.subcommands.filter(Self.hasDefaults).map { command in
+                root.helpMessage(for: command, includeHidden: true, columns: 80)
+            }.joined(separator: "\n"))
+        var settings = try file.map(Self.settings) ?? []
+        for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
+            let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
+            settings.append(Setting(name: option, value: value, source: .variable(name)))
+        }
+        for setting in settings {
+            guard let problem = setting.problem(options) else { continue }
+            throw CommandFailure(.usage, "\(setting.source.text): \(problem)")
+        }
+        let home = context.environment["HOME"] ?? ""
+        for index in settings.indices where settings[index].value.hasPrefix("~/") && !home.isEmpty {
+            settings[index].value = home + settings[index].value.dropFirst()
+        }
+        // The store has a variable of its own, which is read with the store.
+        let hasStore = context.environment["\(Self.prefix)STORE"]?.isEmpty == false
+        settings.removeAll { hasStore && $0.name == "store" }
+        // Of several, the last one counts.
+        for setting in settings {
+            effective.removeAll { $0.name == setting.name && !Self.isRepeated(setting.name) }
+            effective.append(setting)
+        }
+    }
+
+    private static func isRepeated(_ name: String) -> Bool { name == "resolve" }
+
+    /// Whether all settings apply to a command.
+    private static func hasDefaults(_ command: any ParsableCommand.Type) -> Bool {
+        ["get", "resume"].contains(command.configuration.commandName)
+    }
+
+    /// Returns the path of the file; nil if there is none.
+    ///
+    /// - Throws: ``CommandFailure`` if the one that is named does not exist.
+    static func path(_ environment: [String: String]) throws(CommandFailure) -> String? {
+        if let path = environment["\(prefix)CONFIG"] {
+            let exists = unsafe access(path, F_OK) == 0
+            guard path.isEmpty || exists else {
+                throw CommandFailure(.notFound, "\(prefix)CONFIG: cannot read \(Printable.escaped(path))")
+            }
+            return path.isEmpty ? nil : path
+        }
+        let folder =
+            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            ?? environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config" }
+        guard let path = folder.map({ "\($0)/resumectl/config" }), unsafe access(path, F_OK) == 0 else { return nil }
+        return path
+    }
+
+    private static func settings(in path: String) throws(CommandFailure) -> [Setting] {
+        var status = stat()
+        // It may name programs to run.
+        let isFound = unsafe stat(path, &status) == 0
+        guard !isFound || status.st_mode & 0o022 == 0 else {
+            throw CommandFailure(
+                .usage, "\(Printable.escaped(path)) can be changed by other users. Run 'chmod go-w' on it.")
+        }
+        var settings: [Setting] = []
+        for line in try InputFile.lines(of: path) {
+            let source = Setting.Source.file(path: path, line: line.number)
+            guard let text = line.text else { throw CommandFailure(.usage, "\(source.text): not in UTF-8") }
+            let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { side in
+                    var side = side.drop(while: \.isWhitespace)
+                    while side.last?.isWhitespace == true { side.removeLast() }
+                    return side
+                }
+            var value = sides.count > 1 ? sides[1] : ""
+            if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") { value = value.dropFirst().dropLast() }
+            settings.append(
+                Setting(name: String(sides[0].trimmingPrefix("--")), value: String(value), source: source))
+        }
+        return settings
+    }
+
+    /// Returns the arguments with the settings that concern their command.
+    ///
+    /// - Parameter arguments: The arguments of the command line.
+    /// - Returns: The arguments; those of the settings come first, so that others take precedence.
+    /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
+    func applied(to arguments: [String]) throws(CommandFailure) -> [String] {
+        let command = root.configuration.subcommands.first { $0.configuration.commandName == arguments.first }
+        guard let name = arguments.first, let command else { return arguments }
+        let own = OptionTable(help: root.helpMessage(for: command, includeHidden: true, columns: 80))
+        let takesAll = Self.hasDefaults(command)
+        let given = own.names(in: arguments.dropFirst())
+        let used = effective.filter { setting in
+            own.takesValue("--\(setting.name)") != nil && (takesAll || setting.name == "store")
+                && !Self.yields(setting.name, to: given)
+        }
+        let defaults = used.flatMap { $0.arguments(options) }
+        let all = [name] + defaults + arguments.dropFirst()
+        guard !defaults.isEmpty, (try? root.parseAsRoot(all)) == nil else { return all }
+        // The parser does not know where an argument came from.
+        for setting in used {
+            let least = name == "get" ? ["--input-file=-"] : []
+            do {
+                _ = try root.parseAsRoot([name] + least + setting.arguments(options))
+            } catch {
+                let message = root.message(for: error)
+                throw CommandFailure(.usage, "\(setting.source.text): \(message.split(separator: "\n").first ?? "")")
+            }
+        }
+        return all
+    }
+
+    /// Whether a setting is left out because of an option of the command line that it cannot be combined with.
+    private static func yields(_ name: String, to given: [String: String]) -> Bool {
+        if name == "directory", let output = given["--output"] ?? given["-o"] {
+            return output == "-" || output.hasPrefix("/")
+        }
+        return (rivals[name] ?? []).contains { given[$0] != nil }
+    }
+
+    private static let rivals: [String: [String]] = [
+        "cacert": ["--insecure", "-k"], "insecure": ["--cacert"], "ipv4": ["--ipv6", "-6"], "ipv6": ["--ipv4", "-4"],
+        "skip-existing": ["--restart", "--sha256", "--sha512", "--checksum", "--checksums", "--output", "-o"],
+        "auto-rename": ["--remote-header-name", "-J"],
+        "remote-header-name": ["--auto-rename", "--output", "-o"], "connections": ["--per-host"],
+        "per-host": ["--connections"],
+    ]
+}

@@ -1,0 +1,116 @@
+import OriginServer
+import ResumeCommands
+import TestSupport
+import Testing
+
+/// Defaults in a file and in the environment.
+@Suite(.timeLimit(.minutes(20)))
+struct SettingsTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static let url = "http://127.0.0.1:9/f"
+
+    /// The environment with a configuration file.
+    private func environment(_ file: String? = nil, _ variables: [String: String] = [:]) throws -> [String: String] {
+        if let file {
+            try home.makeFolder("config/resumectl")
+            try home.write(file.utf8, to: "config/resumectl/config")
+        }
+        return ["HOME": home.path, "XDG_CONFIG_HOME": home["config"], "RESUMECTL_STORE": home.store]
+            .merging(variables) { $1 }
+    }
+
+    @Test("Arguments take precedence over the environment, and that over the file")
+    func precedence() async throws {
+        let file = "# defaults\n\n  directory = \"\(home["file"])\"\nquiet\n--retries=0\n"
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url()]
+            let first = await home.run(get, environment: try environment(file))
+            #expect(first.status == .success && first.errors.isEmpty && home.has("file/file.bin"), "\(first.errors)")
+            let variables = ["RESUMECTL_DIRECTORY": home["variable"], "RESUMECTL_QUIET": "no"]
+            let second = await home.run(get, environment: try environment(file, variables))
+            #expect(second.status == .success && !second.errors.isEmpty && home.has("variable/file.bin"))
+            let third = await home.run(get + ["-P", home["argument"]], environment: try environment(file, variables))
+            #expect(third.status == .success && home.has("argument/file.bin"))
+            // A default that cannot be combined with an option is left out.
+            let fourth = await home.run(get + ["-o", home["absolute"]], environment: try environment(file))
+            #expect(fourth.status == .success && home.has("absolute"), "\(fourth.errors)")
+        }
+        // Other commands are not concerned.
+        #expect(await home.run(["list"], environment: try environment(file)).status == .success)
+        #expect(await home.run(["log", "-n", "1"], environment: try environment(file)).status == .success)
+    }
+
+    @Test("The store, paths in the home folder, and a file that is named")
+    func paths() async throws {
+        try home.write("store = ~/other\n".utf8, to: "named")
+        var variables = try environment()
+        variables["RESUMECTL_CONFIG"] = home["named"]
+        #expect(
+            await home.run(["config"], environment: variables).output.contains(
+                "store = \(home.store)  [RESUMECTL_STORE]"))
+        variables["RESUMECTL_STORE"] = nil
+        let config = await home.run(["config"], environment: variables)
+        #expect(config.output == "store = \(home["other"])  [\(home["named"]), line 1]\n", "\(config.output)")
+        let get = await home.run(["get", Self.url, "--retries", "0", "-o", home["out"]], environment: variables)
+        #expect(get.status == .tryAgain && home.has("other/store.sqlite"))
+        variables["RESUMECTL_CONFIG"] = home["none"]
+        let missing = await home.run(["list"], environment: variables)
+        #expect(missing.status == .notFound && missing.errors.contains("RESUMECTL_CONFIG: cannot read"))
+        variables["RESUMECTL_CONFIG"] = ""
+        #expect(await home.run(["config"], environment: variables).output.hasSuffix("/.cache/resumectl  [default]\n"))
+    }
+
+    private static let wrong = [
+        ("limit-rat = 1M", "there is no option 'limit-rat'; did you mean 'limit-rate'?"),
+        ("\n\nlimit-rate = fast", "line 3: "), ("limit-rate = fast", "such as 500k"),
+        ("limit-rate", "limit-rate requires a value"), ("quiet = perhaps", "quiet is true or false"),
+        ("user = me:word", "cannot be set here"), ("header = A: b", "cannot be set here"),
+        ("output = f", "cannot be set here"), ("p\u{1B}ass = hunter2", "there is no option of this name"),
+        ("max-concurrent = 99", "--max-concurrent must be between 1 and 64"), ("= 5", "there is no option"),
+    ]
+
+    @Test("An error names the file and the line, or the variable", arguments: wrong)
+    func errors(text: String, message: String) async throws {
+        let outcome = await home.run(["get", Self.url], environment: try environment(text))
+        #expect(outcome.status == .usage && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.errors.hasPrefix("resumectl: \(home["config/resumectl/config"]), line "), "\(outcome.errors)")
+        #expect(!outcome.errors.contains("hunter2") && !home.has("store"))
+    }
+
+    @Test("So does one in a variable; those of programs that get runs are no options")
+    func variables() async throws {
+        let wrong = await home.run(["get", Self.url], environment: try environment(nil, ["RESUMECTL_RETRIES": "many"]))
+        #expect(wrong.status == .usage && wrong.errors.hasPrefix("resumectl: RESUMECTL_RETRIES: "), "\(wrong.errors)")
+        let others = ["RESUMECTL_KEY": "k", "RESUMECTL_URL": "u", "RESUMECTL_STATUS": "403"]
+        #expect(await home.run(["list"], environment: try environment(nil, others)).status == .success)
+    }
+
+    @Test("A file that others can change is refused, since it may name programs")
+    func permissions() async throws {
+        let variables = try environment("quiet\n")
+        try await Shell.run("chmod", "666", home["config/resumectl/config"])
+        let outcome = await home.run(["get", Self.url], environment: variables)
+        #expect(outcome.status == .usage && outcome.errors.contains("can be changed by other users"))
+    }
+
+    @Test("config shows what counts and where it is set, without passwords")
+    func config() async throws {
+        let file =
+            "limit-rate = 1M\nlimit-rate = 2M\nproxy = http://me:hunter2@proxy:3128\nrenew-command = prog tok3n\nnetrc"
+        let variables = try environment(file, ["RESUMECTL_RETRIES": "7"])
+        let path = home["config/resumectl/config"]
+        let text = await home.run(["config"], environment: variables)
+        #expect(
+            text.lines == [
+                "limit-rate = 2M  [\(path), line 2]", "netrc = true  [\(path), line 5]",
+                "proxy = http://proxy:3128  [\(path), line 3]", "renew-command = prog …  [\(path), line 4]",
+                "retries = 7  [RESUMECTL_RETRIES]", "store = \(home.store)  [RESUMECTL_STORE]",
+            ], "\(text.output)")
+        let json = try await home.run(["config", "--json"], environment: variables).json
+        #expect(json.compactMap { $0["name"]?.string }.count == 6)
+        #expect(json.first?["value"]?.string == "2M" && json.first?["source"]?.string == "\(path), line 2")
+    }
+}
