@@ -79,6 +79,14 @@ struct AdoptProgramTests {
                 #expect(await home.run(get + ["-q"]).errors.isEmpty)
                 #expect(try home.bytes(name + suffix) == Array("foreign".utf8))
             }
+            // Firefox creates an empty file with the final name.
+            for (name, partial) in [("f.tar.gz", "f.tar.ukGJn4ZO.gz.part"), ("plain", "plain.ukGJn4ZO.part")] {
+                try home.write([], to: name)
+                try home.write("foreign".utf8, to: partial)
+                try home.write("foreign".utf8, to: "other." + partial)
+                let errors = await home.run("get", "-P", home.path, server.url("/\(name)")).errors
+                #expect(errors.contains("run 'resumectl get --from \(home[partial])' and the URL"), "\(errors)")
+            }
         }
     }
 

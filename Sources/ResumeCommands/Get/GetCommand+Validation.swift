@@ -31,6 +31,9 @@ extension GetCommand {
         if files.skipExisting, checks.restart || digests > 0 {
             throw ValidationError("--skip-existing cannot be combined with --restart or a checksum")
         }
+        if files.skipExisting, files.from != nil {
+            throw ValidationError("--skip-existing cannot be combined with --from")
+        }
         if writesToOutput, files.directory != nil || messages.json || files.skipExisting {
             throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
         }

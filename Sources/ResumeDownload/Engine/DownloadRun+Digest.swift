@@ -47,7 +47,7 @@ extension DownloadRun {
         guard request.digest != nil, isProved || isOfOneAnswer else {
             let reason =
                 request.digest == nil
-                ? Reason.announcedDigestMismatch : .digestMismatch(expected, wrongDigest, isKept: false)
+                ? (samples == nil ? Reason.announcedDigestMismatch : .namedDigestMismatch) : .digestMismatch(expected, wrongDigest, isKept: false)
             return try await dropOnce(because: reason)
         }
         guard hasAnswer else {
@@ -108,6 +108,10 @@ extension Reason {
     static let announcedDigestMismatch = Reason(
         code: .init(rawValue: "announced-digest-mismatch"),
         text: "the content does not match the digest sent by the server (Repr-Digest)")
+
+    static let namedDigestMismatch = Reason(
+        code: .init(rawValue: "named-digest-mismatch"),
+        text: "the content does not match the digest in the name of the file that was adopted")
 
     static let contentDigestMismatch = Reason(
         code: .init(rawValue: "content-digest-mismatch"),

@@ -30,9 +30,7 @@ struct ForeignName: Sendable, Hashable {
         } else if let stem = Self.stem(name, ".incomplete") {
             program = .huggingFace
             digest = Self.digest(stem)
-        } else if folder == "incomplete",
-            let digest = Self.digest(Self.stem(name, ".part") ?? Self.stem(name, ".tmp") ?? name)
-        {
+        } else if folder == "incomplete", let digest = Self.objectDigest(name) {
             program = .gitLFS
             self.digest = digest
         } else if let stem = Self.stem(name, ".part") {
@@ -50,9 +48,19 @@ struct ForeignName: Sendable, Hashable {
         name.hasSuffix(suffix) && name.count > suffix.count ? String(name.dropLast(suffix.count)) : nil
     }
 
-    /// The SHA-256 at the end of a name; a shorter hash of another algorithm is not a digest of the bytes alone.
+    /// The last SHA-256 in a name; a shorter hash of another algorithm is not a digest of the bytes alone.
+    ///
+    /// Some releases of huggingface_hub append random digits: `SHA256.607ec65b.incomplete`.
     private static func digest(_ stem: String) -> HTTPDigest? {
-        let last = stem.split(separator: ".").last.map(String.init) ?? stem
-        return HTTPDigest(.sha256, hexadecimal: last)
+        stem.split(separator: ".").reversed().lazy
+            .compactMap { HTTPDigest(.sha256, hexadecimal: String($0)) }.first
+    }
+
+    /// The digest in the name of a Git LFS object, which has random decimal digits appended until the download fails.
+    private static func objectDigest(_ name: String) -> HTTPDigest? {
+        let stem = stem(name, ".part") ?? stem(name, ".tmp") ?? name
+        let rest = stem.dropFirst(64)
+        guard rest.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        return HTTPDigest(.sha256, hexadecimal: String(stem.prefix(64)))
     }
 }

@@ -106,7 +106,22 @@ public struct ForeignPartial: Sendable, Hashable {
         for path in ["\(destination).part", "\(destination).crdownload"] where isFile(path) {
             return (path, ForeignName(path, isThere: isFile).program)
         }
-        return nil
+        return ofFirefox(destination).map { ($0, .browserOrYtDlp) }
+    }
+
+    /// Returns the partial file of Firefox: `NAME.XXXXXXXX.EXTENSION.part`, beside an empty file with the final name.
+    private static func ofFirefox(_ destination: String) -> String? {
+        guard (try? OpenFile(destination, flags: O_RDONLY).status())?.size == 0 else { return nil }
+        let slash = destination.lastIndex(of: "/").map { destination.index(after: $0) } ?? destination.startIndex
+        let (folder, name) = (destination[..<slash], destination[slash...])
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        let end = "\(name[dot...]).part"
+        let names = (try? Folder(folder.isEmpty ? "." : String(folder)).names()) ?? []
+        let found = names.first { other in
+            other.hasPrefix("\(name[..<dot]).") && other.hasSuffix(end)
+                && other.utf8.count == name[..<dot].utf8.count + 1 + 8 + end.utf8.count
+        }
+        return found.map { "\(folder)\($0)" }.flatMap { isFile($0) ? $0 : nil }
     }
 
     private static func unreadable(_ path: String) -> StoreError {
