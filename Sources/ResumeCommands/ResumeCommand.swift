@@ -52,17 +52,7 @@ struct ResumeCommand: ContextCommand {
         name: .long, help: ArgumentHelp("Connections to each host.", valueName: "n", visibility: .hidden))
     var perHost: Int?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Program that prints a fresh URL or header fields when the server refuses a request.",
-            valueName: "command"))
-    var renewCommand: String?
-
-    @Flag(
-        name: .long, help: ArgumentHelp("Run --renew-command with /bin/sh.", visibility: .hidden))
-    var renewShell = false
-
+    @OptionGroup var programs: ProgramOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
     @OptionGroup var messages: MessageOptions
@@ -85,7 +75,7 @@ struct ResumeCommand: ContextCommand {
     private func get(connections: Int) throws -> GetCommand {
         var get = try GetCommand.parse(["--input-file", "-"])
         (get.familiar, get.messages, get.storeOptions) = (familiar, messages, storeOptions)
-        get.connection = connection
+        (get.connection, get.programs) = (connection, programs)
         (get.pace.maxConcurrent, get.pace.connections) = (maxConcurrent, connections)
         (get.pace.limitRate, get.pace.totalRate, get.pace.perHost) = (limitRate, totalRate, perHost)
         return get
@@ -111,7 +101,7 @@ struct ResumeCommand: ContextCommand {
                 get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
             for ids in chosen.ids { run.feed.add(ids) }
             let trust = ConnectionTrust(connection)
-            var secrets = Secrets(familiar.fields, headers.compactMap(GetCommand.field), netrc)
+            var secrets = Secrets(familiar.fields, headers.compactMap(HeaderLine.field), netrc)
             let other = try url.map { try TypedURL.parse($0) }
             try await run.run(selection.isEmpty ? .left : .again) { job in
                 try trust.requireSame(for: job, at: other)
@@ -168,8 +158,7 @@ struct ResumeCommand: ContextCommand {
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
                     + "'resumectl resume', with -H for header fields.", isResumable: true)
         }
-        request.renewal = RenewCommand(renewCommand, usesShell: renewShell)?
-            .renewal(completing: request.fields, GetCommand.field)
+        request.renewal = RenewCommand(programs)?.renewal(completing: request.fields)
         if let limitRate { request.rateLimit = limitRate.constant }
         if let agent = familiar.userAgent { request.fields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)

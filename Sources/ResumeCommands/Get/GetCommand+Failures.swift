@@ -14,10 +14,13 @@ extension GetCommand {
 
     /// Runs a download, and cancels it after the time of --max-time.
     ///
+    /// - Returns: Its result.
     /// - Throws: The error of the download; ``CommandFailure`` if it is not complete in time.
-    func limitingTime(_ download: @escaping @Sendable () async throws -> Void) async throws {
+    func limitingTime(
+        _ download: @escaping @Sendable () async throws -> DownloadResult
+    ) async throws -> DownloadResult {
         guard let limit = pace.maxTime else { return try await download() }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let result = try await withThrowingTaskGroup(of: DownloadResult?.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await download() }
             group.addTask {
@@ -27,8 +30,10 @@ extension GetCommand {
                     "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time); the partial data is "
                         + "kept. Run the command again to resume.")
             }
-            try await group.next()
+            return try await group.next() ?? nil
         }
+        guard let result else { throw CancellationError() }
+        return result
     }
 
     /// Reports the error of a download, and returns it as it was reported.

@@ -42,6 +42,7 @@ extension GetCommand {
             if writesToOutput, let item = first.items.first {
                 var request = list.request(for: item)
                 request.rateLimiters = rates.limiters(for: 0)
+                try await Programs(programs).authorize(&request)
                 return try await write(request, with: downloader, reporter, context)
             }
             try await download(

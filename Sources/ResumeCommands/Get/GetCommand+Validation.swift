@@ -37,6 +37,9 @@ extension GetCommand {
         if writesToOutput, files.directory != nil || messages.json || files.skipExisting {
             throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
         }
+        if programs.onComplete != nil, writesToOutput {
+            throw ValidationError("--on-complete cannot be combined with --output -")
+        }
         if files.hold, !writesToOutput { throw ValidationError("--hold requires --output -") }
         if let output = files.output, output.hasPrefix("/"), files.directory != nil {
             throw ValidationError("--output must be a relative path if --directory is given")
@@ -82,7 +85,7 @@ extension GetCommand {
         }
         try Self.checkForm(ofHeaders: requests.headers)
         for header in requests.headers {
-            if let name = Self.field(header)?.name, Plan.ownedFieldNames.contains(name) {
+            if let name = HeaderLine.field(header)?.name, Plan.ownedFieldNames.contains(name) {
                 let instead =
                     name == .acceptEncoding ? "; use --accept-encoding" : name == .range ? "; use --range" : ""
                 throw ValidationError("--header cannot set \(name), which resumectl sets\(instead)")
@@ -106,23 +109,12 @@ extension GetCommand {
             throw ValidationError("--per-host must be between --connections and 1024")
         }
     }
-
-    /// Parses `Name: value`.
-    static func field(_ header: String) -> HTTPField? {
-        guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
-            return nil
-        }
-        var value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        while value.last == " " || value.last == "\t" { value.removeLast() }
-        guard HTTPField.isValidValue(String(value)) else { return nil }
-        return HTTPField(name: name, value: String(value))
-    }
 }
 
 /// The checks of options that `resume` has, too.
 extension GetCommand {
     static func checkForm(ofHeaders headers: [String]) throws {
-        guard headers.allSatisfy({ field($0) != nil }) else {
+        guard headers.allSatisfy({ HeaderLine.field($0) != nil }) else {
             throw ValidationError("--header must have the form 'Name: value', without control characters")
         }
     }

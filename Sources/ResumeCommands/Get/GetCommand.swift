@@ -29,6 +29,7 @@ struct GetCommand: ContextCommand {
     @OptionGroup(title: "Requests") var connection: ConnectionOptions
     @OptionGroup(title: "Requests") var familiar: FamiliarOptions
     @OptionGroup(title: "Requests") var pace: PaceOptions
+    @OptionGroup(title: "Requests") var programs: ProgramOptions
     @OptionGroup var messages: MessageOptions
     @OptionGroup var storeOptions: StoreOptions
 
@@ -54,7 +55,7 @@ struct GetCommand: ContextCommand {
         request.allowsUnvalidated = checks.allowUnvalidated
         request.acceptEncoding = requests.acceptEncoding ?? "identity"
         request.fields = familiar.fields
-        for field in requests.headers.compactMap(Self.field) {
+        for field in requests.headers.compactMap(HeaderLine.field) {
             request.fields.append(field)
             // Fields added by the user may be secrets, except those that every client sends.
             if ![.accept, .acceptLanguage, .userAgent, .referer].contains(field.name) {
@@ -67,8 +68,7 @@ struct GetCommand: ContextCommand {
         request.rateLimit = pace.limitRate?.constant
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
-        request.renewal = RenewCommand(requests.renewCommand, usesShell: requests.renewShell)?
-            .renewal(completing: request.fields, Self.field)
+        request.renewal = RenewCommand(programs)?.renewal(completing: request.fields)
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)

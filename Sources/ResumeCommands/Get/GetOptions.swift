@@ -140,19 +140,8 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Use HTTP/2 with servers that support it.", visibility: .hidden))
     var usesHTTP2 = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Program that prints a fresh URL or header fields when the server refuses a request.",
-            valueName: "command", visibility: .hidden))
-    var renewCommand: String?
-
-    @Flag(
-        name: .long, help: ArgumentHelp("Run --renew-command with /bin/sh.", visibility: .hidden))
-    var renewShell = false
-
     /// Whether a header field has the credentials.
-    var setsAuthorization: Bool { headers.contains { GetCommand.field($0)?.name == .authorization } }
+    var setsAuthorization: Bool { headers.contains { HeaderLine.field($0)?.name == .authorization } }
 
     private static func selection(_ text: String) throws -> RangeSelection {
         guard let selection = RangeSelection(text) else {

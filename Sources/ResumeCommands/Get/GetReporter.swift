@@ -195,7 +195,7 @@ final class GetReporter: Sendable {
         return .object([
             "event": .string("failed"), "url": .string(request.url.redacted),
             "reason": .string(
-                failed?.reason.code.rawValue ?? store?.code.description
+                failed?.reason.code.rawValue ?? store?.code.description ?? failure.reason
                     ?? (error is CancellationError ? "cancelled" : "failed")),
             "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
             "resumable": .bool(failure.isResumable),

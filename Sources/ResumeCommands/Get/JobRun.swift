@@ -13,6 +13,7 @@ final class JobRun: Sendable {
     private let downloader: Downloader
     private let rates: RateControl
     private let hosts: HostSlots
+    private let programs: Programs
 
     /// Makes a run without jobs.
     ///
@@ -32,6 +33,7 @@ final class JobRun: Sendable {
         self.downloader = downloader
         self.reporter = reporter
         self.rates = rates
+        programs = Programs(command.programs)
         hosts = HostSlots(count: command.pace.downloadsPerHost)
         slots = DownloadSlots(count: command.pace.maxConcurrent, mostDelivered: mostDelivered)
     }
@@ -118,10 +120,15 @@ final class JobRun: Sendable {
     private func download(_ request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
         defer { board.release(id) }
         reporter.begin(request, id)
+        var isDelivered = false
         do {
-            try await command.limitingTime { [downloader, reporter] in
-                _ = try await downloader.download(request) { reporter.report($0, of: request, id) }
+            var request = request
+            try await programs.authorize(&request)
+            let result = try await command.limitingTime { [downloader, reporter, request] in
+                try await downloader.download(request) { reporter.report($0, of: request, id) }
             }
+            isDelivered = true
+            try await programs.complete(result, of: request)
         } catch is Unchanged {
             // If this cannot be recorded, the server is asked again.
             try? await board.set([id], to: .done, isRun: true)
@@ -129,6 +136,11 @@ final class JobRun: Sendable {
         } catch let error as StoreError where command.files.skipExisting && error.code == .destinationExists {
             try? await board.set([id], to: .done, isRun: true)
             reporter.skipped(request, because: error, id)
+        } catch  where isDelivered {
+            // The job is done.
+            let failure = CommandFailure(error)
+            reporter.report(failure, error, of: request, id)
+            return failure.status
         } catch {
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
             await record(failure, error, of: id)

@@ -1,11 +1,10 @@
 internal import HTTPTypes
 internal import ResumeDownload
-internal import ResumeFiles
 internal import ResumeHTTP
 
 /// The program of --renew-command, which prints a fresh URL or header fields when a server refuses a request.
 ///
-/// It runs without a shell unless --renew-shell is given. The key and the URL without its signature are in its
+/// It runs without a shell unless --shell is given. The key and the URL without its signature are in its
 /// environment, not among its arguments, so that nothing that a server sends can become part of a command.
 struct RenewCommand: Sendable {
     private let words: [String]
@@ -18,38 +17,23 @@ struct RenewCommand: Sendable {
     }
 
     /// Creates a command; nil if there is none.
-    ///
-    /// - Parameters:
-    ///   - text: The program and its arguments, separated by spaces; or a command for a shell.
-    ///   - usesShell: Whether a shell runs it.
-    init?(_ text: String?, usesShell: Bool) {
-        guard let text else { return nil }
-        words = usesShell ? ["/bin/sh", "-c", text] : text.split(separator: " ").map(String.init)
-        if words.isEmpty { return nil }
+    init?(_ options: ProgramOptions) {
+        guard let words = options.words(options.renewCommand) else { return nil }
+        self.words = words
     }
 
     /// Returns the hook for a download.
     ///
-    /// - Parameters:
-    ///   - fields: The header fields of the download; those that the program prints replace or complete them.
-    ///   - field: Parses `Name: value`.
+    /// - Parameter fields: The header fields of the download; those that the program prints replace or complete them.
     /// - Returns: The hook.
-    func renewal(
-        completing fields: HTTPFields, _ field: @escaping @Sendable (String) -> HTTPField?
-    ) -> @Sendable (Refusal) async throws -> Renewal? {
+    func renewal(completing fields: HTTPFields) -> @Sendable (Refusal) async throws -> Renewal? {
         { refusal in
-            let process = RenewProcess(
-                words,
+            let program = ChildProgram(
+                words, option: "--renew-command",
                 environment: [
                     Variable.key: refusal.key, Variable.url: refusal.url.redacted, Variable.status: "\(refusal.status)",
                 ])
-            let output: String
-            do {
-                output = try await process.output()
-            } catch let error as SystemError {
-                throw CommandFailure(.refused, "--renew-command cannot be run: \(error.description)", isResumable: true)
-            }
-            return try Self.renewal(in: output, completing: fields, field)
+            return try Self.renewal(in: try await program.output(), completing: fields)
         }
     }
 
@@ -57,9 +41,7 @@ struct RenewCommand: Sendable {
     ///
     /// - Returns: nil if there is none.
     /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
-    static func renewal(
-        in output: String, completing fields: HTTPFields = HTTPFields(), _ field: (String) -> HTTPField?
-    ) throws -> Renewal? {
+    private static func renewal(in output: String, completing fields: HTTPFields) throws -> Renewal? {
         var renewal = Renewal()
         var printed = HTTPFields()
         let lines = output.split(whereSeparator: \.isNewline).map { line in
@@ -68,7 +50,7 @@ struct RenewCommand: Sendable {
         for (index, line) in lines.enumerated() where !line.isEmpty {
             if let url = try? DownloadURL(line) {
                 renewal.url = url
-            } else if let field = field(line), !Plan.ownedFieldNames.contains(field.name) {
+            } else if let field = HeaderLine.field(line), !Plan.ownedFieldNames.contains(field.name) {
                 printed.append(field)
                 renewal.secretFields.insert(field.name)
             } else {

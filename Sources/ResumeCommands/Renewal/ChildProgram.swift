@@ -2,12 +2,16 @@ internal import ResumeFiles
 internal import Synchronization
 
 /// A child process whose output is read to its end.
-struct RenewProcess: Sendable {
+struct ChildProgram: Sendable {
     /// The maximum number of bytes that are read.
     private static let longest = 65_536
 
     private let words: [String]
+    /// The option that names it, for messages.
+    private let option: String
     private let environment: [String: String]
+    /// What it reads.
+    private let input: [UInt8]
     private let child = Child()
 
     /// The running process, which a cancellation ends.
@@ -50,19 +54,27 @@ struct RenewProcess: Sendable {
         }
     }
 
-    init(_ words: [String], environment: [String: String]) {
-        (self.words, self.environment) = (words, environment)
+    /// Makes a program.
+    ///
+    /// - Parameters:
+    ///   - words: The program and its arguments.
+    ///   - option: The option that names it.
+    ///   - environment: Replaces or completes the environment of this process.
+    ///   - input: What it reads; less than a pipe holds.
+    init(_ words: [String], option: String, environment: [String: String], input: String = "") {
+        (self.words, self.option, self.environment, self.input) = (words, option, environment, Array(input.utf8))
     }
 
-    /// Runs the program and returns what it prints; its messages go to standard error.
+    /// Runs the program; its messages go to standard error.
     ///
-    /// - Throws: ``CommandFailure`` if it fails or prints too much, ``SystemError`` if it cannot be started,
-    ///   `CancellationError`.
-    func output() async throws -> String {
+    /// - Parameter toErrors: Whether what it prints goes there as well.
+    /// - Returns: What it prints.
+    /// - Throws: ``CommandFailure`` if it cannot be started, fails or prints too much, `CancellationError`.
+    func output(toErrors: Bool = false) async throws -> String {
         let (child, process) = (child, self)
         do {
             return try await withCancellation {
-                try await Blocking.run { try process.run() }
+                try await Blocking.run { try process.run(toErrors) }
             } onCancel: {
                 child.end()
             }
@@ -73,35 +85,38 @@ struct RenewProcess: Sendable {
         }
     }
 
-    private func run() throws -> String {
-        var ends: [Int32] = [-1, -1]
-        try SystemError.check("pipe", words[0]) { unsafe pipe(&ends) }
-        defer { if ends[0] >= 0 { close(ends[0]) } }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    private func run(_ toErrors: Bool) throws -> String {
+        var (output, input): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        defer { for end in output + input where end >= 0 { close(end) } }
         do {
-            try start(writingTo: ends[1])
-        } catch {
-            close(ends[1])
-            throw error
+            try SystemError.check("pipe", words[0]) { unsafe pipe(&output) }
+            try SystemError.check("pipe", words[0]) { unsafe pipe(&input) }
+            for end in output + input { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            try start(reading: input[0], writingTo: toErrors ? STDERR_FILENO : output[1])
+        } catch let error as SystemError {
+            throw CommandFailure(.refused, "\(option) cannot be run: \(error.description)", isResumable: true)
         }
-        close(ends[1])
-        let bytes = output(from: ends[0])
+        // A program that ends without reading closes its end.
+        _ = unsafe write(input[1], self.input, self.input.count)
+        for end in input + [output[1]] { close(end) }
+        (input, output[1]) = ([], -1)
+        let bytes = self.output(from: output[0])
         // A program that prints more must not wait for a reader.
-        close(ends[0])
-        ends[0] = -1
+        close(output[0])
+        output[0] = -1
         let status = child.status()
         guard bytes.count <= Self.longest else {
             throw CommandFailure(
-                .refused, "--renew-command printed more than \(Self.longest) bytes", isResumable: true)
+                .refused, "\(option) printed more than \(Self.longest) bytes", isResumable: true)
         }
         guard status == 0 else {
             let how = status & 0x7F == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
-            throw CommandFailure(.refused, "--renew-command failed with \(how)", isResumable: true)
+            throw CommandFailure(.refused, "\(option) failed with \(how)", isResumable: true)
         }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func start(writingTo output: Int32) throws {
+    private func start(reading input: Int32, writingTo output: Int32) throws {
         #if canImport(Darwin)
         var actions: posix_spawn_file_actions_t?
         var attributes: posix_spawnattr_t?
@@ -112,7 +127,7 @@ struct RenewProcess: Sendable {
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
         // This program blocks the signals that it handles, and ignores SIGPIPE; the other one must not inherit that.
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }

@@ -1,0 +1,44 @@
+internal import ArgumentParser
+
+/// The programs that downloads start.
+struct ProgramOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Program that prints a fresh URL or header fields when the server refuses a request.",
+            valueName: "command", visibility: .hidden))
+    var renewCommand: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Program that prints a user name and a password, as git's helpers, or header fields for a server.",
+            valueName: "command", visibility: .hidden))
+    var authCommand: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Program to run for each file that is done; its path is in RESUMECTL_PATH.", valueName: "command",
+            visibility: .hidden))
+    var onComplete: String?
+
+    @Flag(
+        name: [.customLong("shell"), .customLong("renew-shell")],
+        help: ArgumentHelp("Run these programs with /bin/sh.", visibility: .hidden))
+    var usesShell = false
+
+    func validate() throws {
+        for (name, text) in [("renew", renewCommand), ("auth", authCommand)]
+        where text?.allSatisfy(\.isWhitespace) == true {
+            throw ValidationError("--\(name)-command requires a program")
+        }
+        if onComplete?.allSatisfy(\.isWhitespace) == true { throw ValidationError("--on-complete requires a program") }
+    }
+
+    /// Returns the words of a command: the program and its arguments, separated by spaces, or a shell's.
+    func words(_ text: String?) -> [String]? {
+        guard let text else { return nil }
+        return usesShell ? ["/bin/sh", "-c", text] : text.split(separator: " ").map(String.init)
+    }
+}

@@ -1,0 +1,115 @@
+internal import HTTPTypes
+internal import ResumeDownload
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import Synchronization
+
+/// The programs of --auth-command and --on-complete.
+///
+/// What they need is in their environment, not among their arguments, so that nothing that a server sends can become part
+/// of a command.
+final class Programs: Sendable {
+    private let auth: [String]?
+    private let completion: [String]?
+    /// The header fields for each origin; the program runs once for each.
+    private let known = Mutex<[String: Task<HTTPFields, any Error>]>([:])
+
+    init(_ options: ProgramOptions) {
+        auth = options.words(options.authCommand)
+        completion = options.words(options.onComplete)
+    }
+
+    /// Adds what --auth-command prints for the server, unless the request has credentials; it is asked again if the
+    /// server refuses them.
+    ///
+    /// - Throws: ``CommandFailure`` if the program fails, `CancellationError`.
+    func authorize(_ request: inout DownloadRequest) async throws {
+        guard let auth, request.fields[.authorization] == nil, request.url.credentials == nil else { return }
+        let url = request.url
+        let task = known.withLock { known in
+            let task = known[url.origin] ?? Task { try await Self.fields(auth, for: url, status: nil) }
+            known[url.origin] = task
+            return task
+        }
+        let fields = try await withCancellation {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        let (own, renew) = (request.fields, request.renewal)
+        request.fields = Self.merged(own, with: fields)
+        request.secretFields.formUnion(fields.map(\.name))
+        request.renewal = { [self] refusal in
+            guard [401, 407].contains(refusal.status), refusal.url.origin == url.origin else {
+                return try await renew?(refusal)
+            }
+            let fields = try await Self.fields(auth, for: refusal.url, status: refusal.status)
+            known.withLock { $0[url.origin] = Task { fields } }
+            guard !fields.isEmpty else { return try await renew?(refusal) }
+            return Renewal(fields: Self.merged(own, with: fields), secretFields: Set(fields.map(\.name)))
+        }
+    }
+
+    /// Runs --on-complete for a file.
+    ///
+    /// - Throws: ``CommandFailure`` if it fails, `CancellationError`.
+    func complete(_ result: DownloadResult, of request: DownloadRequest) async throws {
+        guard let completion else { return }
+        let program = ChildProgram(
+            completion, option: "--on-complete",
+            environment: [
+                "RESUMECTL_PATH": result.path, "RESUMECTL_URL": request.url.redacted,
+                "RESUMECTL_KEY": request.storeKey,
+            ])
+        do {
+            _ = try await program.output(toErrors: true)
+        } catch var failure as CommandFailure {
+            failure.message = "\(Printable.escaped(result.path)) is complete, but \(failure.message)"
+            failure.reason = "on-complete-failed"
+            throw failure
+        }
+    }
+
+    private static func fields(_ words: [String], for url: DownloadURL, status: Int?) async throws -> HTTPFields {
+        // The protocol of git's credential helpers.
+        let path = url.requestTarget.prefix { $0 != "?" }.dropFirst()
+        let input = "protocol=\(url.scheme)\nhost=\(url.authority)\npath=\(path)\n\n"
+        let program = ChildProgram(
+            words, option: "--auth-command",
+            environment: ["RESUMECTL_URL": url.redacted, "RESUMECTL_STATUS": status.map { "\($0)" } ?? ""],
+            input: input)
+        return try fields(in: try await program.output())
+    }
+
+    /// Parses header fields, or `username=` and `password=`.
+    ///
+    /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
+    private static func fields(in output: String) throws -> HTTPFields {
+        var fields = HTTPFields()
+        var login: [Substring: Substring] = [:]
+        for (index, line) in output.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated()
+        where !line.allSatisfy(\.isWhitespace) {
+            if let sign = line.firstIndex(of: "="), line[..<sign].allSatisfy({ $0.isLetter || "_[]".contains($0) }) {
+                login[line[..<sign]] = line[line.index(after: sign)...]
+            } else if let field = HeaderLine.field(String(line)), !Plan.ownedFieldNames.contains(field.name) {
+                fields.append(field)
+            } else {
+                throw CommandFailure(
+                    .refused,
+                    "line \(index + 1) of the output of --auth-command is neither a header field nor 'username=' or "
+                        + "'password='", isResumable: true)
+            }
+        }
+        if let user = login["username"], let password = login["password"] {
+            fields[.authorization] = DownloadURL.basicAuthorization("\(user):\(password)")
+        }
+        return fields
+    }
+
+    private static func merged(_ own: HTTPFields, with other: HTTPFields) -> HTTPFields {
+        var all = HTTPFields()
+        for field in own where other[field.name] == nil { all.append(field) }
+        for field in other { all.append(field) }
+        return all
+    }
+}

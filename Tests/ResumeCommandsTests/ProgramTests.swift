@@ -1,0 +1,116 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import Testing
+
+/// `--on-complete` and `--auth-command`.
+@Suite(.timeLimit(.minutes(20)))
+struct ProgramTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private func script(_ name: String, _ text: String) throws -> String {
+        try home.write("#!/bin/sh\n\(text)\n".utf8, to: name)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: home[name])
+        return home[name]
+    }
+
+    private func text(_ name: String) throws -> String { String(decoding: try home.bytes(name), as: UTF8.self) }
+
+    @Test("--on-complete runs for each file that was delivered, without a shell, and its output is not that of get")
+    func completion() async throws {
+        let program = try script(
+            "done", "echo \"$1|$2|$RESUMECTL_URL|$(cat \"$RESUMECTL_PATH\" | wc -c)\" >> \(home["log"]); echo talk")
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let urls = [server.url("/$(touch x);a.bin"), server.url("/b.bin")]
+            let get = ["get", "-P", home["out"], "--on-complete", "\(program) one $HOME"] + urls
+            let outcome = await home.run(get)
+            #expect(outcome.status == .success && outcome.lines.count == 2, "\(outcome.errors)")
+            let lines = try text("log").split(separator: "\n").sorted()
+            #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("one|$HOME|http") && $0.hasSuffix("|300000") })
+            // It does not run for a file that is there already.
+            #expect(await home.run(get).status == .success)
+            #expect(try text("log").split(separator: "\n").count == 2)
+            let shell = "echo \"$RESUMECTL_PATH\" > \(home["shell"])"
+            let last = await home.run(
+                "get", server.url("/c.bin"), "-o", home["c.bin"], "--shell", "--on-complete", shell)
+            #expect(last.status == .success, "\(last.errors)")
+            #expect(try text("shell") == home["c.bin"] + "\n")
+        }
+    }
+
+    @Test("If the program fails, the file is complete and the exit status is 1")
+    func failedCompletion() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--json", "--on-complete"]
+            for (program, message) in [
+                (try script("bad", "exit 3"), "failed with exit status 3"), (home["no"], "cannot be run"),
+            ] {
+                let outcome = await home.run(get + [program, "--restart"])
+                #expect(outcome.status == .refused, "\(outcome.errors)")
+                #expect(outcome.errors.contains("\(home["out"]) is complete, but --on-complete \(message)"))
+                #expect(try outcome.events.suffix(2) == ["finished", "failed"])
+                #expect(try outcome.json.last?["reason"]?.string == "on-complete-failed")
+                #expect(try await home.run("jobs", "--all", "--json").object["state"]?.string == "done")
+            }
+        }
+        let output = await home.run("get", "http://127.0.0.1:9/f", "-o", "-", "--on-complete", "true")
+        #expect(output.status == .usage && output.errors.contains("cannot be combined with --output -"))
+    }
+
+    /// Requires a user and a password, of which the second is valid from the second request on.
+    private static let protected: @Sendable (OriginRequest) -> Response = { request in
+        let isRight = request.field("Authorization") == "Basic bWU6aHVudGVyMg=="
+        return isRight ? .file(Sample.resource, for: request) : .status("401 Unauthorized")
+    }
+
+    @Test("--auth-command answers as git's helpers, once for each server", arguments: ["git", "field"])
+    func credentials(kind: String) async throws {
+        let output = kind == "git" ? "username=me\\npassword=hunter2\\n" : "Authorization: Basic bWU6aHVudGVyMg==\\n"
+        try await OriginServer.withServer(handler: Self.protected) { server async throws in
+            let helper = try script("helper", "cat >> \(home["input"]); printf '\(output)'")
+            let urls = (1...3).map { server.url("/dir/\($0).bin") }
+            let outcome = await home.run(["get", "-P", home["out"], "--auth-command", "\(helper) get"] + urls)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(try home.names(in: "out").count == 3 && server.requests.count == 3)
+            let input = try text("input")
+            #expect(
+                input.hasPrefix("protocol=http\nhost=127.0.0.1:\(server.port)\npath=dir/") && input.hasSuffix("\n\n"))
+            #expect(input.split(separator: "\n").count == 3, "it runs once")
+            #expect(!home.transcript.contains("hunter2"))
+            #expect(try home.storedBytes().firstRange(of: Array("hunter2".utf8)) == nil)
+        }
+    }
+
+    @Test("If the server refuses what it prints, it is asked again")
+    func refusedCredentials() async throws {
+        try await OriginServer.withServer(handler: Self.protected) { server async throws in
+            let helper = try script(
+                "helper",
+                "echo username=me; test -n \"$RESUMECTL_STATUS\" && echo password=hunter2 || echo password=old")
+            let outcome = await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
+            #expect(outcome.status == .success && server.requests.count == 2, "\(outcome.errors)")
+        }
+    }
+
+    @Test("What fails or prints something else is an error that does not show it")
+    func wrongHelpers() async throws {
+        try await OriginServer.withServer(handler: Self.protected) { server async throws in
+            for (text, message) in [
+                ("echo hunter2", "line 1 of the output of --auth-command is neither"),
+                ("exit 4", "--auth-command failed with exit status 4"), ("echo Range: bytes=0-", "is neither"),
+            ] {
+                let helper = try script("helper", text)
+                let outcome = await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
+                #expect(outcome.status == .refused && outcome.errors.contains(message), "\(outcome.errors)")
+                #expect(!outcome.errors.contains("hunter2"))
+            }
+            #expect(server.requests.isEmpty)
+            // The job is continued by the right one.
+            let helper = try script("helper", "echo username=me; echo password=hunter2")
+            let resume = await home.run("resume", "--auth-command", helper)
+            #expect(resume.status == .success && home.has("out"), "\(resume.errors)")
+        }
+    }
+}
