@@ -15,6 +15,8 @@ public struct ResumeCtl: ParsableCommand {
               resumectl get https://example.org/image.iso
               resumectl list
               resumectl gc --max-size 10GB
+
+            See also 'resumectl help exit-status', 'help environment' and 'help files'.
             """,
         version: "0.1.0",
         subcommands: [
@@ -49,6 +51,10 @@ public struct ResumeCtl: ParsableCommand {
     private static func runCommand(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         var context = context
         context.arguments = arguments
+        if let text = HelpTopic.text(for: arguments) {
+            context.print(text)
+            return .success
+        }
         let command: any ParsableCommand
         let complete: [String]
         do throws(CommandFailure) {

@@ -62,6 +62,16 @@ struct HelpTests {
         }
     }
 
+    @Test("Topics that belong to no command", arguments: ["exit-status", "environment", "files"])
+    func topics(name: String) async throws {
+        let outcome = await home.run("help", name)
+        #expect(outcome.status == .success && outcome.errors.isEmpty && outcome.lines.count > 5)
+        #expect(outcome.lines.allSatisfy { $0.count <= 110 })
+        #expect(await home.run("help").output.contains("help \(name)"))
+        let mark = ["exit-status": "130  Interrupted", "environment": "RESUMECTL_CONFIG ", "files": "~/.netrc "][name]
+        #expect(outcome.output.contains(mark ?? "?"))
+    }
+
     @Test func version() async throws {
         let outcome = await home.run("--version")
         #expect(outcome.status == .success)
