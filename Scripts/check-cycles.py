@@ -24,6 +24,9 @@ ALLOWED = {
 # Files that are longer than MOST_LINES today. Do not add any.
 LONG = set()
 
+# The nested types of an extension, such as `DownloadStore.Entry`, which belong to the folder that declares them.
+NESTING = re.compile(r"^extension (\w+) \{\n(?:\s*\n|    @\w+\n)*    public (?:enum|struct) .*?^}", re.M | re.S)
+NESTED = re.compile(r"^    public (?:enum|struct) (\w+)", re.M)
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', re.S)
 DECLARATION = re.compile(
     r"^(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|final|indirect) )*"
@@ -39,10 +42,15 @@ def edges_of(target):
     """The edges between the folders of a target, each with an example."""
     code = {file: without_comments(file.read_text()) for file in sorted(target.rglob("*.swift"))}
     homes = {name: file.parent for file, text in code.items() for name in DECLARATION.findall(text)}
+    for file, text in code.items():
+        for block in NESTING.finditer(text):
+            homes |= {f"{block[1]}.{name}": file.parent for name in NESTED.findall(block[0])}
     edges = {}
     for file, text in code.items():
-        for word in re.finditer(r"\b[A-Z]\w*", text):
-            home = homes.get(word[0], file.parent)
+        text = NESTING.sub(lambda match: match[0].replace(match[1], "_" * len(match[1]), 1), text)
+        for word in re.finditer(r"\b[A-Z]\w*(\.[A-Z]\w*)?", text):
+            first = word[0].split(".")[0]
+            home = homes.get(word[0], homes.get(first, file.parent))
             if home != file.parent:
                 example = f"{file}:{text.count(chr(10), 0, word.start()) + 1}: {word[0]}"
                 edges.setdefault((str(file.parent), str(home)), example)

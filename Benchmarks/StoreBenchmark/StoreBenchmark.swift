@@ -27,7 +27,7 @@ enum StoreBenchmark {
         for number in 0..<5001 {
             let key = "https://example.org/file/\((number * 7919) % count)"
             let start = clock.now
-            guard try await store.entry(key: key) != nil else { throw CocoaError(.fileNoSuchFile) }
+            guard try await store.entry(for: key) != nil else { throw CocoaError(.fileNoSuchFile) }
             lookups.append(clock.now - start)
         }
         await store.close()

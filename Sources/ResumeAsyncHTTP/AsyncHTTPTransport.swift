@@ -99,7 +99,7 @@ public final class AsyncHTTPTransport: Transport {
     public var permitsSomeAddressesOnly: Bool { configuration.permitsAddress != nil }
 
     /// Whether a file contains certificates in PEM format.
-    public static func hasCertificates(at path: String) -> Bool {
+    package static func hasCertificates(at path: String) -> Bool {
         (try? NIOSSLCertificate.fromPEMFile(path).isEmpty) == false
     }
 

@@ -37,7 +37,7 @@ struct DoctorCommand: ContextCommand {
         ]
         checks += Diagnostics.files(at: path)
         do {
-            checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }.checks
+            checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }
         } catch let error as StoreError where error.code == .noStore {
             checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none (there is no store yet)")]
         } catch let error as StoreError {

@@ -18,7 +18,7 @@ internal import Synchronization
 ///   - arguments: The arguments as the system passed them.
 /// - Returns: The exit status.
 @_cdecl("resumectl_main")
-public func runProgram(
+package func runProgram(
     _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> Int32 {
     Signals.hold()

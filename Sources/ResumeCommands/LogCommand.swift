@@ -87,14 +87,14 @@ struct LogCommand: ContextCommand {
     /// Returns the events, oldest first.
     private func recorded(in store: DownloadStore, _ context: CommandContext) async throws -> [Event] {
         guard let key else { return try await store.events() }
-        let events = try await store.events(key: key)
+        let events = try await store.events(for: key)
         guard events.isEmpty else { return events }
         if let url = try? TypedURL.parse(key) {
-            let events = try await store.events(key: url.redacted)
+            let events = try await store.events(for: url.redacted)
             if !events.isEmpty { return events }
         }
         do {
-            return try await store.events(key: store.entry(matching: key, context).key)
+            return try await store.events(for: store.entry(matching: key, context).key)
         } catch let error as StoreError where error.code == .noEntry {
             // Delivered files leave the store, but not the log.
             guard DownloadStore.isPart(key) else { return [] }

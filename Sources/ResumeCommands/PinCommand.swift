@@ -35,7 +35,7 @@ extension PinningCommand {
     func run(_ context: CommandContext) async throws {
         try await context.withStore(storeOptions.store) { store in
             let key = try await store.entry(matching: entry.name, context).key
-            _ = try await store.setPinned(Self.isPinned, key: key)
+            _ = try await store.setPinned(Self.isPinned, for: key)
             // A part of a name may have been given.
             context.say("\(Self.isPinned ? "pinned" : "unpinned"): \(Redaction.key(key))")
         }

@@ -158,9 +158,9 @@ struct ResumeCommand: ContextCommand {
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
                     + "'resumectl resume', with -H for header fields.", isResumable: true)
         }
-        request.renewal = RenewCommand(programs)?.renewal(completing: request.fields)
+        request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
         if let limitRate { request.rateLimit = limitRate.constant }
-        if let agent = familiar.userAgent { request.fields[.userAgent] = agent }
+        if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
         return request
     }
@@ -189,13 +189,13 @@ private struct Secrets {
             let origin = self.origin ?? "\(request.url.origin)"
             guard "\(request.url.origin)" == origin else { return false }
             self.origin = origin
-            for field in fields where field.name == name { request.fields.append(field) }
+            for field in fields where field.name == name { request.headerFields.append(field) }
         } else if name == .authorization, let value = netrc?.authorization(for: request.url) {
-            request.fields[name] = value
+            request.headerFields[name] = value
         } else {
             return false
         }
-        request.secretFields.insert(name)
+        request.secretHeaderFields.insert(name)
         return true
     }
 }

@@ -1,13 +1,13 @@
 #if !CommandLine
 #error("resumectl needs the trait 'CommandLine' of the package resume-store, which is enabled by default")
 #endif
-public import ArgumentParser
+package import ArgumentParser
 internal import ResumeHTTP
 
 /// The command line.
-public struct ResumeCtl: ParsableCommand {
+package struct ResumeCtl: ParsableCommand {
     /// The name, help and subcommands.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: "resumectl",
         abstract: "Resumable downloads. Partial data survives crashes, power loss and restarts.",
         discussion: """
@@ -28,7 +28,7 @@ public struct ResumeCtl: ParsableCommand {
         ])
 
     /// Makes an empty command, for the argument parser.
-    public init() {}
+    package init() {}
 
     /// Returns whether the arguments name a command that may read the whole store, and that nobody needs to wait for.
     package static func isMaintenance(_ arguments: [String]) -> Bool {
@@ -41,7 +41,7 @@ public struct ResumeCtl: ParsableCommand {
     ///   - arguments: The arguments without the program's name.
     ///   - context: The streams and the environment.
     /// - Returns: The exit status.
-    public static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
+    package static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         let status = await runCommand(arguments, in: context)
         guard status == .success, let failure = context.outputFailure() else { return status }
         context.say("resumectl: cannot write to standard output: \(failure)")

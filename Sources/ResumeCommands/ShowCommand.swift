@@ -25,7 +25,7 @@ struct ShowCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         let (entry, events) = try await context.withStore(storeOptions.store) { store in
             let entry = try await store.entry(matching: self.entry.name, context)
-            return (entry, try await store.events(key: entry.key))
+            return (entry, try await store.events(for: entry.key))
         }
         guard json else {
             for line in Rendering.lines(entry) { context.print(line) }

@@ -1,11 +1,11 @@
 /// A system call that failed.
-public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The value of `errno`.
-    public var number: Int32
+    package var number: Int32
     /// The name of the call.
-    public var call: String
+    package var call: String
     /// The name of the file.
-    public var path: String
+    package var path: String
 
     package init(number: Int32, call: String, path: String) {
         self.number = number
@@ -14,13 +14,13 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// What failed and why, in the system's words.
-    public var description: String {
+    package var description: String {
         let reason = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
         return "\(call) failed for \(path): \(reason)"
     }
 
     /// Whether the error is `ENOSPC`, `EDQUOT` or `EFBIG`.
-    public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
+    package var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
 
     /// Whether the error is `EACCES`, `EPERM` or `EROFS`: the process lacks the permission.
     package var isRefused: Bool { [EACCES, EPERM, EROFS].contains(number) }

@@ -7,7 +7,7 @@ extension Diagnostics {
     ///
     /// - Parameter path: The store's folder.
     /// - Returns: Checks of types, owners and permissions; empty if the folder does not exist or is not a store's.
-    public static func files(at path: String) -> [Check] {
+    package static func files(at path: String) -> [Check] {
         let root: Folder
         do {
             root = try Folder(path)

@@ -1,9 +1,9 @@
+internal import ResumeFiles
 internal import ResumeSQLite
 public import ResumeStore
 
-/// The results of checks of a store, for finding the cause of a problem.
-public struct Diagnostics: Sendable {
-    /// A fact, and whether there is a problem with it.
+extension DownloadStore {
+    /// A fact about a store, and whether there is a problem with it.
     public struct Check: Sendable, Hashable {
         /// What was checked.
         public var name: String
@@ -13,18 +13,20 @@ public struct Diagnostics: Sendable {
         public var problem: String?
 
         /// Creates a check.
-        public init(name: String, value: String, problem: String? = nil) {
+        package init(name: String, value: String, problem: String? = nil) {
             self.name = name
             self.value = value
             self.problem = problem
         }
     }
+}
 
-    /// The checks, in the order for display.
-    public var checks: [Check]
+/// Checks that do not need an open store.
+package enum Diagnostics {
+    package typealias Check = DownloadStore.Check
 
-    /// A check of the SQLite library that this process is linked with; it does not need a store.
-    public static var library: Check {
+    /// A check of the SQLite library that this process is linked with.
+    package static var library: Check {
         Check(
             name: "sqlite",
             value: SQLiteLibrary.hasWALResetBug
@@ -38,8 +40,9 @@ public struct Diagnostics: Sendable {
 extension DownloadStore {
     /// Checks library, pragmas, file system, locks, free space, and the consistency of rows and blobs.
     ///
+    /// - Returns: The checks, in the order for display.
     /// - Throws: `StoreError`.
-    public func diagnose() async throws -> Diagnostics {
+    public func diagnose() async throws -> [Check] {
         var checks = [Diagnostics.library]
         let expected: [(pragma: String, value: String)] = [
             ("journal_mode", "wal"), ("synchronous", "1"), ("wal_autocheckpoint", "0"), ("foreign_keys", "1"),
@@ -83,6 +86,6 @@ extension DownloadStore {
                 name: "free_bytes", value: "\(free)", problem: free < 16 << 20 ? "the file system is almost full" : nil)
         )
         checks += try await diagnoseContent()
-        return Diagnostics(checks: checks)
+        return checks
     }
 }

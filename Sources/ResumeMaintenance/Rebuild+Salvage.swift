@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
 internal import ResumeStore

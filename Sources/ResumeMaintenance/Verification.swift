@@ -3,38 +3,41 @@ internal import ResumeHTTP
 internal import ResumeSQLite
 public import ResumeStore
 
-/// A problem found by `verify(keys:readsBytes:repairing:)` of a `DownloadStore`.
-public struct Finding: Sendable, Hashable {
-    /// The kind of problem.
-    public enum Kind: String, Sendable, Hashable {
-        /// SQLite found damage in the database.
-        case database
-        /// The blob of a row is missing.
-        case blobMissing = "blob-missing"
-        /// Bytes of a blob do not match their checksums.
-        case blockDamaged = "block-damaged"
-        /// A blob is shorter than recorded.
-        case blobShort = "blob-short"
-        /// A row has a path that is not valid for a blob.
-        case badPath = "bad-path"
-        /// An entry is marked as complete but is not.
-        case notComplete = "not-complete"
-        /// Rows that are unreadable, because another program created them or removed rows that they belong to.
-        case rows
-        /// The recorded totals differ from the sums of the rows.
-        case totals
-        /// A file that no row refers to.
-        case orphan
-    }
+extension DownloadStore {
+    /// A problem found by `verify(keys:readsBytes:repairing:)` of a `DownloadStore`.
+    public struct Finding: Sendable, Hashable {
+        /// The kind of problem.
+        @nonexhaustive
+        public enum Kind: String, Sendable, Hashable {
+            /// SQLite found damage in the database.
+            case database
+            /// The blob of a row is missing.
+            case blobMissing = "blob-missing"
+            /// Bytes of a blob do not match their checksums.
+            case blockDamaged = "block-damaged"
+            /// A blob is shorter than recorded.
+            case blobShort = "blob-short"
+            /// A row has a path that is not valid for a blob.
+            case badPath = "bad-path"
+            /// An entry is marked as complete but is not.
+            case notComplete = "not-complete"
+            /// Rows that are unreadable, because another program created them or removed rows that they belong to.
+            case rows
+            /// The recorded totals differ from the sums of the rows.
+            case totals
+            /// A file that no row refers to.
+            case orphan
+        }
 
-    /// The kind of problem.
-    public var kind: Kind
-    /// The key of the affected entry; nil if the store is affected.
-    public var key: String?
-    /// A description of the problem.
-    public var detail: String
-    /// Whether the problem was repaired completely.
-    public var isRepaired: Bool
+        /// The kind of problem.
+        public var kind: Kind
+        /// The key of the affected entry; nil if the store is affected.
+        public var key: String?
+        /// A description of the problem.
+        public var detail: String
+        /// Whether the problem was repaired completely.
+        public var isRepaired: Bool
+    }
 }
 
 extension DownloadStore {
@@ -68,7 +71,7 @@ extension DownloadStore {
     ) async throws {
         if let keys {
             for key in keys.sorted() {
-                guard let entry = try await entry(key: key) else { continue }
+                guard let entry = try await entry(for: key) else { continue }
                 try await check([entry], readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
             }
             return
@@ -143,7 +146,7 @@ extension DownloadStore {
         var findings: [Finding] = []
         for (entry, state) in zip(entries, states) where !state.found.isEmpty {
             // If the entry was used in the meantime, the check is outdated.
-            guard try await self.entry(key: entry.key)?.generation == entry.generation else { continue }
+            guard try await self.entry(for: entry.key)?.generation == entry.generation else { continue }
             let isRepaired = repairing ? try await repair(entry, keeping: state.intact) : false
             findings += state.found.map {
                 Finding(kind: $0.kind, key: entry.key, detail: $0.detail, isRepaired: isRepaired)
@@ -238,3 +241,5 @@ private struct BlobState {
         }
     }
 }
+
+package typealias Finding = DownloadStore.Finding

@@ -2,7 +2,7 @@ internal import CResumeSQLite
 
 extension Connection {
     /// When a transaction takes its locks.
-    public enum TransactionKind: String, Sendable {
+    package enum TransactionKind: String, Sendable {
         /// At the first read.
         case deferred = "BEGIN DEFERRED"
         /// Before anything else. Use it for transactions that may write: a deferred transaction that begins to write
@@ -11,7 +11,7 @@ extension Connection {
     }
 
     /// Whether a commit may be lost after a power failure.
-    public enum CommitDurability: Sendable {
+    package enum CommitDurability: Sendable {
         /// The commit survives a crash of the process (`synchronous=NORMAL`, no fsync in WAL mode).
         case process
         /// The commit survives a power failure (`synchronous=FULL`).
@@ -26,7 +26,7 @@ extension Connection {
     ///   - body: The closure. It should not wait, since the database is locked while it runs.
     /// - Returns: The result of `body`.
     /// - Throws: ``SQLiteError`` if `BEGIN` or `COMMIT` fails, or the error of `body`.
-    public borrowing func transaction<Result>(
+    package borrowing func transaction<Result>(
         _ kind: TransactionKind, durability: CommitDurability = .process, _ body: () throws -> Result
     ) throws -> Result {
         // Not cached: this pragma takes effect when it is prepared, so a prepared statement would have no effect.
@@ -48,12 +48,12 @@ extension Connection {
     }
 
     /// Whether a transaction is open.
-    public var isInTransaction: Bool {
+    package var isInTransaction: Bool {
         unsafe withHandle { unsafe sqlite3_get_autocommit($0) == 0 }
     }
 
     /// How much a checkpoint copies, and what it does with the log afterwards.
-    public enum CheckpointMode: Sendable {
+    package enum CheckpointMode: Sendable {
         /// Copies what it can without waiting for other connections.
         case passive
         /// Copies everything and truncates the log.
@@ -67,7 +67,7 @@ extension Connection {
     ///
     /// - Returns: The number of frames in the log, and how many of them have been copied to the database.
     @discardableResult
-    public borrowing func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (frames: Int, copied: Int) {
+    package borrowing func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (frames: Int, copied: Int) {
         var frames: Int32 = 0
         var copied: Int32 = 0
         let flag = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE

@@ -6,7 +6,7 @@ internal import ResumeFiles
 /// Prepared statements are cached. A connection must not be used by several threads at a time; ``Database`` isolates it
 /// in an actor.
 @safe
-public struct Connection: ~Copyable {
+package struct Connection: ~Copyable {
     private let handle: OpaquePointer
     private let statements: StatementCache
 
@@ -20,7 +20,7 @@ public struct Connection: ~Copyable {
     ///   - vfs: The name of a virtual file system, for tests; nil for SQLite's default.
     /// - Returns: The connection.
     /// - Throws: ``SQLiteError`` if the file cannot be opened or is not a database.
-    public static func open(
+    package static func open(
         path: String, busyTimeout: Int32 = 30_000, vfs: String? = nil
     ) throws(SQLiteError) -> Connection {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
@@ -114,14 +114,14 @@ public struct Connection: ~Copyable {
     }
 
     /// Runs one or more statements without parameters and ignores their rows.
-    public borrowing func execute(_ sql: String) throws(SQLiteError) {
+    package borrowing func execute(_ sql: String) throws(SQLiteError) {
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: sql) }
     }
 
     /// Runs a statement to completion and returns the number of changed rows.
     @discardableResult
-    public borrowing func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int {
+    package borrowing func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         try statement.value.bind(values)
@@ -132,7 +132,7 @@ public struct Connection: ~Copyable {
     /// Maps all rows of a query.
     ///
     /// - Throws: ``SQLiteError``, or the error of `body`.
-    public borrowing func rows<Result>(
+    package borrowing func rows<Result>(
         _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
     ) throws -> [Result] {
         try rows(sql, values, body: body)
@@ -155,7 +155,7 @@ public struct Connection: ~Copyable {
     /// Maps the first row of a query; nil if there is none.
     ///
     /// - Throws: ``SQLiteError``, or the error of `body`.
-    public borrowing func first<Result>(
+    package borrowing func first<Result>(
         _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
     ) throws -> Result? {
         let statement = try prepared(sql)
@@ -165,7 +165,7 @@ public struct Connection: ~Copyable {
     }
 
     /// Returns the integer in the first column of the first row, for pragmas and counts.
-    public borrowing func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64? {
+    package borrowing func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64? {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         try statement.value.bind(values)
@@ -176,7 +176,7 @@ public struct Connection: ~Copyable {
     package borrowing func count(_ sql: String) throws(SQLiteError) -> Int64 { try integer(sql) ?? 0 }
 
     /// Returns the text in the first column of the first row, for pragmas.
-    public borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
+    package borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepared(sql)
         defer { statement.value.reset() }
         return try statement.value.step() ? statement.value.row.text(0) : nil
@@ -187,14 +187,14 @@ public struct Connection: ~Copyable {
     }
 
     /// The row ID of the last `INSERT`.
-    public var lastInsertRowID: Int64 {
+    package var lastInsertRowID: Int64 {
         unsafe sqlite3_last_insert_rowid(handle)
     }
 
     /// Whether the database can only be read, because of the file's permissions or the format version in its header.
     ///
     /// The format version is known only after something was read.
-    public var isReadOnly: Bool {
+    package var isReadOnly: Bool {
         unsafe sqlite3_db_readonly(handle, "main") == 1
     }
 

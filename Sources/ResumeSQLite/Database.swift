@@ -13,7 +13,7 @@ internal import ResumeFiles
 /// It can also be the preferred executor of the tasks that use its actor. Continuations resume on the preferred
 /// executor of their task, and reach an actor from there with another thread change; with this executor for both, they
 /// are on the actor at once.
-public final class QueueExecutor: SerialExecutor, TaskExecutor {
+package final class QueueExecutor: SerialExecutor, TaskExecutor {
     private let queue: DispatchQueue
     /// Whether nearly all jobs are those of tasks that prefer this executor; each hop of other tasks costs more then.
     private let isPreferred: Bool
@@ -27,7 +27,7 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
     ///     threads block, other queues wait for a second until the system adds a thread. On Linux, tasks of high
     ///     priority use the same threads.
     ///   - isPreferred: Whether the tasks that use it also prefer it (`withTaskExecutorPreference`).
-    public init(label: String, sharesThreads: Bool = false, isPreferred: Bool = false) {
+    package init(label: String, sharesThreads: Bool = false, isPreferred: Bool = false) {
         self.isPreferred = isPreferred
         queue = DispatchQueue(label: label, target: sharesThreads ? .global(qos: .userInitiated) : nil)
     }
@@ -36,7 +36,7 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
     ///
     /// A forked child has no threads to run it. Running it on the calling thread was tried, but does not resume the
     /// caller, which waits for a thread of the pool in the parent. Without the error the child would wait forever.
-    public func enqueue(_ job: UnownedJob) {
+    package func enqueue(_ job: UnownedJob) {
         guard !ForkedChild.isCurrent else {
             fatalError(
                 "A store was used in a forked child. Use it in the parent, or run a program (exec) in the child first.")
@@ -57,12 +57,12 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
     }
 
     /// Returns the reference that an actor uses as its executor.
-    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
     /// Stops the program if the current code does not run on this executor.
-    public func checkIsolated() {
+    package func checkIsolated() {
         dispatchPrecondition(condition: .onQueue(queue))
     }
 }
@@ -71,7 +71,7 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
 ///
 /// Closures with the connection run to completion before the next one begins: they are synchronous, so reentrancy of
 /// the actor cannot split a transaction.
-public actor Database {
+package actor Database {
     private let executor: QueueExecutor
     private var opened: OpenConnection?
 
@@ -82,33 +82,33 @@ public actor Database {
     }
 
     /// The executor of this connection's queue.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
     }
 
     /// Creates an actor without a connection; use ``open(_:)`` to set it.
     ///
     /// - Parameter label: The queue's name in debuggers.
-    public init(label: String) {
+    package init(label: String) {
         executor = QueueExecutor(label: label)
     }
 
     /// Opens the connection on the actor's queue, since that blocks.
     ///
     /// - Throws: The error of `make`.
-    public func open(_ make: @Sendable () throws -> Connection) throws {
+    package func open(_ make: @Sendable () throws -> Connection) throws {
         opened = OpenConnection(try make())
     }
 
     /// Closes the connection; later calls fail with `SQLITE_MISUSE`.
-    public func close() {
+    package func close() {
         opened = nil
     }
 
     /// Runs a closure with the connection to completion, even if the task is cancelled.
     ///
     /// - Throws: The error of `body`.
-    public func withConnection<Result: Sendable>(
+    package func withConnection<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         try body(try current().connection)
@@ -121,7 +121,7 @@ public actor Database {
     /// block.
     ///
     /// - Throws: The error of `body`.
-    public nonisolated func withConnectionNow<Result: Sendable>(
+    package nonisolated func withConnectionNow<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         try executor.sync { try assumeIsolated { try $0.withConnection(body) } }
@@ -130,7 +130,7 @@ public actor Database {
     /// Runs a closure that only reads and may take long; if the task is cancelled, the query is interrupted.
     ///
     /// - Throws: The error of `body`; `SQLITE_INTERRUPT` after a cancellation.
-    public func read<Result: Sendable>(
+    package func read<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
         let flag = CancellationFlag()

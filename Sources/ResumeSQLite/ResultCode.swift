@@ -4,69 +4,69 @@ internal import CResumeSQLite
 ///
 /// In a pattern, a primary code matches its extended codes: `case .busy` also matches `SQLITE_BUSY_SNAPSHOT`. The `==`
 /// operator compares exactly. See <https://www.sqlite.org/rescode.html>.
-public struct ResultCode: RawRepresentable, Sendable, Hashable {
+package struct ResultCode: RawRepresentable, Sendable, Hashable {
     /// The code as returned by SQLite.
-    public var rawValue: Int32
+    package var rawValue: Int32
 
     /// Wraps a code that SQLite returned.
-    public init(rawValue: Int32) {
+    package init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 
     /// The primary code: the low eight bits.
-    public var primary: ResultCode {
+    package var primary: ResultCode {
         ResultCode(rawValue: rawValue & 0xff)
     }
 
     /// Whether `code` is `pattern` or one of its extended codes.
-    public static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
+    package static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
         pattern == code || (pattern == pattern.primary && pattern == code.primary)
     }
 }
 
 extension ResultCode {
     /// The code `SQLITE_OK`.
-    public static let ok = ResultCode(rawValue: SQLITE_OK)
+    package static let ok = ResultCode(rawValue: SQLITE_OK)
     /// The code `SQLITE_ERROR`.
-    public static let error = ResultCode(rawValue: SQLITE_ERROR)
+    package static let error = ResultCode(rawValue: SQLITE_ERROR)
     /// The code `SQLITE_PERM`.
-    public static let permission = ResultCode(rawValue: SQLITE_PERM)
+    package static let permission = ResultCode(rawValue: SQLITE_PERM)
     /// The code `SQLITE_BUSY`.
-    public static let busy = ResultCode(rawValue: SQLITE_BUSY)
+    package static let busy = ResultCode(rawValue: SQLITE_BUSY)
     /// The code `SQLITE_BUSY_SNAPSHOT`.
-    public static let busySnapshot = ResultCode(rawValue: Int32(RESUME_SQLITE_BUSY_SNAPSHOT))
+    package static let busySnapshot = ResultCode(rawValue: Int32(RESUME_SQLITE_BUSY_SNAPSHOT))
     /// The code `SQLITE_LOCKED`.
-    public static let locked = ResultCode(rawValue: SQLITE_LOCKED)
+    package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
     /// The code `SQLITE_NOMEM`.
-    public static let noMemory = ResultCode(rawValue: SQLITE_NOMEM)
+    package static let noMemory = ResultCode(rawValue: SQLITE_NOMEM)
     /// The code `SQLITE_READONLY`.
-    public static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
+    package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
     /// The code `SQLITE_INTERRUPT`.
-    public static let interrupt = ResultCode(rawValue: SQLITE_INTERRUPT)
+    package static let interrupt = ResultCode(rawValue: SQLITE_INTERRUPT)
     /// The code `SQLITE_IOERR`.
-    public static let ioError = ResultCode(rawValue: SQLITE_IOERR)
+    package static let ioError = ResultCode(rawValue: SQLITE_IOERR)
     /// The code `SQLITE_CORRUPT`.
-    public static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
+    package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     /// The code `SQLITE_FULL`.
-    public static let full = ResultCode(rawValue: SQLITE_FULL)
+    package static let full = ResultCode(rawValue: SQLITE_FULL)
     /// The code `SQLITE_CANTOPEN`.
-    public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+    package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     /// The code `SQLITE_PROTOCOL`.
-    public static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
+    package static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
     /// The code `SQLITE_SCHEMA`.
-    public static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
+    package static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
     /// The code `SQLITE_TOOBIG`.
-    public static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
+    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     /// The code `SQLITE_CONSTRAINT`.
-    public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
+    package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     /// The code `SQLITE_CONSTRAINT_UNIQUE`.
-    public static let constraintUnique = ResultCode(rawValue: Int32(RESUME_SQLITE_CONSTRAINT_UNIQUE))
+    package static let constraintUnique = ResultCode(rawValue: Int32(RESUME_SQLITE_CONSTRAINT_UNIQUE))
     /// The code `SQLITE_MISUSE`.
-    public static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
+    package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     /// The code `SQLITE_RANGE`.
-    public static let range = ResultCode(rawValue: SQLITE_RANGE)
+    package static let range = ResultCode(rawValue: SQLITE_RANGE)
     /// The code `SQLITE_NOTADB`.
-    public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+    package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
     /// The code `SQLITE_ROW`.
     static let row = ResultCode(rawValue: SQLITE_ROW)
     /// The code `SQLITE_DONE`.
@@ -75,7 +75,7 @@ extension ResultCode {
 
 extension ResultCode: CustomStringConvertible {
     /// SQLite's description of the code, with its number.
-    public var description: String {
+    package var description: String {
         guard let text = unsafe sqlite3_errstr(rawValue) else { return "result code \(rawValue)" }
         return unsafe "\(String(cString: text)) (\(rawValue))"
     }

@@ -5,7 +5,7 @@ internal import CResumeSQLite
 /// Columns are numbered from 0. A column with another type than requested is read as nil and never converted: the
 /// tables are `STRICT`, so another type means that the row is damaged.
 @safe
-public struct Row: ~Copyable {
+package struct Row: ~Copyable {
     private let statement: OpaquePointer
 
     init(statement: OpaquePointer) {
@@ -13,14 +13,14 @@ public struct Row: ~Copyable {
     }
 
     /// Returns the integer in a column, nil if it has another type.
-    public func integer(_ column: Int) -> Int64? {
+    package func integer(_ column: Int) -> Int64? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_INTEGER else { return nil }
         return unsafe sqlite3_column_int64(statement, index)
     }
 
     /// Returns the text in a column, nil if it has another type; invalid UTF-8 is repaired.
-    public func text(_ column: Int) -> String? {
+    package func text(_ column: Int) -> String? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_TEXT,
             let start = unsafe sqlite3_column_text(statement, index)
@@ -30,7 +30,7 @@ public struct Row: ~Copyable {
     }
 
     /// Returns the bytes in a column, nil if it has another type.
-    public func blob(_ column: Int) -> [UInt8]? {
+    package func blob(_ column: Int) -> [UInt8]? {
         let index = Int32(truncatingIfNeeded: column)
         guard unsafe sqlite3_column_type(statement, index) == SQLITE_BLOB else { return nil }
         let size = Int(unsafe sqlite3_column_bytes(statement, index))

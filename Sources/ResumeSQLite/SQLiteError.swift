@@ -2,16 +2,16 @@
 ///
 /// It never contains the values bound to a statement, since they may be private. Two errors are equal if their extended
 /// codes are equal.
-public struct SQLiteError: Error, Sendable, Equatable {
+package struct SQLiteError: Error, Sendable, Equatable {
     /// The extended result code.
-    public var code: ResultCode
+    package var code: ResultCode
     /// The message from `sqlite3_errmsg`.
-    public var message: String
+    package var message: String
     /// The statement with its `?` placeholders, if there was one.
-    public var sql: String?
+    package var sql: String?
 
     /// Creates an error from the values that SQLite returned.
-    public init(code: ResultCode, message: String, sql: String? = nil) {
+    package init(code: ResultCode, message: String, sql: String? = nil) {
         self.code = code
         self.message = message
         self.sql = sql
@@ -24,7 +24,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
     package var isClosed: Bool { self == .closed && message == Self.closed.message }
 
     /// What the user can do about it.
-    public var advice: String {
+    package var advice: String {
         switch code {
         case .busy, .locked:
             "Another process is using the database. Try again, and look for a stopped or very slow process."
@@ -50,14 +50,14 @@ public struct SQLiteError: Error, Sendable, Equatable {
     }
 
     /// Compares the extended codes.
-    public static func == (left: SQLiteError, right: SQLiteError) -> Bool {
+    package static func == (left: SQLiteError, right: SQLiteError) -> Bool {
         left.code == right.code
     }
 }
 
 extension SQLiteError: CustomStringConvertible {
     /// What happened, in which statement, and what to do about it.
-    public var description: String {
+    package var description: String {
         let place = sql.map { ", in: \($0)" } ?? ""
         return "SQLite: \(message) (\(code.rawValue))\(place). \(advice)"
     }

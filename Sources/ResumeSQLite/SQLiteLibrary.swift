@@ -1,22 +1,22 @@
 internal import CResumeSQLite
 
 /// The SQLite library that this process is linked with.
-public enum SQLiteLibrary {
+package enum SQLiteLibrary {
     /// The version, such as `3.40.1`.
-    public static var version: String {
+    package static var version: String {
         unsafe String(cString: sqlite3_libversion())
     }
 
     /// The version as a number, such as 3040001.
-    public static var versionNumber: Int {
+    package static var versionNumber: Int {
         Int(sqlite3_libversion_number())
     }
 
     /// The oldest version that has all features used here (`STRICT` tables).
-    public static let oldestSupported = 3_037_000
+    package static let oldestSupported = 3_037_000
 
     /// Whether the library has the WAL-reset bug: 3.7.0 to 3.51.2, except the fixed versions 3.50.7 and 3.44.6.
-    public static var hasWALResetBug: Bool {
+    package static var hasWALResetBug: Bool {
         let version = versionNumber
         return version < 3_051_003
             && !(3_050_007..<3_051_000).contains(version) && !(3_044_006..<3_045_000).contains(version)

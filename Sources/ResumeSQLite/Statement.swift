@@ -1,7 +1,7 @@
 internal import CResumeSQLite
 
 /// A value that can be bound to a parameter of a statement, in SQLite's storage classes.
-public enum SQLiteValue: Sendable, Equatable {
+package enum SQLiteValue: Sendable, Equatable {
     /// `NULL`
     case null
     /// A 64-bit integer.
@@ -12,22 +12,22 @@ public enum SQLiteValue: Sendable, Equatable {
     case blob([UInt8])
 
     /// Text, or `NULL` for nil.
-    public static func optional(_ text: String?) -> SQLiteValue {
+    package static func optional(_ text: String?) -> SQLiteValue {
         text.map(SQLiteValue.text) ?? .null
     }
 
     /// An integer, or `NULL` for nil.
-    public static func optional(_ integer: Int64?) -> SQLiteValue {
+    package static func optional(_ integer: Int64?) -> SQLiteValue {
         integer.map(SQLiteValue.integer) ?? .null
     }
 
     /// Bytes, or `NULL` for nil.
-    public static func optional(_ bytes: [UInt8]?) -> SQLiteValue {
+    package static func optional(_ bytes: [UInt8]?) -> SQLiteValue {
         bytes.map(SQLiteValue.blob) ?? .null
     }
 
     /// 1 or 0.
-    public static func flag(_ value: Bool) -> SQLiteValue {
+    package static func flag(_ value: Bool) -> SQLiteValue {
         .integer(value ? 1 : 0)
     }
 }

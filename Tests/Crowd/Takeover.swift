@@ -67,7 +67,7 @@ package enum Takeover {
         try await until { said("waiting", folder["waiter.log"]) }
         // Enough for the waiter to resume.
         let store = try await DownloadStore.open(at: folder["store"], creating: false)
-        try await until { try await (store.entry(key: url)?.receivedBytes ?? 0) > 100_000 }
+        try await until { try await (store.entry(for: url)?.receivedBytes ?? 0) > 100_000 }
         await store.close()
         // At any moment of its pauses.
         try await Task.sleep(for: .microseconds(chance.number(0...20_000)))

@@ -6,7 +6,7 @@ func fetchToFile(
     _ store: DownloadStore, _ url: DownloadURL, get: (HTTPFields) async throws -> Answer
 ) async throws {
     // SNIPPET
-    let destination = try Destination(checking: "image.iso")
+    let destination = try DownloadStore.Destination(checking: "image.iso")
     try await store.fetch(url, to: destination) { fields in
         try await get(fields)  // your client: returns the response head and a stream of body parts
     }
@@ -29,8 +29,8 @@ struct DownloadFailed: Error {
 
 // SNIPPET
 func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by client: some Client) async throws {
-    let destination = try Destination(checking: path)
-    let transfer = try await store.begin(url, destination: destination)
+    let destination = try DownloadStore.Destination(checking: path)
+    let transfer = try await store.open(url, destination: destination)
     do {
         repeat {
             try await complete(transfer, from: url, by: client)
@@ -49,25 +49,26 @@ func complete(_ transfer: Transfer, from url: DownloadURL, by client: some Clien
     var budget = RetryBudget()
     var avoidsRange: Reason?
     while await !transfer.isComplete {
-        let plan = await transfer.plan(avoidsRange: avoidsRange)
         var request = HTTPRequest(
             method: .get, scheme: url.scheme, authority: url.authority, path: url.requestTarget)
-        request.headerFields = plan.fields
+        request.headerFields = await transfer.nextRequest(avoidingRange: avoidsRange)
         let response = try await client.send(request)
 
-        var (received, failure, retryAfter) = (Int64(0), Reason.cut, Int64?.none)
-        switch try await transfer.receive(response.head, to: plan) {
-        case .append, .startOver, .startRange:
+        var (received, failure, retryAfter) = (Int64(0), Reason.cut, Duration?.none)
+        switch try await transfer.receive(response.head) {
+        case .writeBody:
             avoidsRange = nil
             received = try await take(response.body, into: transfer)
         case .complete: break  // The server confirms that no bytes are missing.
-        case .askForWhole(let reason): (avoidsRange, failure) = (reason, reason)
-        case .retry(let reason, let seconds): (failure, retryAfter) = (reason, seconds)
-        case .refuse(let reason): throw DownloadFailed(reason: reason)
+        case .requestWhole(let reason): (avoidsRange, failure) = (reason, reason)
+        case .retry(let reason, let delay): (failure, retryAfter) = (reason, delay)
+        case .fail(let reason): throw DownloadFailed(reason: reason)
+        @unknown default: throw DownloadFailed(reason: failure)
         }
         if await transfer.isComplete { return }
-        let next = budget.failed(received: received, retryAfter: retryAfter, jitter: Double.random(in: 0...1))
-        guard case .wait(let delay) = next else { throw DownloadFailed(reason: failure) }
+        guard let delay = budget.nextDelay(received: received, retryAfter: retryAfter) else {
+            throw DownloadFailed(reason: failure)
+        }
         try await Task.sleep(for: delay)
     }
 }

@@ -20,7 +20,7 @@ func collect(_ store: DownloadStore) async throws {
 
 func chooseByHand(_ store: DownloadStore) async throws {
     // SNIPPET
-    let isKept = try await store.setPinned(true, key: "https://example.org/image.iso")
+    let isKept = try await store.setPinned(true, for: "https://example.org/image.iso")
     let report = try await store.purge { entry in
         !entry.isPinned && entry.url.hasPrefix("https://old.example.org/")
     }

@@ -37,6 +37,7 @@ func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
         case .progress(let received, _): print("received \(received) bytes")
         case .waiting: print("waiting for another download of the same resource")
         case .finished(let result): print("done: \(result.path)")
+        @unknown default: break
         }
     }
     // END
@@ -44,16 +45,16 @@ func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
 
 // SNIPPET
 func pauseAndResume(_ request: DownloadRequest, with downloader: Downloader) async throws {
-    let task = downloader.task(request)
+    let task = downloader.makeTask(request)
     task.resume()
     for await event in task.events {
         if case .progress(let received, _) = event, received > 0 { break }
     }
-    guard let resumeData = await task.cancelProducingResumeData() else { return }
+    guard let resumeData = await task.cancelByProducingResumeData() else { return }
     let saved = resumeData.bytes
 
     // Later, in this process or another one:
-    let rest = downloader.task(resuming: try ResumeData(saved), to: request.destination)
+    let rest = downloader.makeTask(DownloadRequest(resuming: try ResumeData(saved), to: request.destination))
     rest.resume()
     print("\(try await rest.value.reusedBytes) of \(resumeData.totalBytes ?? 0) bytes were not fetched again")
 }
@@ -76,9 +77,9 @@ func handleFailures(of request: DownloadRequest, by downloader: Downloader) asyn
 func requestWithTerms(_ url: DownloadURL, token: String) throws -> DownloadRequest {
     // SNIPPET
     var request = DownloadRequest(url, to: "model.bin")
-    request.fields[.authorization] = "Bearer \(token)"
+    request.headerFields[.authorization] = "Bearer \(token)"
     request.digest = try HTTPDigest(.sha256, parsing: String(repeating: "0", count: 64))
-    request.limits.retries = 10
+    request.retryPolicy.retries = 10
     request.stallTimeout = .seconds(15)
     request.maximumLength = 20 << 30
     // END

@@ -4,15 +4,6 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-func decide(_ response: HTTPResponse, about representation: Representation) -> Verdict {
-    // SNIPPET
-    let held = HeldPartial(representation: representation, length: 1_000_000)
-    let plan = Plan(for: held)  // .range: bytes=995904-, with If-Range
-    let verdict = Verdict(for: response, to: plan, held: held)
-    // END
-    return verdict
-}
-
 func transport(environment: [String: String]) throws -> AsyncHTTPTransport {
     // SNIPPET
     let transport = AsyncHTTPTransport(
@@ -34,9 +25,9 @@ func downloaderComment(_ store: DownloadStore, _ url: DownloadURL) async throws 
 func storeComment(_ url: DownloadURL, _ request: inout HTTPRequest) async throws {
     // SNIPPET
     let store = try await DownloadStore.open(at: "/var/cache/example")
-    let transfer = try await store.begin(url)
-    let plan = await transfer.plan()
-    request.headerFields = plan.fields  // set on your client's request: Range and If-Range when resuming
+    let transfer = try await store.open(url)
+    let fields = await transfer.nextRequest()
+    request.headerFields = fields  // set on your client's request: Range and If-Range when resuming
     // END
 }
 
@@ -44,28 +35,19 @@ func streamComment(
     _ downloader: Downloader, _ url: DownloadURL, feed: ([UInt8]) -> Void
 ) async throws {
     // SNIPPET
-    for try await piece in downloader.stream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
+    for try await piece in downloader.makeStream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
     // END
 }
 
 func taskComment(_ downloader: Downloader, _ url: DownloadURL) async throws {
     // SNIPPET
-    let task = downloader.task(DownloadRequest(url, to: "image.iso"))
+    let task = downloader.makeTask(DownloadRequest(url, to: "image.iso"))
     task.resume()
-    let resumeData = await task.cancelProducingResumeData()  // keep it, in this program or the next one
+    let resumeData = await task.cancelByProducingResumeData()  // keep it, in this program or the next one
     if let resumeData {
-        let again = downloader.task(resuming: resumeData, to: "image.iso")
+        let again = downloader.makeTask(DownloadRequest(resuming: resumeData, to: "image.iso"))
         again.resume()
         print(try await again.value.reusedBytes)
-    }
-    // END
-}
-
-func meterComment(_ task: DownloadTask, update: (Int64, Int64, Int64?) -> Void) async {
-    // SNIPPET
-    var meter = ProgressMeter()
-    for await event in task.events {
-        if let step = meter.step(for: event) { update(step.bytes, step.receivedBytes, step.expectedBytes) }
     }
     // END
 }

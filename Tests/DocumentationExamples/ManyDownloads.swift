@@ -9,7 +9,7 @@ func browse(_ downloader: Downloader, previews: [DownloadRequest], picture: Down
     // Run in the background. The newest request runs first.
     try await queue.add(previews, priority: .low)
     // Run alone, before everything else.
-    let file = try await queue.download(picture, isForced: true)
+    let file = try await queue.download(picture, isExclusive: true)
     print(file.path, await queue.report())
     // Keep the rest for the next process.
     await queue.close()
@@ -41,11 +41,11 @@ func add(_ previews: [DownloadRequest], and url: DownloadURL, to queue: Download
 
 func control(_ queue: DownloadQueue, _ request: DownloadRequest) async {
     // SNIPPET
-    await queue.pause(request.storeKey)  // keeps the partial data; callers keep waiting
+    await queue.pause(request)  // keeps the partial data; callers keep waiting
     await queue.setRateLimit(1 << 20)  // all downloads together
-    await queue.resume(request.storeKey)
-    await queue.cancel(request.storeKey)  // keeps the partial data; callers get an error
-    await queue.cancel(request.storeKey, .hard)  // returns when the partial data is removed
+    await queue.resume(request)
+    await queue.cancel(request)  // keeps the partial data; callers get an error
+    await queue.cancel(request, .discardingPartial)  // returns when the partial data is removed
     // END
 }
 

@@ -6,9 +6,9 @@ func signedRequest(
 ) -> DownloadRequest {
     // SNIPPET
     var request = ResumeDownload.DownloadRequest(signedURL, to: "model.bin")
-    request.renewal = { refusal in
+    request.refresh = { refusal in
         guard refusal.status == 403 else { return nil }
-        return Renewal(url: try await signAgain())
+        return RefreshedRequest(url: try await signAgain())
     }
     // END
     return request
@@ -25,7 +25,7 @@ func keyedRequest(_ signedURL: DownloadURL) -> DownloadRequest {
 func retryingRequest(_ url: DownloadURL) -> DownloadRequest {
     // SNIPPET
     var request = ResumeDownload.DownloadRequest(url, to: "model.bin")
-    request.limits = RetryBudget.Limits(retries: 8, firstDelay: .seconds(1), longestDelay: .seconds(60))
+    request.retryPolicy = RetryPolicy(retries: 8, firstDelay: .seconds(1), longestDelay: .seconds(60))
     // END
     return request
 }

@@ -4,9 +4,8 @@ import ResumeStore
 
 func headers(for transfer: Transfer) async -> [String: String] {
     // SNIPPET
-    let plan = await transfer.plan()
     var headers: [String: String] = [:]
-    for field in plan.fields { headers[field.name.rawName] = field.value }
+    for field in await transfer.nextRequest() { headers[field.name.rawName] = field.value }
     // END
     return headers
 }

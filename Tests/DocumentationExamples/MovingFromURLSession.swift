@@ -20,19 +20,21 @@ func pauseWithResumeData(
     _ request: DownloadRequest, by downloader: Downloader, keep: ([UInt8]) -> Void, kept: () -> [UInt8]?
 ) async throws {
     // SNIPPET
-    let task = downloader.task(request)
+    let task = downloader.makeTask(request)
     task.resume()
 
-    if let resumeData = await task.cancelProducingResumeData() { keep(resumeData.bytes) }
+    if let resumeData = await task.cancelByProducingResumeData() { keep(resumeData.bytes) }
 
-    if let bytes = kept() { downloader.task(resuming: try ResumeData(bytes), to: "image.iso").resume() }
+    if let bytes = kept() {
+        downloader.makeTask(DownloadRequest(resuming: try ResumeData(bytes), to: "image.iso")).resume()
+    }
     // END
 }
 
 func withSessionSettings(_ url: DownloadURL) -> DownloadRequest {
     // SNIPPET
     var request = DownloadRequest(url, to: "image.iso")
-    request.fields[.userAgent] = "Example/1.0"  // httpAdditionalHeaders
+    request.headerFields[.userAgent] = "Example/1.0"  // httpAdditionalHeaders
     request.stallTimeout = .seconds(60)  // timeoutIntervalForRequest
     // END
     return request

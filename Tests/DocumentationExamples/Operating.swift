@@ -6,7 +6,7 @@ import ResumeStore
 
 func lookAfter(_ store: DownloadStore) async throws {
     // SNIPPET
-    for check in try await store.diagnose().checks {
+    for check in try await store.diagnose() {
         print("\(check.name): \(check.value)\(check.problem.map { " <- \($0)" } ?? "")")
     }
     for finding in try await store.verify(repairing: true) {

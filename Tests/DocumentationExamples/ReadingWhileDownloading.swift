@@ -6,7 +6,7 @@ import ResumeStore
 nonisolated(nonsending) func play(
     _ request: DownloadRequest, with downloader: Downloader, feed: ([UInt8]) -> Void
 ) async throws {
-    let stream = downloader.stream(request)
+    let stream = downloader.makeStream(request)
     for try await piece in stream {
         feed(piece)
     }

@@ -64,7 +64,7 @@ struct ForkTests {
     /// A store with a transfer in progress.
     static func open(in path: String) async throws -> (DownloadStore, Transfer) {
         let store = try await DownloadStore.open(at: "\(path)/store")
-        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1:9/a"), headerFields: [:], key: "a")
+        let transfer = try await store.open(try DownloadURL("http://127.0.0.1:9/a"), headerFields: [:], key: "a")
         let (head, _) = HonestServer(Victim.bytes).answer([:])
         _ = try await transfer.receive(head, to: await transfer.plan())
         try await transfer.write(Array(Victim.bytes[..<100_000]))
@@ -134,11 +134,11 @@ struct ForkTests {
         let doors: [(String, @Sendable () async throws -> Void)] = [
             ("open", { _ = try await DownloadStore.open(at: "\(path)/store") }),
             ("open anew", { _ = try await DownloadStore.open(at: "\(path)/new") }),
-            ("begin", { _ = try await store.begin(url, headerFields: [:]) }),
+            ("begin", { _ = try await store.open(url, headerFields: [:]) }),
             ("entries", { _ = try await store.entries() }),
-            ("entry", { _ = try await store.entry(key: "a") }), ("events", { _ = try await store.events() }),
+            ("entry", { _ = try await store.entry(for: "a") }), ("events", { _ = try await store.events() }),
             ("totals", { _ = try await store.totals() }),
-            ("pin", { _ = try await store.setPinned(true, key: "a") }),
+            ("pin", { _ = try await store.setPinned(true, for: "a") }),
             ("collect", { _ = try await store.collect(maximumSize: 0) }),
             ("purge", { _ = try await store.purge { _ in true } }),
             ("verify", { _ = try await store.verify(repairing: true) }),
@@ -183,12 +183,12 @@ struct ForkTests {
             holder.take() == nil ? 8 : 7
         }
         #expect(lettingGo == 7)
-        #expect(try await store.entry(key: "a")?.isInUse == true)
+        #expect(try await store.entry(for: "a")?.isInUse == true)
         // Another process sees the lease as well.
         let arguments = ["-s", "KILL", "300", Resumectl.path, "purge", "a", "--store", "\(path)/store"]
         #expect(try await Shell.outcome("timeout", arguments).status == 1)
         let other = try #require(holder.take())
-        #expect(try await other.0.entry(key: "a")?.isInUse == true)
+        #expect(try await other.0.entry(for: "a")?.isInUse == true)
         try await ForkTests.finish(store, transfer, in: path)
         try await ForkTests.finish(other.0, other.1, in: path)
     }

@@ -28,7 +28,7 @@ struct Victim {
             let victim = Victim(folder: folder)
             let store = try await DownloadStore.open(at: victim.store)
             for key in ["a", "b"] {
-                let transfer = try await store.begin(
+                let transfer = try await store.open(
                     try DownloadURL("http://127.0.0.1:9/\(key)"), headerFields: [:], key: key)
                 try await HonestServer(bytes).fill(transfer, upTo: 200_000)
                 try await transfer.close()

@@ -107,7 +107,7 @@ struct FetchTests {
                 var bytes = try Files.bytes(blob)
                 bytes[100_000] ^= 1
                 try Files.write(bytes, to: blob)
-                let transfer = try await store.begin(try visit.url, headerFields: [:])
+                let transfer = try await store.open(try visit.url, headerFields: [:])
                 let plan = await transfer.plan()
                 let (head, body) = try await SmallClient.get(port: server.port, plan.fields)
                 _ = try await transfer.receive(head, to: plan)
@@ -217,7 +217,7 @@ struct FetchTests {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
             // Without a length it is unknown whether these are all bytes.
             let unknown = Answer(body: Self.bytes)
-            let transfer = try await visit.store.begin(
+            let transfer = try await visit.store.open(
                 DownloadURL("http://127.0.0.1/file"), headerFields: [:], key: nil, selection: nil,
                 policy: ResumePolicy(), waits: true)
             let plan = await transfer.plan(avoidsRange: nil)
@@ -326,7 +326,7 @@ struct FetchIdentityTests {
     private static func leave(
         _ length: Int, as fields: HTTPFields?, in store: some PartialStore, at url: DownloadURL
     ) async throws {
-        let transfer = try await store.begin(url, headerFields: fields)
+        let transfer = try await store.open(url, headerFields: fields)
         try await HonestServer(file.bytes, etag: "\"v1\"").fill(transfer, upTo: length)
         try await transfer.close()
     }
@@ -360,14 +360,14 @@ struct FetchIdentityTests {
     func added(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
             try await Self.leave(30_000, as: [.accept: "a"], visit)
-            let transfer = try await visit.store.begin(try visit.url, headerFields: [.accept: "b"])
+            let transfer = try await visit.store.open(try visit.url, headerFields: [.accept: "b"])
             let plan = await transfer.plan()
             let (head, body) = HonestServer(Self.file.bytes, etag: "\"v1\"").answer(plan.fields)
             _ = try await transfer.receive(head, to: plan)
             try await transfer.write(Array(Self.file.bytes[body]))
             // As after the death of the process: the end is not recorded.
             try await transfer.close()
-            let again = try await visit.store.begin(try visit.url, headerFields: [.accept: "a"])
+            let again = try await visit.store.open(try visit.url, headerFields: [.accept: "a"])
             let (held, isComplete) = (await again.partial, await again.isComplete)
             #expect(held.hasAllBytes && held.access == .foreign && !isComplete)
             try await again.close()
@@ -382,7 +382,7 @@ struct FetchIdentityTests {
             try await Self.leave(as: [.accept: "a"], visit)
             let error = await #expect(throws: FetchError.self) { try await Self.fetch(as: [:], visit) }
             #expect(error?.status == 403)
-            let transfer = try await visit.store.begin(try visit.url, headerFields: [:])
+            let transfer = try await visit.store.open(try visit.url, headerFields: [:])
             #expect(await !transfer.isComplete)
             await #expect(throws: StoreError.self) { try await transfer.takeData(upTo: 1 << 20) }
             try await transfer.close()
@@ -406,7 +406,7 @@ struct FetchIdentityTests {
         let store = MemoryStore()
         let url = try DownloadURL("http://127.0.0.1/file")
         for number in 1...6 {
-            let transfer = try await store.begin(url, headerFields: [.accept: "\(number)"])
+            let transfer = try await store.open(url, headerFields: [.accept: "\(number)"])
             while try await !HonestServer(sampleBytes(9000, seed: UInt64(number)), etag: "\"\(number)\"").fill(transfer)
             {}
             try await transfer.close()
@@ -414,7 +414,7 @@ struct FetchIdentityTests {
         #expect(store.entries.map(\.key) == [url.redacted] + (2...4).map { "\(url.redacted)#variant=\($0)" })
         // The two used last still belong to their callers.
         for number in 5...6 {
-            let transfer = try await store.begin(url, headerFields: [.accept: "\(number)"])
+            let transfer = try await store.open(url, headerFields: [.accept: "\(number)"])
             #expect(try await transfer.takeData(upTo: 9000) == sampleBytes(9000, seed: UInt64(number)))
         }
         #expect(store.entries.count == 2)
@@ -427,12 +427,12 @@ struct FetchIdentityTests {
             let (memory, disk) = (MemoryStore(), try await DownloadStore.open(at: folder["store"]))
             for length in [30_000, 60_000] {
                 try await Self.leave(length, as: [.accept: "a"], in: memory, at: url)
-                let foreign = try await memory.begin(url, headerFields: [.accept: "b"])
+                let foreign = try await memory.open(url, headerFields: [.accept: "b"])
                 await #expect(throws: StoreError(.misuse, "")) { try await foreign.promote(to: disk) }
                 try await foreign.close()
                 #expect(memory.entries.map(\.receivedBytes) == [Int64(length)])
                 #expect(try await disk.entries().isEmpty)
-                let own = try await memory.begin(url, headerFields: [.accept: "a"])
+                let own = try await memory.open(url, headerFields: [.accept: "a"])
                 try await own.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
                 try await own.close()
             }
@@ -446,18 +446,18 @@ struct FetchIdentityTests {
             let url = try DownloadURL("http://127.0.0.1/file")
             let (memory, disk) = (MemoryStore(), try await DownloadStore.open(at: folder["store"]))
             try await Self.leave(60_000, as: [.accept: "a"], in: memory, at: url)
-            let held = try await memory.begin(url, headerFields: [.accept: "a"])
+            let held = try await memory.open(url, headerFields: [.accept: "a"])
             try await held.promote(to: disk).close()
-            let own = try await disk.begin(url, headerFields: [.accept: "a"])
+            let own = try await disk.open(url, headerFields: [.accept: "a"])
             #expect(await own.isComplete)
             try await own.close()
-            let foreign = try await disk.begin(url, headerFields: [.accept: "b"])
+            let foreign = try await disk.open(url, headerFields: [.accept: "b"])
             #expect(await !foreign.isComplete)
             try await foreign.close()
             // Moved by its key.
             try await Self.leave(60_000, as: [.accept: "c"], in: memory, at: try DownloadURL("http://127.0.0.1/g"))
             try await memory.promote("http://127.0.0.1/g", to: disk)
-            let moved = try await disk.begin(DownloadURL("http://127.0.0.1/g"), headerFields: [.accept: "c"])
+            let moved = try await disk.open(DownloadURL("http://127.0.0.1/g"), headerFields: [.accept: "c"])
             #expect(await moved.isComplete)
             try await moved.close()
             await disk.close()

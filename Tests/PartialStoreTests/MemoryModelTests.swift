@@ -54,8 +54,8 @@ struct MemoryModelTests {
             for _ in 0..<25 {
                 let url = try DownloadURL("http://127.0.0.1/\(random.pick(["a", "b"]))")
                 let policy = ResumePolicy(overlap: random.pick([0, 16, 4096]))
-                let left = try await disk.begin(url, headerFields: [:], policy: policy)
-                let right = try await memory.begin(url, headerFields: [:], policy: policy)
+                let left = try await disk.open(url, headerFields: [:], policy: policy)
+                let right = try await memory.open(url, headerFields: [:], policy: policy)
                 delivered += try await Self.work(left, right, &random, &trace)
                 try await left.close()
                 try await right.close()

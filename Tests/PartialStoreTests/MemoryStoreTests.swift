@@ -16,7 +16,7 @@ struct MemoryStoreTests {
 
     /// Leaves a partial, as a stopped fetch does.
     static func leave(_ count: Int, as name: String, in store: MemoryStore) async throws {
-        let transfer = try await store.begin(try url(name), headerFields: [:])
+        let transfer = try await store.open(try url(name), headerFields: [:])
         try await server(count * 2).fill(transfer, upTo: count)
         try await transfer.close()
     }
@@ -36,13 +36,13 @@ struct MemoryStoreTests {
     @Test("G6: a key that is a URL is stored without its secrets, on disk as well as in memory")
     func urlAsKey() async throws {
         let key = "https://user:hidden@h/f?a=1&api_token=hidden"
-        let memory = try await MemoryStore().begin(try Self.url("a"), headerFields: [:], key: key)
+        let memory = try await MemoryStore().open(try Self.url("a"), headerFields: [:], key: key)
         #expect(memory.key == "https://h/f?a=1")
         try await memory.close()
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for (key, stored) in [(key, "https://h/f?a=1"), ("HTTPS://h/f?a=1#plain", "HTTPS://h/f?a=1#plain")] {
-                let transfer = try await store.begin(try Self.url("a"), headerFields: [:], key: key)
+                let transfer = try await store.open(try Self.url("a"), headerFields: [:], key: key)
                 #expect(transfer.key == stored)
                 // As a body of unknown length does.
                 let plan = await transfer.plan()
@@ -59,7 +59,7 @@ struct MemoryStoreTests {
         let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
         for name in ["a", "b", "c"] { try await Self.leave(60_000, as: name, in: store) }
         #expect(Self.names(store) == ["a", "b", "c"])
-        try await (try await store.begin(try Self.url("a"), headerFields: [:])).close()
+        try await (try await store.open(try Self.url("a"), headerFields: [:])).close()
         try await Self.leave(60_000, as: "d", in: store)
         #expect(Self.names(store) == ["a", "c", "d"])
         #expect(store.size <= 200_000)
@@ -76,13 +76,13 @@ struct MemoryStoreTests {
     func inUse() async throws {
         let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
         // Idle once, and therefore the least recently used.
-        let idle = try await store.begin(try Self.url("used"), headerFields: [:])
+        let idle = try await store.open(try Self.url("used"), headerFields: [:])
         try await Self.server(150_000).fill(idle, upTo: 10_000)
         try await idle.close()
-        let used = try await store.begin(try Self.url("used"), headerFields: [:])
+        let used = try await store.open(try Self.url("used"), headerFields: [:])
         try await Self.server(150_000).fill(used, upTo: 120_000)
         try await Self.leave(20_000, as: "idle", in: store)
-        let other = try await store.begin(try Self.url("other"), headerFields: [:])
+        let other = try await store.open(try Self.url("other"), headerFields: [:])
         await #expect(throws: StoreError(.noSpace, "")) { try await Self.server(100_000).fill(other, piece: 60_000) }
         // Entries whose removal would not have been enough were not removed either.
         #expect(Self.names(store) == ["idle", "other", "used"])
@@ -100,7 +100,7 @@ struct MemoryStoreTests {
     @Test("A length that a server announces allocates next to nothing")
     func announcedLength() async throws {
         let store = MemoryStore()
-        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         _ = try await transfer.receive(Self.head(8 << 20), to: .whole(reason: nil))
         #expect(store.size == 0)
         try await transfer.write([1])
@@ -117,7 +117,7 @@ struct MemoryStoreTests {
     func tooLong() async throws {
         let store = MemoryStore(.init(maximumEntrySize: 100_000))
         try await Self.leave(50_000, as: "a", in: store)
-        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         for length in [100_001, Int.max] {
             await #expect(throws: StoreError(.tooLarge, "")) {
                 try await transfer.receive(Self.head(length), to: .whole(reason: nil))
@@ -130,7 +130,7 @@ struct MemoryStoreTests {
     @Test("A body that turns out to be too long is refused at the limit, and earlier bytes stay")
     func endless() async throws {
         let store = MemoryStore(.init(maximumEntrySize: 100_000))
-        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         _ = try await transfer.receive(Self.head(nil), to: .whole(reason: nil))
         for _ in 0..<3 { try await transfer.write(sampleBytes(30_000)) }
         await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.write(sampleBytes(30_000)) }
@@ -167,7 +167,7 @@ struct MemoryStoreTests {
         }
         try await Visit.with(place, handler) { visit in
             // Held until all tasks wait, if that can be observed.
-            let first = try await visit.store.begin(
+            let first = try await visit.store.open(
                 try visit.url, headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(), waits: true)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 { group.addTask { try await visit.fetch { received.add($0) } } }
@@ -192,38 +192,38 @@ struct MemoryStoreTests {
     func leases() async throws {
         let store = MemoryStore()
         let url = try Self.url("a")
-        let first = try await store.begin(url, headerFields: [:])
-        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, headerFields: [:], waits: false) }
-        let cancelled = Task { try await store.begin(url, headerFields: [:]) }
+        let first = try await store.open(url, headerFields: [:])
+        await #expect(throws: StoreError(.inUse, "")) { try await store.open(url, headerFields: [:], waits: false) }
+        let cancelled = Task { try await store.open(url, headerFields: [:]) }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        let waiting = Task { try await store.begin(url, headerFields: [:]) }
+        let waiting = Task { try await store.open(url, headerFields: [:]) }
         while store.waiterCount(key: url.redacted) < 1 { try await Task.sleep(for: .milliseconds(2)) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(store.waiterCount(key: url.redacted) == 0)
-        let next = Task { try await store.begin(url, headerFields: [:]) }
+        let next = Task { try await store.open(url, headerFields: [:]) }
         try await Self.server(100_000).fill(first, upTo: 40_000)
         try await first.close()
         let second = try await next.value
         #expect(await second.partial.length == 40_000)
-        await #expect(throws: StoreError(.inUse, "")) { try await store.begin(url, headerFields: [:], waits: false) }
+        await #expect(throws: StoreError(.inUse, "")) { try await store.open(url, headerFields: [:], waits: false) }
     }
 
     @Test("A transfer that is released without being closed leaves its bytes for the next one")
     func letGo() async throws {
         let store = MemoryStore()
-        var transfer: Transfer? = try await store.begin(try Self.url("a"), headerFields: [:])
+        var transfer: Transfer? = try await store.open(try Self.url("a"), headerFields: [:])
         if let transfer { try await Self.server(100_000).fill(transfer, upTo: 40_000) }
         transfer = nil
         #expect(store.entries.map(\.receivedBytes) == [40_000])
-        #expect(await (try await store.begin(try Self.url("a"), headerFields: [:])).partial.length == 40_000)
+        #expect(await (try await store.open(try Self.url("a"), headerFields: [:])).partial.length == 40_000)
     }
 
     @Test("Calls in the wrong order are errors, and a closed transfer is closed")
     func misuse() async throws {
         let store = MemoryStore()
-        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
         await #expect(throws: StoreError(.misuse, "")) { try await transfer.takeData(upTo: 10) }
         try await transfer.close()
@@ -236,14 +236,14 @@ struct MemoryStoreTests {
     func coded() async throws {
         let store = MemoryStore()
         let url = try Self.url("a")
-        let coded = try await store.begin(url, headerFields: [:], policy: ResumePolicy(storesCoded: true))
+        let coded = try await store.open(url, headerFields: [:], policy: ResumePolicy(storesCoded: true))
         var head = Self.head(100)
         head.headerFields[.contentEncoding] = "gzip"
         _ = try await coded.receive(head, to: .whole(reason: nil))
         try await coded.write(sampleBytes(100))
         #expect(try await coded.endBody(.whole))
         try await coded.close()
-        let plain = try await store.begin(url, headerFields: [:])
+        let plain = try await store.open(url, headerFields: [:])
         #expect(await plain.partial.isEmpty)
         #expect(store.size == 0)
     }
@@ -253,7 +253,7 @@ struct MemoryStoreTests {
         let store = MemoryStore()
         let selection = try RangeSelection(parsing: "bytes=10-19")
         try await Self.leave(50, as: "a", in: store)
-        let transfer = try await store.begin(try Self.url("a"), headerFields: [:], selection: selection)
+        let transfer = try await store.open(try Self.url("a"), headerFields: [:], selection: selection)
         var head = Self.head(10)
         head.status = .partialContent
         head.headerFields[.contentRange] = "bytes 10-19/100"
@@ -269,7 +269,7 @@ struct MemoryStoreTests {
     func removingAll() async throws {
         let store = MemoryStore()
         for name in ["a", "b"] { try await Self.leave(1000, as: name, in: store) }
-        let used = try await store.begin(try Self.url("c"), headerFields: [:])
+        let used = try await store.open(try Self.url("c"), headerFields: [:])
         try await Self.server(2000).fill(used, upTo: 1000)
         store.removeAll()
         #expect(Self.names(store) == ["c"])
@@ -282,7 +282,7 @@ struct MemoryStoreTests {
         try await Self.leave(10, as: "old", in: store)
         for number in 0..<200 {
             try await Self.leave(10, as: "\(number)", in: store)
-            let transfer = try await store.begin(try Self.url("\(number)"), headerFields: [:])
+            let transfer = try await store.open(try Self.url("\(number)"), headerFields: [:])
             #expect(try await Self.server(20).fill(transfer))
             #expect(try await transfer.takeData(upTo: 20) == Self.server(20).content)
         }
@@ -293,10 +293,10 @@ struct MemoryStoreTests {
     @Test("A caller's key that looks like that of other ranges holds nothing for them")
     func ambiguousKey() async throws {
         let store = MemoryStore()
-        let whole = try await store.begin(try Self.url("a"), headerFields: [:], key: "mine#bytes=0-9")
+        let whole = try await store.open(try Self.url("a"), headerFields: [:], key: "mine#bytes=0-9")
         try await Self.server(100).fill(whole, upTo: 50)
         try await whole.close()
-        let ranges = try await store.begin(
+        let ranges = try await store.open(
             try Self.url("a"), headerFields: [:], key: "mine", selection: try RangeSelection(parsing: "bytes=0-9"))
         #expect(ranges.key == "mine#bytes=0-9")
         #expect(await ranges.partial.isEmpty)
@@ -306,7 +306,7 @@ struct MemoryStoreTests {
     func limits() async throws {
         let store = MemoryStore()
         let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
-        let transfer = try await store.begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         #expect(try await Self.server(1000).fill(transfer))
         await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.takeData(upTo: 999) }
         #expect(await transfer.isComplete)
@@ -329,7 +329,7 @@ struct MemoryStoreTests {
     func disk() async throws {
         let memory = MemoryStore()
         let content = Self.server(20_000).content
-        let transfer = try await memory.begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await memory.open(try Self.url("a"), headerFields: [:])
         try await Self.server(20_000).fill(transfer, upTo: 10_000)
         #expect(await transfer.heldRanges == [0..<10_000])
         #expect(try await transfer.read(5_000..<7_000) == Array(content[5_000..<7_000]))
@@ -351,7 +351,7 @@ struct MemoryStoreTests {
 
     @Test("Nothing is written for a plan that was made before everything was discarded")
     func planBeforeDiscard() async throws {
-        let transfer = try await MemoryStore().begin(try Self.url("a"), headerFields: [:])
+        let transfer = try await MemoryStore().open(try Self.url("a"), headerFields: [:])
         try await Self.server(20_000).fill(transfer, upTo: 10_000)
         let plan = await transfer.plan()
         try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: "Test."))

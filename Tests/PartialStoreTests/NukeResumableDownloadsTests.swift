@@ -60,7 +60,7 @@ struct NukeResumableDownloadsTests {
     func appended(_ place: Place) async throws {
         try await Visit.with(place, Self.cutOnce(Self.file)) { visit in
             #expect(await visit.fetchCut())
-            let transfer = try await visit.store.begin(
+            let transfer = try await visit.store.open(
                 try visit.url, headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(), waits: true)
             let plan = await transfer.plan()
             let (head, body) = try await SmallClient.get(port: visit.server.port, plan.fields)

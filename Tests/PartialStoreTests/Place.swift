@@ -65,7 +65,7 @@ struct Visit {
 
     /// The stored partial.
     func held() async throws -> HeldPartial {
-        let transfer = try await store.begin(try url, headerFields: [:])
+        let transfer = try await store.open(try url, headerFields: [:])
         let partial = await transfer.partial
         try await transfer.close()
         return partial

@@ -18,7 +18,7 @@ struct PromotionTests {
     /// A store in memory with a partial.
     static func memory(holding count: Int = 1_500_000) async throws -> MemoryStore {
         let store = MemoryStore()
-        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
         try await new.fill(transfer, upTo: count)
         try await transfer.close()
         return store
@@ -26,7 +26,7 @@ struct PromotionTests {
 
     /// Leaves an older partial on disk.
     static func leaveOld(_ count: Int, in store: DownloadStore) async throws {
-        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
         try await old.fill(transfer, upTo: count)
         try await transfer.close()
     }
@@ -44,13 +44,13 @@ struct PromotionTests {
             await disk.close()
 
             let store = try await DownloadStore.open(at: folder["store"], creating: false)
-            let entry = try #require(try await store.entry(key: Self.url))
+            let entry = try #require(try await store.entry(for: Self.url))
             #expect(entry.receivedBytes == 1_500_000 && entry.durableBytes == 1_500_000)
             #expect(try await store.verify().isEmpty)
             #expect(try await store.totals() == Totals(entries: 1, receivedBytes: 1_500_000))
             #expect(try Files.names(in: folder["store/blobs"]).count == 1)
             #expect(try await store.events().last?.reason.code.rawValue == "promoted")
-            let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             #expect(await transfer.plan().fields[.ifRange] == "\"v2\"")
             #expect(try await Self.new.fill(transfer))
             #expect(try await transfer.takeData(upTo: 2_500_000) == Self.new.content)
@@ -63,7 +63,7 @@ struct PromotionTests {
         try await TemporaryFolder.with { folder in
             let disk = try await DownloadStore.open(at: folder["store"])
             let small = HonestServer(sampleBytes(100_000), etag: "\"v3\"")
-            let transfer = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
+            let transfer = try await disk.open(try DownloadURL(Self.url), headerFields: [:])
             try await small.fill(transfer)
             try await transfer.close()
             let memory = try await Self.memory()
@@ -71,7 +71,7 @@ struct PromotionTests {
                 ($0 as? StoreError)?.code == .holdsMore
             }
             #expect(memory.entries.count == 1)
-            let kept = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
+            let kept = try await disk.open(try DownloadURL(Self.url), headerFields: [:])
             #expect(try await kept.takeData(upTo: 100_000) == small.content)
             await disk.close()
         }
@@ -110,7 +110,7 @@ struct PromotionTests {
         try await TemporaryFolder.with { folder in
             let memory = try await Self.memory()
             let disk = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
+            let transfer = try await memory.open(try DownloadURL(Self.url), headerFields: [:])
             try await transfer.rewind(to: 400_000, reason: Reason(code: .init(rawValue: "test"), text: "Test."))
             let moved = try await transfer.promote(to: disk)
             #expect(await moved.partial.length == 400_000)
@@ -136,7 +136,7 @@ struct PromotionTests {
                 try await memory.promote(PromotionTests.url, to: disk)
             }
             #expect(memory.entries.map(\.receivedBytes) == [1_500_000])
-            #expect(try await disk.entry(key: PromotionTests.url)?.receivedBytes == 700_000)
+            #expect(try await disk.entry(for: PromotionTests.url)?.receivedBytes == 700_000)
         }
     }
 
@@ -176,7 +176,7 @@ struct PromotionTests {
             bytes[1_200_000] ^= 1
             try Files.write(bytes, to: blob)
             #expect(try await disk.verify().isEmpty == false)
-            let transfer = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
+            let transfer = try await disk.open(try DownloadURL(Self.url), headerFields: [:])
             #expect(await transfer.partial.length == 1 << 20, "what comes before the damaged block")
             #expect(try await Self.new.fill(transfer))
             #expect(try await transfer.takeData(upTo: .max) == Self.new.content)
@@ -190,21 +190,21 @@ struct PromotionTests {
             let memory = try await Self.memory()
             let disk = try await DownloadStore.open(at: folder["store"])
             try await Self.leaveOld(1_500_001, in: disk)
-            let before = try await disk.entry(key: Self.url)
+            let before = try await disk.entry(for: Self.url)
             await #expect(throws: StoreError(.holdsMore, "")) { try await memory.promote(Self.url, to: disk) }
-            let entry = try await disk.entry(key: Self.url)
+            let entry = try await disk.entry(for: Self.url)
             #expect(entry?.chunks == before?.chunks && entry?.representation == before?.representation)
 
-            let used = try await disk.begin(try DownloadURL(Self.url), headerFields: [:])
+            let used = try await disk.open(try DownloadURL(Self.url), headerFields: [:])
             await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk) }
             try await used.close()
             await #expect(throws: StoreError(.noEntry, "")) { try await memory.promote("nothing", to: disk) }
-            let open = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
+            let open = try await memory.open(try DownloadURL(Self.url), headerFields: [:])
             await #expect(throws: StoreError(.inUse, "")) { try await memory.promote(Self.url, to: disk, waits: false) }
             try await open.close()
             // All the time it stayed in memory and usable.
             #expect(memory.entries.map(\.receivedBytes) == [1_500_000])
-            let transfer = try await memory.begin(try DownloadURL(Self.url), headerFields: [:])
+            let transfer = try await memory.open(try DownloadURL(Self.url), headerFields: [:])
             #expect(try await Self.new.fill(transfer))
             await disk.close()
         }
@@ -216,7 +216,7 @@ struct PromotionTests {
             let memory = MemoryStore(.init(maximumEntrySize: 1_000_000))
             let disk = try await DownloadStore.open(at: folder["store"])
             let url = try DownloadURL(Self.url)
-            let transfer = try await memory.begin(url, headerFields: [:], key: "mine")
+            let transfer = try await memory.open(url, headerFields: [:], key: "mine")
             var (head, _) = Self.new.answer([:])
             head.headerFields[.contentLength] = nil
             _ = try await transfer.receive(head, to: .whole(reason: nil))
@@ -234,7 +234,7 @@ struct PromotionTests {
 
             let whole = try await Self.memory(holding: 2_500_000)
             try await whole.promote(Self.url, to: disk)
-            let complete = try await disk.begin(url, headerFields: [:])
+            let complete = try await disk.open(url, headerFields: [:])
             #expect(await complete.plan() == .complete)
             #expect(try await complete.takeData(upTo: .max) == Self.new.content)
             await disk.close()
@@ -267,7 +267,7 @@ struct PromotionTests {
     static func recover(_ folder: TemporaryFolder, _ point: KillPoint, before: Int) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         #expect(try await store.verify().filter { $0.kind != .orphan }.isEmpty)
-        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
         let partial = await transfer.partial
         let isMoved = point == .promotionCommitted
         #expect(partial.length == Int64(isMoved ? 1_500_000 : before))

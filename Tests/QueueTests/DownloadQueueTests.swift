@@ -97,7 +97,7 @@ struct DownloadQueueTests {
     @Test("The queue is not idle while a download waits behind a forced one, and is while all are paused")
     func idle() async throws {
         try await QueueBench.with { bench in
-            let tasks = [try await bench.stall("a"), try await bench.stall("f", isForced: true)]
+            let tasks = [try await bench.stall("a"), try await bench.stall("f", isExclusive: true)]
             let isPausing = Flag()
             let waiter = Task { [queue = bench.queue] in
                 await queue.waitUntilIdle()

@@ -26,10 +26,10 @@ struct MediaDownloadManagerTests {
             let a = try await bench.stall("a")
             let b = try await bench.stall("b")
             let c = try await bench.ask("c")
-            let f = try await bench.stall("f", isForced: true)
+            let f = try await bench.stall("f", isExclusive: true)
             let report = await bench.queue.report()
             #expect(report.maximumRunning == 1)
-            #expect(report.items.map(\.isForced) == [true, false, false, false])
+            #expect(report.items.map(\.isExclusive) == [true, false, false, false])
             #expect(report.items(in: .downloading).count == 1)
             let waiting = await bench.names(.waiting)
             #expect(waiting == ["a", "b", "c"], "what was downloading goes on first, in its order")
@@ -46,9 +46,9 @@ struct MediaDownloadManagerTests {
     @Test("There is only one forced download: a later one pauses it and clears its forced state")
     func onlyOneForced() async throws {
         try await QueueBench.with(.init(maximumRunning: 4)) { bench in
-            let f = try await bench.stall("f", isForced: true)
-            let g = try await bench.stall("g", isForced: true)
-            let forced = await bench.queue.report().items.map(\.isForced)
+            let f = try await bench.stall("f", isExclusive: true)
+            let g = try await bench.stall("g", isExclusive: true)
+            let forced = await bench.queue.report().items.map(\.isExclusive)
             #expect(forced == [true, false])
             let waiting = await bench.names(.waiting)
             #expect(waiting == ["f"])
@@ -96,11 +96,11 @@ struct MediaDownloadManagerTests {
             let a = try await bench.stall("a")
             let b = try await bench.ask("b")
             let c = try await bench.ask("c")
-            let again = try await bench.stall("b", isForced: true)
+            let again = try await bench.stall("b", isExclusive: true)
             let later = try await bench.ask("b")
             let report = await bench.queue.report()
             #expect(report.items.first?.url == bench.key("b"))
-            #expect(report.items.first?.isForced == true)
+            #expect(report.items.first?.isExclusive == true)
             #expect(report.items.first?.callers == 3)
             let names = await (bench.names(.downloading), bench.names(.waiting))
             #expect(names.0 == ["b"])
@@ -116,7 +116,7 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with(.init(maximumRunning: 2)) { bench in
             let a = try await bench.stall("a")
             let b = try await bench.stall("b")
-            let again = try await bench.ask("a", isForced: true)
+            let again = try await bench.ask("a", isExclusive: true)
             try await bench.eventually("b is paused") { await bench.names(.downloading) == ["a"] }
             #expect(bench.requests(for: "a").count == 1)
             for task in [a, b, again] { task.cancel() }
@@ -163,7 +163,7 @@ struct MediaDownloadManagerTests {
     func hardCancel() async throws {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
-            await bench.queue.cancel(bench.key("a"), .hard)
+            await bench.queue.cancel(bench.key("a"), .discardingPartial)
             #expect((await failure(of: a) as? QueueError)?.code == .cancelled)
             let left = await bench.queue.report().items
             #expect(left.isEmpty)
@@ -206,9 +206,9 @@ struct MediaDownloadManagerTests {
             try await bench.received("a", MediaOrigin.half / 2)
             await bench.queue.cancel(bench.key("a"))
             _ = await failure(of: a)
-            let c = try await bench.ask("c", isForced: false)
+            let c = try await bench.ask("c", isExclusive: false)
             _ = try await c.value
-            let b = try await bench.ask("b", isForced: true)
+            let b = try await bench.ask("b", isExclusive: true)
             let d = try await bench.ask("d")
             try await bench.received("b", MediaOrigin.half / 2)
             let text = await bench.queue.report().description

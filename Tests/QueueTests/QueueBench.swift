@@ -60,7 +60,7 @@ struct QueueBench {
 
     func request(_ name: String, to file: String? = nil) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[file ?? name])
-        request.limits = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Self.patience
         return request
     }
@@ -85,7 +85,7 @@ struct QueueBench {
 
     /// Requests a file in a separate task, and returns when the queue has recorded it.
     func ask(
-        _ name: String, to file: String? = nil, priority: QueuePriority = .normal, isForced: Bool = false,
+        _ name: String, to file: String? = nil, priority: DownloadQueue.Priority = .normal, isExclusive: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
         changing change: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> Task<DownloadResult, any Error> {
@@ -96,7 +96,7 @@ struct QueueBench {
         let isDone = Flag()
         let task = Task { [queue] in
             defer { isDone.set() }
-            return try await queue.download(request, priority: priority, isForced: isForced, onEvent: onEvent)
+            return try await queue.download(request, priority: priority, isExclusive: isExclusive, onEvent: onEvent)
         }
         try await eventually("\(name) is asked for") {
             await (item(name)?.callers ?? 0) > before || isDone.isSet
@@ -106,11 +106,11 @@ struct QueueBench {
 
     /// Requests a file whose answer stalls halfway, and returns when the first half is stored.
     func stall(
-        _ name: String, to file: String? = nil, isForced: Bool = false,
+        _ name: String, to file: String? = nil, isExclusive: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> Task<DownloadResult, any Error> {
         origin[name] = .stalled(after: MediaOrigin.half)
-        let task = try await ask(name, to: file, isForced: isForced, onEvent: onEvent)
+        let task = try await ask(name, to: file, isExclusive: isExclusive, onEvent: onEvent)
         try await received(name, MediaOrigin.half)
         return task
     }
@@ -127,12 +127,12 @@ struct QueueBench {
         }
     }
 
-    func item(_ name: String) async -> QueueReport.Item? {
+    func item(_ name: String) async -> DownloadQueue.Report.Item? {
         await queue.report().items.first { $0.url == key(name) }
     }
 
     /// The names in a state, in the order of the report.
-    func names(_ state: QueueReport.State) async -> [String] {
+    func names(_ state: DownloadQueue.Report.State) async -> [String] {
         await queue.report().items(in: state).map { String($0.url.dropFirst(server.baseURL.count + 1)) }
     }
 

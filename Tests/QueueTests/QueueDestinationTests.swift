@@ -39,7 +39,7 @@ struct QueueDestinationTests {
             bench.origin.release()
             let second = try await bench.ask("a", to: "2")
             await bench.queue.setMaximumRunning(2)
-            let b = try await bench.ask("b", isForced: true)
+            let b = try await bench.ask("b", isExclusive: true)
             for task in [b, first, second] { _ = try await task.value }
             #expect(bench.requests(for: "a").count == 2, "one of them for the rest")
             #expect(try bench.isWhole("a", as: "1") && bench.isWhole("a", as: "2"))

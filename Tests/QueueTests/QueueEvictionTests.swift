@@ -23,7 +23,7 @@ struct QueueEvictionTests {
             try await bench.eventually("all have stopped") {
                 (try? await bench.store.entries().contains(where: \.isInUse)) == false
             }
-            let other = try await bench.store.begin(try DownloadURL(bench.key("other")), headerFields: [:])
+            let other = try await bench.store.open(try DownloadURL(bench.key("other")), headerFields: [:])
             try await HonestServer(sampleBytes(600_000)).fill(other, upTo: 500_000)
             try await other.close()
             bench.origin.release()
@@ -50,7 +50,7 @@ struct QueueEvictionTests {
                 #expect(item.description.contains("(\(isLost ? "0.0" : "85.0")%) paused unforced"))
                 #expect(item.description.contains("removed the \(Self.held) bytes") == isLost)
             }
-            let event = try #require(try await bench.store.events(key: lost[0]).last)
+            let event = try #require(try await bench.store.events(for: lost[0]).last)
             #expect(event.kind == .evicted && event.bytes == Self.held)
             #expect(event.reason.text.contains("only paused downloads were left"))
             await bench.queue.resumeAll()
@@ -73,7 +73,7 @@ struct QueueEvictionTests {
                 #expect(item.evictedBytes == Self.held && item.receivedBytes == 0)
                 let name = String(item.key.split(separator: "/").last ?? "")
                 let told = Told()
-                let task = try await bench.ask(name, isForced: true) { told.note($0) }
+                let task = try await bench.ask(name, isExclusive: true) { told.note($0) }
                 _ = try await task.value
                 let damages = told.all.compactMap { if case .damaged(let reason) = $0 { reason } else { nil } }
                 #expect(damages.map(\.code.rawValue) == ["evicted"])

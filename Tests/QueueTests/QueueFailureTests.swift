@@ -44,7 +44,7 @@ struct QueueFailureTests {
             let requests = try ["expired", "fresh"].map { token in
                 var request = DownloadRequest(
                     try DownloadURL("\(bench.server.baseURL)/a?X-Amz-Signature=\(token)"), to: bench.folder["a"])
-                request.limits = .init(
+                request.retryPolicy = .init(
                     retries: 1_000_000, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
                 request.stallTimeout = QueueBench.patience
                 return request
@@ -111,7 +111,7 @@ struct QueueFailureTests {
             let second = try await bench.ask("a", to: "2")
             try await bench.eventually("its run cannot end") { reached.isSet }
             let (queue, key) = (bench.queue, bench.key("a"))
-            let cancelling = Task { await queue.cancel(key, .hard) }
+            let cancelling = Task { await queue.cancel(key, .discardingPartial) }
             for task in [first, second] { #expect(await failure(of: task) is QueueError) }
             let tasks = [try await bench.ask("a", to: "1"), try await bench.ask("a", to: "2")]
             #expect(await bench.item("a")?.state == .dropping)
@@ -265,7 +265,7 @@ struct QueueFailureTests {
             await bench.queue.pauseAll()
             let requests = try ["1", "2"].map { file in
                 var request = try bench.request("a", to: file)
-                request.fields[.authorization] = "Bearer caller"
+                request.headerFields[.authorization] = "Bearer caller"
                 return request
             }
             try await bench.queue.add(requests)

@@ -11,9 +11,9 @@ struct QueueReasonTests {
     /// The first event of a file after its start, which may still be to come.
     private static func second(_ name: String, _ bench: QueueBench) async throws -> Event {
         try await bench.eventually("\(name) has stopped") {
-            (try? await bench.store.events(key: bench.key(name)).count) ?? 0 > 1
+            (try? await bench.store.events(for: bench.key(name)).count) ?? 0 > 1
         }
-        return try #require(try await bench.store.events(key: bench.key(name)).dropFirst().first)
+        return try #require(try await bench.store.events(for: bench.key(name)).dropFirst().first)
     }
 
     @Test("A pause is logged as one: of one, of all, for a forced one, and on close", arguments: 0..<4)
@@ -23,7 +23,7 @@ struct QueueReasonTests {
             switch way {
             case 0: await bench.queue.pause(bench.key("a"))
             case 1: await bench.queue.pauseAll()
-            case 2: _ = try await bench.ask("b", isForced: true).value
+            case 2: _ = try await bench.ask("b", isExclusive: true).value
             default: await bench.queue.close()
             }
             let event = try await Self.second("a", bench)
@@ -51,9 +51,9 @@ struct QueueReasonTests {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
             if isPaused { await bench.queue.pause(bench.key("a")) }
-            await bench.queue.cancel(bench.key("a"), .hard)
+            await bench.queue.cancel(bench.key("a"), .discardingPartial)
             #expect(await failure(of: a) is QueueError)
-            let events = try await bench.store.events(key: bench.key("a"))
+            let events = try await bench.store.events(for: bench.key("a"))
             #expect(events.map(\.kind) == [.purged])
             #expect(events.last?.reason.code.rawValue == "cancelled-removed")
             #expect(events.last?.reason.text.contains("was removed") == true)
@@ -69,7 +69,7 @@ struct QueueReasonTests {
             bench.server.setHandler { _ in .status("503 Service Unavailable") }
             await bench.queue.resume(bench.key("a"))
             #expect(await failure(of: a) is DownloadError)
-            let event = try #require(try await bench.store.events(key: bench.key("a")).last)
+            let event = try #require(try await bench.store.events(for: bench.key("a")).last)
             #expect(event.kind == .interrupted && event.reason.code.rawValue == "status-503")
             #expect(event.bytes == MediaOrigin.half)
         }

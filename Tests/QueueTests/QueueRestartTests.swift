@@ -109,7 +109,7 @@ struct QueueRestartTests {
             var named = try bench.request("named")
             named.url = try DownloadURL("http://user:SECRET2@\(host)/named")
             var field = try bench.request("field")
-            field.fields[.authorization] = "Bearer SECRET3"
+            field.headerFields[.authorization] = "Bearer SECRET3"
             var hooked = try bench.request("hooked")
             hooked.permits = { _ in true }
             try await bench.queue.add([signed, named, field, hooked, try bench.request("plain")])

@@ -106,7 +106,7 @@ struct QueueRowsTests {
             let result = try await a.value
             #expect(result.reusedBytes == 0)
             #expect(try bench.isWhole("a"))
-            let checks = try await bench.store.diagnose().checks
+            let checks = try await bench.store.diagnose()
             #expect(checks.allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
         }
     }

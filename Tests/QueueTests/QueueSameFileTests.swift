@@ -27,10 +27,10 @@ struct QueueSameFileTests {
     static let seconds: [Second] = [
         .init(testDescription: "the same", change: { _ in }, asked: [nil], runsAgain: false),
         .init(
-            testDescription: "another field", change: { $0.fields[.accept] = "image/png" },
+            testDescription: "another field", change: { $0.headerFields[.accept] = "image/png" },
             asked: [nil, confirmation]),
         .init(
-            testDescription: "another credential", change: { $0.fields[.authorization] = "Bearer b" },
+            testDescription: "another credential", change: { $0.headerFields[.authorization] = "Bearer b" },
             asked: [nil, confirmation]),
         .init(testDescription: "permits", change: { $0.permits = { _ in true } }, asked: [nil, confirmation]),
         .init(testDescription: "a limit", change: { $0.maximumLength = 10 }, asked: [nil], code: .tooLarge),

@@ -29,7 +29,7 @@ struct QueueStateLifeTests {
     func rejectedWhileDropped() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1)])
-        #expect(state.cancel("a", .hard) == [.answer([1], .cancelled), .stop("a")])
+        #expect(state.cancel("a", .discardingPartial) == [.answer([1], .cancelled), .stop("a")])
         _ = state.add([.init("a", to: "/2", caller: 2)])
         let rejected = try #require(state.items["a"]?.deliveries.map(\.number))
         #expect(state.reject("a", Set(rejected)) == [.answer([2], .outcome)])

@@ -25,7 +25,7 @@ struct QueueStateRandomTests {
                     try #require(!dropping.contains(key), "\(key) runs while it is dropped")
                     runs[key] = run.number
                     try #require(receiving.count <= state.maximumRunning, "more run than may")
-                    let forced = state.items.values.first { $0.isForced && $0.wish == .waiting }
+                    let forced = state.items.values.first { $0.isExclusive && $0.wish == .waiting }
                     try #require(forced == nil || forced?.key == key && runs.count == 1, "beside a forced one")
                 case .stop(let key): try #require(runs[key] != nil, "\(key) does not run")
                 case .answer(let callers, _):
@@ -45,7 +45,7 @@ struct QueueStateRandomTests {
             let items = state.items.values
             try #require(Set(state.running) == Set(runs.keys))
             try #require(Set(items.filter { $0.run != nil }.map(\.key)) == Set(runs.keys))
-            try #require(items.filter(\.isForced).count <= 1)
+            try #require(items.filter(\.isExclusive).count <= 1)
             for item in items where item.wish == .dropped {
                 try #require(item.run != nil || dropping.contains(item.key), "who was dropped gets its drop")
             }
@@ -57,7 +57,7 @@ struct QueueStateRandomTests {
             }
             try #require(Set(state.waiting) == Set(ready.map(\.key)))
             // No silent starvation: a waiting item waits for a free slot, a forced one, or a user.
-            let forced = items.first { $0.isForced && $0.wish == .waiting }
+            let forced = items.first { $0.isExclusive && $0.wish == .waiting }
             if !state.isHeld, !state.isClosed, !ready.isEmpty {
                 try #require(forced != nil || receiving.count >= state.maximumRunning, "a place is free")
                 if let forced { try #require(forced.run != nil || !runs.isEmpty, "the forced one does not start") }
@@ -98,11 +98,11 @@ struct QueueStateRandomTests {
                     waiting.insert(lastCaller)
                 }
                 let destination = "/\(Int.random(in: 0..<3, using: &chance))"
-                let priority = QueuePriority.allCases.randomElement(using: &chance) ?? .normal
-                let isForced = Int.random(in: 0..<8, using: &chance) == 0
+                let priority = DownloadQueue.Priority.allCases.randomElement(using: &chance) ?? .normal
+                let isExclusive = Int.random(in: 0..<8, using: &chance) == 0
                 try take(
                     state.add([
-                        .init(key, to: destination, caller: caller, priority: priority, isForced: isForced)
+                        .init(key, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
                     ]))
             case 6..<8: try endOne(Int.random(in: 0..<4, using: &chance) > 0 ? .delivered : .outdated)
             case 8..<10: try endOne(.stopped)
@@ -117,7 +117,8 @@ struct QueueStateRandomTests {
                         forGood: isForGood ? reason : nil))
             case 11, 12:
                 if let caller = waiting.sorted().randomElement(using: &chance) { try take(state.leave(caller)) }
-            case 13: try take(state.cancel(key, Bool.random(using: &chance) ? .soft : .hard) ?? [])
+            case 13:
+                try take(state.cancel(key, Bool.random(using: &chance) ? .keepingPartial : .discardingPartial) ?? [])
             case 14: try take(state.pause(key) ?? [])
             case 15: try take(state.resume(key) ?? [])
             case 16: try take(Bool.random(using: &chance) ? state.pauseAll() : state.resumeAll())

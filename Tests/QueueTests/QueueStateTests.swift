@@ -64,7 +64,7 @@ struct QueueStateTests {
         var state = QueueState(maximumRunning: 3)
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
         #expect(state.running == ["d", "c", "b"])
-        let actions = state.add([.init("f", to: "/f", isForced: true)])
+        let actions = state.add([.init("f", to: "/f", isExclusive: true)])
         #expect(Set(stopped(actions)) == ["d", "c", "b"])
         #expect(started(actions).isEmpty)
         for key in ["d", "c"] { #expect(started(try end(key, &state, .stopped)).isEmpty) }
@@ -94,17 +94,17 @@ struct QueueStateTests {
     @Test("A forced download that is paused, cancelled or fails blocks no other", arguments: 0..<4)
     func forcedEnds(way: Int) throws {
         var state = QueueState(maximumRunning: 2)
-        _ = state.add([.init("f", to: "/f", caller: 1, isForced: true), .init("a", to: "/a")])
+        _ = state.add([.init("f", to: "/f", caller: 1, isExclusive: true), .init("a", to: "/a")])
         #expect(state.running == ["f"])
         switch way {
         case 0: _ = state.pause("f")
-        case 1: _ = state.cancel("f", .soft)
+        case 1: _ = state.cancel("f", .keepingPartial)
         case 2: _ = state.leave(1)
         default: break
         }
         let actions = try end("f", &state, way == 3 ? .failed(isOfDestination: false) : .stopped)
         #expect(started(actions).contains("a") || state.running.contains("a"))
-        #expect(state.items["f"]?.isForced != true)
+        #expect(state.items["f"]?.isExclusive != true)
     }
 
     @Test("Every caller of each destination is answered at its delivery, one run after the other")
@@ -179,11 +179,11 @@ struct QueueStateTests {
     func restoringFailed() throws {
         let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
         var state = QueueState(maximumRunning: 2)
-        state.restore(.init("a", to: "/1", isForced: true), rank: 1, isPaused: false, failure: reason, isReady: true)
+        state.restore(.init("a", to: "/1", isExclusive: true), rank: 1, isPaused: false, failure: reason, isReady: true)
         state.restore(.init("b", to: "/1"), rank: 1, isPaused: false, failure: reason, isReady: true)
         state.restore(.init("b", to: "/2"), rank: 1, isPaused: false, isReady: false)
         #expect(state.items["a"]?.wish == .failed && state.items["b"]?.wish == .restored)
-        #expect(state.items["a"]?.isForced == false)
+        #expect(state.items["a"]?.isExclusive == false)
         #expect(started(state.supply([("a", "/1"), ("b", "/1")])).isEmpty)
         #expect(state.items["b"]?.wish == .restored, "it waits for the other request")
         #expect(started(state.supply([("b", "/2")])) == ["b"])
@@ -229,15 +229,15 @@ struct QueueStateTests {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b")])
         #expect(state.running == ["b"], "the later one")
-        #expect(state.cancel("a", .hard) == [.answer([1], .cancelled), .drop("a")])
-        #expect(state.cancel("b", .hard) == [.stop("b")])
+        #expect(state.cancel("a", .discardingPartial) == [.answer([1], .cancelled), .drop("a")])
+        #expect(state.cancel("b", .discardingPartial) == [.stop("b")])
         #expect(started(state.add([.init("b", to: "/b", caller: 2)])).isEmpty)
         #expect(try end("b", &state, .stopped) == [.drop("b")])
         #expect(!state.isIdle)
         #expect(started(state.dropped("b")) == ["b"])
         #expect(state.dropped("a").isEmpty)
         #expect(state.items["a"] == nil)
-        #expect(state.cancel("unknown", .hard) == nil)
+        #expect(state.cancel("unknown", .discardingPartial) == nil)
     }
 
     @Test("Pausing one: its callers keep waiting, a further request too, a forced one does not")
@@ -248,7 +248,7 @@ struct QueueStateTests {
         _ = try end("a", &state, .stopped)
         _ = state.add([.init("a", to: "/a", caller: 2)])
         #expect(state.running.isEmpty && state.isIdle)
-        #expect(started(state.add([.init("a", to: "/a", caller: 3, isForced: true)])) == ["a"])
+        #expect(started(state.add([.init("a", to: "/a", caller: 3, isExclusive: true)])) == ["a"])
         #expect(try end("a", &state).contains(.answer([1, 2, 3], .outcome)))
         #expect(state.pause("a") == nil && state.resume("a") == nil)
     }
@@ -259,8 +259,8 @@ struct QueueStateTests {
         _ = state.add(["a", "b", "c"].map { .init($0, to: "/\($0)") })
         #expect(Set(stopped(state.pauseAll())) == ["b", "c"])
         for key in ["b", "c"] { #expect(try end(key, &state, .stopped).isEmpty) }
-        #expect(started(state.add([.init("d", to: "/d", isForced: true)])).isEmpty)
-        _ = state.cancel("d", .soft)
+        #expect(started(state.add([.init("d", to: "/d", isExclusive: true)])).isEmpty)
+        _ = state.cancel("d", .keepingPartial)
         #expect(started(state.resumeAll()) == ["c", "b"])
     }
 
@@ -289,7 +289,7 @@ struct QueueStateTests {
     func memory() throws {
         var state = QueueState(maximumRunning: 2)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("b", to: "/b", caller: 2), .init("c", to: "/c")])
-        for key in ["a", "b"] { _ = state.cancel(key, .soft) }
+        for key in ["a", "b"] { _ = state.cancel(key, .keepingPartial) }
         state.releaseMemory()
         #expect(state.items["a"] == nil)
         _ = try end("b", &state, .stopped)
@@ -320,7 +320,7 @@ struct QueueStateTests {
     func restoringForced(isPaused: Bool) throws {
         var state = QueueState(maximumRunning: 2)
         state.restore(.init("old", to: "/old"), rank: 9, isPaused: false, isReady: true)
-        state.restore(.init("forced", to: "/f", isForced: true), rank: 1, isPaused: isPaused, isReady: true)
+        state.restore(.init("forced", to: "/f", isExclusive: true), rank: 1, isPaused: isPaused, isReady: true)
         let actions = state.supply([("old", "/old"), ("forced", "/f"), ("gone", "/gone")])
         #expect(started(actions) == (isPaused ? ["old"] : ["forced"]))
         #expect(state.items["gone"] == nil, "it was cancelled since it was listed")

@@ -9,7 +9,8 @@ import Testing
 struct QueuedTermsTests {
     /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
-        "fields", "secretFields", "headURL", "renewal", "unlessFields", "permits", "rateLimiters", "queuedRow", "clock",
+        "fields", "secretHeaderFields", "headURL", "renewal", "unlessFields", "permits", "rateLimiters", "queuedRow",
+        "clock",
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.
@@ -39,7 +40,8 @@ struct QueuedTermsTests {
             request.restarts = true
             request.waits = false
             request.overlap = 17
-            request.limits = .init(retries: 2, firstDelay: .milliseconds(300), longestDelay: .seconds(4), restarts: 5)
+            request.retryPolicy = .init(
+                retries: 2, firstDelay: .milliseconds(300), longestDelay: .seconds(4), restarts: 5)
             request.stallTimeout = .seconds(6)
             request.stallBytes = 7
             request.rateLimit = 8

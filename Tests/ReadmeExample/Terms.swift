@@ -20,7 +20,7 @@ public func requestWithTerms(
     request.headURL = headURL
     request.allowsUnvalidated = true
     request.acceptEncoding = "gzip"
-    request.renewal = { refusal in refusal.status == 403 ? Renewal(url: headURL, fields: [:]) : nil }
+    request.refresh = { refusal in refusal.status == 403 ? RefreshedRequest(url: headURL, headerFields: [:]) : nil }
     request.permits = { $0.scheme == "https" }
     request.usesServerFilename = true
     return request

@@ -136,7 +136,8 @@ struct DocumentationTests {
                 #expect(isListed, "\(match.1) is not among the topics of \(module).md")
             }
         }
-        #expect(count >= 1)
+        // The types of ResumeMaintenance are nested in those of ResumeStore.
+        #expect(count >= 1 || module == "ResumeMaintenance")
     }
 
     @Test("The page of a type lists each of its public members")

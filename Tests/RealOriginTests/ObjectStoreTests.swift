@@ -24,12 +24,12 @@ struct ObjectStoreTests {
         let downloader = Downloader(store: store, transport: transport)
         var request = DownloadRequest(try DownloadURL(try visit.origin.url()), to: visit.output)
         request.rateLimit = 2 << 20
-        let task = downloader.task(request)
+        let task = downloader.makeTask(request)
         task.resume()
         for await event in task.events {
             if case .progress(let received, _) = event, received >= Visit.part { break }
         }
-        let checkpoint = try #require(await task.cancelProducingResumeData())
+        let checkpoint = try #require(await task.cancelByProducingResumeData())
         #expect(checkpoint.entityTag != nil && checkpoint.totalBytes == Int64(Visit.bytes.count))
 
         let bytes = isReplaced ? Visit.otherBytes : Visit.bytes
@@ -37,7 +37,7 @@ struct ObjectStoreTests {
         var rest = DownloadRequest(
             resuming: checkpoint, to: visit.output, at: try DownloadURL(try visit.origin.url()))
         rest.condition = .ifMatch
-        let again = downloader.task(rest)
+        let again = downloader.makeTask(rest)
         again.resume()
         let result = try await again.value
         #expect(result.reusedBytes == (isReplaced ? 0 : checkpoint.receivedBytes))

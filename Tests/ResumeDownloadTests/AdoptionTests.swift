@@ -125,7 +125,7 @@ struct AdoptionTests {
         }) { origin in
             _ = await origin.failure { request in
                 request.adopts = origin.folder["partial"]
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
             }
             let count = origin.server.requests.count
             origin.server.setHandler { .file(Self.file, for: $0) }
@@ -184,7 +184,7 @@ struct AdoptionTests {
             let downloader = Downloader(store: origin.store, transport: transport)
             var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
             request.adopts = origin.folder["partial"]
-            request.limits.retries = 0
+            request.retryPolicy.retries = 0
             request.sampleSeed = 5
             let adoption = try await downloader.adopt(request)
             #expect(adoption.heldBytes == Self.held && adoption.totalBytes == Self.length)
@@ -202,7 +202,7 @@ struct AdoptionTests {
             let error = await #expect(throws: StoreError.self) { try await downloader.adopt(request) }
             #expect(error?.code == .holdsMore)
             let key = try #require(try await origin.store.entries().first?.key)
-            _ = try await origin.store.purge(key: key)
+            _ = try await origin.store.purge(key)
 
             guard case .differs = try await downloader.adopt(request).proof else {
                 Issue.record("differs")

@@ -26,14 +26,14 @@ struct ApplePausingAndResumingTests {
     @Test("Listing 1: no resume data without received bytes, after completion or if resuming is impossible")
     func nothingToResume() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let unstarted = desk.downloader.task(try desk.request())
-            #expect(await unstarted.cancelProducingResumeData() == nil)
+            let unstarted = desk.downloader.makeTask(try desk.request())
+            #expect(await unstarted.cancelByProducingResumeData() == nil)
             await #expect(throws: CancellationError.self) { try await unstarted.value }
             desk.origin.server.setHandler { .file(.old, for: $0) }
-            let done = desk.downloader.task(try desk.request())
+            let done = desk.downloader.makeTask(try desk.request())
             done.resume()
             _ = try await done.value
-            #expect(await done.cancelProducingResumeData() == nil)
+            #expect(await done.cancelByProducingResumeData() == nil)
             #expect(try desk.origin.hasDelivered(.old))
         }
         for etag in [nil, "W/\"weak\""] {
@@ -54,7 +54,7 @@ struct ApplePausingAndResumingTests {
     @Test("Listing 2: a failure has resume data, and says whether it can be resumed")
     func failing() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: Desk.held) }) { origin in
-            let error = try #require(await origin.failure { $0.limits.retries = 0 })
+            let error = try #require(await origin.failure { $0.retryPolicy.retries = 0 })
             #expect(error.code == .unreachable && error.isResumable)
             #expect(error.resumeData?.receivedBytes == Desk.held)
             origin.server.setHandler { _ in .status("403 Forbidden") }
@@ -63,7 +63,7 @@ struct ApplePausingAndResumingTests {
         }
         let plain = Resource(Resource.old.content)
         try await Origin.with({ .file(plain, for: $0, cutAfter: Desk.held) }) { origin in
-            let error = try #require(await origin.failure { $0.limits.retries = 0 })
+            let error = try #require(await origin.failure { $0.retryPolicy.retries = 0 })
             #expect(!error.isResumable && error.resumeData == nil)
         }
         try await Origin.with({ _ in .status("404 Not Found") }) { origin in
@@ -99,7 +99,7 @@ struct ApplePausingAndResumingTests {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let data = try #require(try await desk.cancelled())
             desk.origin.server.setHandler { .file(.old, for: $0) }
-            let task = desk.downloader.task(resuming: data, to: desk.output)
+            let task = desk.downloader.makeTask(DownloadRequest(resuming: data, to: desk.output))
             #expect(task.state == .suspended)
             #expect(desk.origin.server.requests.count == 1)
             task.resume()
@@ -118,7 +118,7 @@ struct ApplePausingAndResumingTests {
     @Test("Suspending ends the request and keeps received bytes; resuming continues; both work repeatedly")
     func suspending() async throws {
         try await Desk.with(Resource.old.stalling(at: 20_000)) { desk in
-            let task = desk.downloader.task(try desk.request())
+            let task = desk.downloader.makeTask(try desk.request())
             for _ in 0..<3 {
                 let before = desk.origin.server.requests.count
                 task.resume()
@@ -145,7 +145,7 @@ struct ApplePausingAndResumingTests {
     func suspendingARestart() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             _ = try await desk.cancelled()
-            let task = desk.downloader.task(try desk.request { $0.restarts = true })
+            let task = desk.downloader.makeTask(try desk.request { $0.restarts = true })
             await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
@@ -159,11 +159,11 @@ struct ApplePausingAndResumingTests {
     @Test("A download evicted while suspended restarts, with the reason and the number of bytes")
     func evictedWhileSuspended() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let task = desk.downloader.task(try desk.request())
+            let task = desk.downloader.makeTask(try desk.request())
             await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
-            let other = try await desk.origin.store.begin(
+            let other = try await desk.origin.store.open(
                 try DownloadURL("http://127.0.0.1:9/other"), headerFields: [:])
             try await HonestServer(Resource.old.bytes).fill(other, upTo: 50_000)
             try await other.close()
@@ -186,7 +186,7 @@ struct ApplePausingAndResumingTests {
     @Test("A task that has ended, or was released, protects nothing from the collector", arguments: [true, false])
     func signEnds(isCancelled: Bool) async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            var task: DownloadTask? = desk.downloader.task(try desk.request())
+            var task: DownloadTask? = desk.downloader.makeTask(try desk.request())
             await task?.resume(untilReceived: Desk.held)
             task?.suspend()
             try await task?.reaches(.suspended)
@@ -207,19 +207,19 @@ struct ApplePausingAndResumingTests {
     @Test("The log distinguishes pauses from cancellations, and states what was removed")
     func reasons() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let task = desk.downloader.task(try desk.request())
+            let task = desk.downloader.makeTask(try desk.request())
             await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
             var events = try await desk.origin.store.events()
             #expect(events.last?.kind == .paused && events.last?.reason.code.rawValue == "paused")
             _ = try await desk.cancelled { $0.key = "cancelled" }
-            events = try await desk.origin.store.events(key: "cancelled")
+            events = try await desk.origin.store.events(for: "cancelled")
             #expect(events.last?.kind == .cancelled && events.last?.reason.code.rawValue == "cancelled")
-            let last = desk.downloader.task(try desk.request { $0.key = "removed" })
+            let last = desk.downloader.makeTask(try desk.request { $0.key = "removed" })
             await last.resume(untilReceived: Desk.held)
             try await last.cancelDiscarding()
-            events = try await desk.origin.store.events(key: "removed")
+            events = try await desk.origin.store.events(for: "removed")
             #expect(events.map(\.kind) == [.purged])
             #expect(events.last?.reason.code.rawValue == "cancelled-removed")
             #expect(events.last?.bytes == Desk.held)
@@ -230,8 +230,8 @@ struct ApplePausingAndResumingTests {
     @Test("Cancelling a caller that waits for the value cancels the download and keeps received bytes")
     func cancelledWaiter() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let suspended = desk.downloader.task(try desk.request())
-            let running = desk.downloader.task(try desk.request())
+            let suspended = desk.downloader.makeTask(try desk.request())
+            let running = desk.downloader.makeTask(try desk.request())
             await running.resume(untilReceived: Desk.held)
             for task in [suspended, running] {
                 let waiter = Task { try await task.value }
@@ -259,7 +259,7 @@ struct ApplePausingAndResumingTests {
     func canceling() async throws {
         try await Origin.with({ _ in .status("500 Not Asked") }) { origin in
             let transport = Deaf()
-            let task = Downloader(store: origin.store, transport: transport).task(
+            let task = Downloader(store: origin.store, transport: transport).makeTask(
                 DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"]))
             task.resume()
             try await eventually { transport.isAsked.isSet }

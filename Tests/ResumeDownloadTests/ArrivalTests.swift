@@ -71,13 +71,13 @@ struct ArrivalTests {
                     for number in 1...10 {
                         let url = "\(kind.isSecure ? "https" : "http")://127.0.0.1:\(server.port)/\(number)"
                         var request = DownloadRequest(try DownloadURL(url), to: folder["\(number)"])
-                        request.limits = .init(retries: 0)
+                        request.retryPolicy = .init(retries: 0)
                         request.stallTimeout = Engine.patience
                         let cut = request
                         await #expect(throws: DownloadError.self) {
                             _ = try await Downloader(store: store, transport: transport).download(cut)
                         }
-                        #expect(try await store.entry(key: url)?.receivedBytes == Int64(bytes.count), "run \(number)")
+                        #expect(try await store.entry(for: url)?.receivedBytes == Int64(bytes.count), "run \(number)")
                     }
                     await store.close()
                 }

@@ -49,7 +49,7 @@ struct BodyEndTests {
         try await Origin.with({ .file(file, for: $0, cutAfter: 64 << 10) }) { origin in
             let waits = Mutex<[Duration]>([])
             let result = try await origin.get(
-                { $0.limits = .init() },
+                { $0.retryPolicy = .init() },
                 onEvent: { event in
                     if case .retrying(_, let delay) = event { waits.withLock { $0.append(delay) } }
                 })
@@ -90,7 +90,7 @@ struct BodyEndTests {
             }
             try await TransportKind.withTransport { transport in
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-                request.limits = .init(
+                request.retryPolicy = .init(
                     retries: 3, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20), restarts: 1)
                 request.stallTimeout = Engine.patience
                 do {

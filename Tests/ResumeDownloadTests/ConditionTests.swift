@@ -85,7 +85,7 @@ struct ConditionTests {
             _ = try await origin.get { request in
                 request.condition = .head
                 request.headURL = other
-                request.fields[.authorization] = "Bearer secret"
+                request.headerFields[.authorization] = "Bearer secret"
             }
             #expect(try origin.hasDelivered(.old))
             let requests = origin.requests(after: 1)

@@ -38,7 +38,7 @@ struct Desk {
     /// The request for the origin's file.
     func request(_ configure: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL(origin.url), to: output)
-        request.limits = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         return request
@@ -49,9 +49,9 @@ struct Desk {
 
     /// Cancels a task when part of the file has been received, after which the server sends nothing more.
     func cancelled(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> ResumeData? {
-        let task = downloader.task(try request(configure))
+        let task = downloader.makeTask(try request(configure))
         await task.resume(untilReceived: Self.held)
-        let data = await task.cancelProducingResumeData()
+        let data = await task.cancelByProducingResumeData()
         #expect(task.state == .completed)
         return data
     }

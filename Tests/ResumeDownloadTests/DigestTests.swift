@@ -200,7 +200,7 @@ struct DigestTests {
             origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
             _ = try await origin.get {
                 $0.digest = digest
-                $0.fields[.accept] = "other"
+                $0.headerFields[.accept] = "other"
             }
             #expect(try origin.hasDelivered(.old))
         }
@@ -230,7 +230,7 @@ struct DigestTests {
             #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
             let interrupted = await origin.failure {
                 $0.digest = wrong
-                $0.limits.retries = 0
+                $0.retryPolicy.retries = 0
             }
             #expect(interrupted?.code == .unreachable)
             #expect(try await origin.store.entries().map(\.receivedBytes).sorted() == [60_000, length])
@@ -282,9 +282,9 @@ struct DigestTests {
             }
             // Its end is never reported.
             try await Desk.with(origin, holdingEndsUntil: Flag()) { desk in
-                let task = desk.downloader.task(try desk.request())
+                let task = desk.downloader.makeTask(try desk.request())
                 await task.resume(untilReceived: 100_000)
-                #expect(await task.cancelProducingResumeData()?.receivedBytes == 60_000)
+                #expect(await task.cancelByProducingResumeData()?.receivedBytes == 60_000)
             }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [60_000])
             #expect(try await origin.reasons().contains("content-digest-mismatch"))

@@ -16,7 +16,7 @@ struct EventTests {
             let request = try desk.request { $0.overlap = 0 }
             let told: [DownloadEvent]
             if isTask {
-                let task = desk.downloader.task(request)
+                let task = desk.downloader.makeTask(request)
                 task.resume()
                 try await task.reaches(.completed)
                 told = await task.rest()
@@ -48,7 +48,8 @@ struct EventTests {
         try await Desk.with({ _ in .status("404 Not Found") }) { desk in
             var events = desk.downloader.events(try desk.request()).makeAsyncIterator()
             await #expect(throws: DownloadError.self) { while try await events.next() != nil {} }
-            #expect(try await events.next() == nil)
+            let end = try await events.next(isolation: #isolation)
+            #expect(end == nil)
         }
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             for try await event in desk.downloader.events(try desk.request()) {

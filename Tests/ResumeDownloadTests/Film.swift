@@ -31,7 +31,7 @@ enum Film {
 
     /// Leaves the first bytes of a resource in the store.
     static func leave(_ length: Int, of resource: Resource, _ desk: Desk) async throws {
-        let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
+        let transfer = try await desk.origin.store.open(try DownloadURL(desk.origin.url), headerFields: [:])
         try await HonestServer(resource.bytes, etag: resource.etag ?? "").fill(transfer, upTo: length)
         try await transfer.close()
     }
@@ -69,6 +69,6 @@ enum Film {
 
     /// Makes the request retry for as long as the reader takes.
     static func patient(_ request: inout DownloadRequest) {
-        request.limits = .init(retries: 1_000_000, firstDelay: .milliseconds(5), longestDelay: .milliseconds(5))
+        request.retryPolicy = .init(retries: 1_000_000, firstDelay: .milliseconds(5), longestDelay: .milliseconds(5))
     }
 }

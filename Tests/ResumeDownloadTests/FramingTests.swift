@@ -64,7 +64,7 @@ struct FramingTests {
                     .body(Resource.old.content, 0..<length), .close,
                 ])
             }
-            let error = await origin.failure { $0.limits.retries = 0 }
+            let error = await origin.failure { $0.retryPolicy.retries = 0 }
             #expect(error?.code == .unreachable)
             let held = try await origin.store.totals().receivedBytes
             #expect(held == max(length, 60_000))
@@ -99,7 +99,7 @@ struct FramingTests {
         ])
     func invalid(message: String) async throws {
         try await Origin.with({ _ in Response([.raw(Array(message.utf8)), .close]) }) { origin in
-            let error = await origin.failure { $0.limits.retries = 1 }
+            let error = await origin.failure { $0.retryPolicy.retries = 1 }
             #expect(error?.code == .unreachable || error?.code == .refused, "\(String(describing: error))")
             #expect((1...2).contains(origin.server.requests.count))
             let held = try await origin.store.totals().receivedBytes
@@ -133,7 +133,7 @@ struct FramingTests {
             }
             // A byte every 100 ms: never the 1024 that are required within a timeout.
             let error = await origin.failure { request in
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
                 request.stallTimeout = .milliseconds(700)
             }
             #expect(error?.code == .unreachable)
@@ -148,7 +148,7 @@ struct FramingTests {
             let download = Task {
                 defer { hasEnded.set() }
                 return await origin.failure { request in
-                    request.limits.retries = 0
+                    request.retryPolicy.retries = 0
                     // The head arrives within this time even on a busy machine.
                     request.stallTimeout = .seconds(60)
                     request.clock = { clock.read() }
@@ -179,7 +179,7 @@ struct FramingTests {
             return request.connection == 1 ? Response([.close]) : .file(.old, for: request)
         }
         try await Origin.with(handler) { origin in
-            _ = try await origin.get { $0.limits.retries = 1 }
+            _ = try await origin.get { $0.retryPolicy.retries = 1 }
             #expect(try origin.hasDelivered(.old))
             let requests = origin.server.requests
             #expect(requests.prefix(2).map(\.connection) == [1, 1])

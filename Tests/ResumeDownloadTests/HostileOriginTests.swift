@@ -17,7 +17,7 @@ struct HostileOriginTests {
         try await Origin.with({ .file(.new, for: $0) }) { origin in
             // All bytes were received coded, but the download stopped before delivery (SIGKILL, or a destination that
             // fails).
-            let transfer = try await origin.store.begin(
+            let transfer = try await origin.store.open(
                 try DownloadURL(origin.url), headerFields: [:], policy: ResumePolicy(storesCoded: true))
             let plan = await transfer.plan()
             var head = HTTPResponse(status: .ok)
@@ -37,7 +37,7 @@ struct HostileOriginTests {
     func diesBeforeDigest() async throws {
         // The store after a kill between the last commit of a body and its end.
         try await Origin.afterCut { origin in
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
+            let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             let plan = await transfer.plan()
             guard case .range(let range) = plan else {
                 Issue.record("\(plan)")
@@ -62,9 +62,9 @@ struct HostileOriginTests {
             try await OriginServer.withServer(handler: { .file(.old, for: $0) }) { other in
                 let url = try DownloadURL(other.baseURL + "/file")
                 let result = try await origin.get { request in
-                    request.fields[.authorization] = "Bearer secret"
-                    request.fields[.cookie] = "sid=secret"
-                    request.renewal = { _ in Renewal(url: url) }
+                    request.headerFields[.authorization] = "Bearer secret"
+                    request.headerFields[.cookie] = "sid=secret"
+                    request.refresh = { _ in RefreshedRequest(url: url) }
                 }
                 #expect(result.totalBytes == 100_000)
                 #expect(other.requests.count == 1)
@@ -79,7 +79,7 @@ struct HostileOriginTests {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in .status("403 Forbidden") }
             await #expect(throws: Failed.self) {
-                _ = try await origin.get { $0.renewal = { _ in throw Failed() } }
+                _ = try await origin.get { $0.refresh = { _ in throw Failed() } }
             }
             let texts = try await origin.store.events().map(\.reason.text)
             #expect(!texts.isEmpty && !texts.contains { $0.contains("topsecret") })
@@ -90,7 +90,7 @@ struct HostileOriginTests {
     func keyCollision() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 5000) }) { origin in
             _ = await origin.failure {
-                $0.key = "x#bytes=0-99"; $0.limits.retries = 0
+                $0.key = "x#bytes=0-99"; $0.retryPolicy.retries = 0
             }
             origin.server.setHandler { .file(.old, for: $0) }
             _ = try await origin.get {

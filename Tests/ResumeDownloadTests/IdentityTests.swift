@@ -26,7 +26,7 @@ struct IdentityTests {
         _ length: Int64, of resource: Resource = file, as fields: HTTPFields = fields("one"),
         selection: RangeSelection? = nil, vary: String? = nil, _ origin: Origin
     ) async throws {
-        let transfer = try await origin.store.begin(
+        let transfer = try await origin.store.open(
             DownloadURL(origin.url), headerFields: fields, selection: selection)
         let server = HonestServer(resource.bytes, etag: resource.etag ?? "")
         let plan = await transfer.plan()
@@ -44,14 +44,14 @@ struct IdentityTests {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(300_000, origin)
             let before = try await origin.store.entries()
-            let failure = await origin.failure { $0.fields = Self.fields(token) }
+            let failure = await origin.failure { $0.headerFields = Self.fields(token) }
             #expect(failure?.code == .refused && failure?.status == 401 && failure?.resumeData == nil)
             #expect(origin.server.requests.count == 1)
             #expect(origin.server.requests.last?.field("If-Range") == "\"private\"")
             let after = try await origin.store.entries()
             #expect(after.map(\.chunks) == before.map(\.chunks) && after.map(\.url) == before.map(\.url))
             // The owner of the bytes is still recorded.
-            _ = try await origin.get { $0.fields = Self.fields("one") }
+            _ = try await origin.get { $0.headerFields = Self.fields("one") }
             #expect(origin.server.requests.count == 1)
             #expect(try origin.hasDelivered(Self.file))
         }
@@ -61,7 +61,7 @@ struct IdentityTests {
     func same() async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(300_000, origin)
-            let result = try await origin.get { $0.fields = Self.fields("one") }
+            let result = try await origin.get { $0.headerFields = Self.fields("one") }
             #expect(origin.server.requests.isEmpty)
             #expect(result.reusedBytes == 300_000 && result.fetchedBytes == 0)
         }
@@ -71,7 +71,7 @@ struct IdentityTests {
     func renewed(held: Int64) async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(held, origin)
-            let result = try await origin.get { $0.fields = Self.fields("two") }
+            let result = try await origin.get { $0.headerFields = Self.fields("two") }
             #expect(origin.server.requests.count == 1)
             #expect(result.fetchedBytes == 300_000 - held + 4096)
             #expect(try origin.hasDelivered(Self.file))
@@ -83,12 +83,12 @@ struct IdentityTests {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(300_000, origin)
             let url = try DownloadURL(origin.url)
-            let transfer = try await origin.store.begin(url, headerFields: Self.fields("two"))
+            let transfer = try await origin.store.open(url, headerFields: Self.fields("two"))
             #expect(await !transfer.isComplete)
             try await HonestServer(Self.file.bytes, etag: "\"private\"").fill(transfer)
             #expect(await transfer.isComplete)
             try await transfer.close()
-            _ = try await origin.get { $0.fields = Self.fields("two") }
+            _ = try await origin.get { $0.headerFields = Self.fields("two") }
             #expect(origin.server.requests.isEmpty)
         }
     }
@@ -97,8 +97,8 @@ struct IdentityTests {
     func parts() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             let all: [@Sendable (inout DownloadRequest) -> Void] = [
-                { $0.fields[.accept] = "image/webp" }, { $0.fields[.cookie] = "session=2" },
-                { $0.acceptEncoding = "gzip" }, { $0.fields = [HTTPField.Name("X-Request-Id")!: "17"] },
+                { $0.headerFields[.accept] = "image/webp" }, { $0.headerFields[.cookie] = "session=2" },
+                { $0.acceptEncoding = "gzip" }, { $0.headerFields = [HTTPField.Name("X-Request-Id")!: "17"] },
                 { $0.url = (try? DownloadURL(origin.server.baseURL + "/file?token=two")) ?? $0.url },
                 {
                     let authority = origin.server.baseURL.dropFirst("http://".count)
@@ -126,7 +126,7 @@ struct IdentityTests {
             return request.field("Authorization") == "Bearer one"
                 ? response.holding(after: 100_000, until: { isWaiting.isSet }) : response
         }) { origin in
-            async let first = origin.get { $0.fields = Self.fields("one") }
+            async let first = origin.get { $0.headerFields = Self.fields("one") }
             try await eventually { try await origin.store.entries().first?.isInUse == true }
             let outcomes = await withTaskGroup(of: (String, String?).self) { group in
                 for token in ["two", "none"] {
@@ -134,7 +134,7 @@ struct IdentityTests {
                         do {
                             let path = origin.folder[token]
                             _ = try await Engine.get(origin.url, to: path, store: origin.store) {
-                                $0.fields = Self.fields(token)
+                                $0.headerFields = Self.fields(token)
                             } onEvent: {
                                 if $0 == .waiting, token == "none" { isWaiting.set() }
                             }
@@ -163,8 +163,8 @@ struct IdentityTests {
             origin in
             try await Self.leave(300_000, as: [:], origin)
             _ = await origin.failure {
-                $0.fields[.accept] = "b"
-                $0.limits.retries = 0
+                $0.headerFields[.accept] = "b"
+                $0.retryPolicy.retries = 0
             }
             let entries = try await origin.store.entries().sorted { $0.variant < $1.variant }
             #expect(entries.map(\.variant) == [1, 2])
@@ -172,7 +172,7 @@ struct IdentityTests {
             #expect(entries.map(\.receivedBytes) == [300_000, 200_000])
             origin.server.setHandler { .file($0.field("Accept") == "b" ? Self.other : Self.file, for: $0) }
             // Each caller continues its own entry.
-            let result = try await origin.get { $0.fields[.accept] = "b" }
+            let result = try await origin.get { $0.headerFields[.accept] = "b" }
             #expect(result.reusedBytes == 200_000)
             #expect(try origin.hasDelivered(Self.other))
             let count = origin.server.requests.count
@@ -197,15 +197,15 @@ struct IdentityTests {
                 return .file(resource, for: request, cutAfter: 100_000)
             }
             _ = await origin.failure {
-                $0.fields[.accept] = "b"
-                $0.limits.retries = 0
+                $0.headerFields[.accept] = "b"
+                $0.retryPolicy.retries = 0
             }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [100_000, 100_000])
             #expect(try await origin.store.entries().map(\.representation?.vary) == ["accept", "accept"])
             origin.server.setHandler { .file($0.field("Accept") == "b" ? Self.other : Self.file, for: $0) }
             for (accept, resource) in [("a", Self.file), ("b", Self.other)] {
                 let result = try await origin.get {
-                    $0.fields = [.accept: accept, HTTPField.Name("X-Request-Id")!: "\(accept)17"]
+                    $0.headerFields = [.accept: accept, HTTPField.Name("X-Request-Id")!: "\(accept)17"]
                 }
                 #expect(result.reusedBytes == 100_000)
                 #expect(try origin.hasDelivered(resource))
@@ -217,7 +217,7 @@ struct IdentityTests {
     func variesWithToken() async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(100_000, vary: "Authorization", origin)
-            let result = try await origin.get { $0.fields = Self.fields("two") }
+            let result = try await origin.get { $0.headerFields = Self.fields("two") }
             #expect(result.reusedBytes == 100_000)
         }
     }
@@ -229,7 +229,7 @@ struct IdentityTests {
         let mine = personal
         try await Origin.with({ .file($0.field("Cookie") == nil ? Self.file : mine, for: $0) }) { origin in
             try await Self.leave(held, as: [:], origin)
-            _ = try await origin.get { $0.fields[.cookie] = "me" }
+            _ = try await origin.get { $0.headerFields[.cookie] = "me" }
             #expect(try origin.hasDelivered(mine))
             let result = try await origin.get()
             #expect(result.reusedBytes == held)
@@ -242,7 +242,7 @@ struct IdentityTests {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             let url = try DownloadURL(origin.url)
             for number in 1...6 {
-                let transfer = try await origin.store.begin(url, headerFields: [.accept: "\(number)"])
+                let transfer = try await origin.store.open(url, headerFields: [.accept: "\(number)"])
                 let server = HonestServer(sampleBytes(9000, seed: UInt64(number)), etag: "\"\(number)\"")
                 while try await !server.fill(transfer) {}
                 try await transfer.close()
@@ -262,7 +262,7 @@ struct IdentityTests {
             for fields in [HTTPFields(), [.accept: "b"]] {
                 try await Self.leave(300_000, as: [:], origin)
                 let failure = await origin.failure {
-                    $0.fields = fields
+                    $0.headerFields = fields
                     $0.maximumLength = 299_999
                 }
                 #expect(failure?.code == .tooLarge)
@@ -301,7 +301,7 @@ struct IdentityTests {
             return .status("403 Forbidden")
         }) { desk in
             try await Self.leave(held, desk.origin)
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             await #expect(throws: StoreError.self) {
                 while true {
                     // Refused with `notHeld` on every read.
@@ -319,8 +319,8 @@ struct IdentityTests {
     func streamConfirmed(held: Int64) async throws {
         try await Desk.with(Self.guarded) { desk in
             try await Self.leave(held, desk.origin)
-            let request = try desk.request { $0.fields = Self.fields("two") }
-            let stream = desk.downloader.stream(request)
+            let request = try desk.request { $0.headerFields = Self.fields("two") }
+            let stream = desk.downloader.makeStream(request)
             var bytes: [UInt8] = []
             for try await piece in stream { bytes += piece }
             #expect(bytes == Self.file.bytes)
@@ -335,7 +335,7 @@ struct IdentityTests {
             _ = try await origin.get { $0.restarts = true }
             #expect(try origin.hasDelivered(Self.other))
             #expect(try await origin.store.entries().map(\.receivedBytes) == [300_000])
-            _ = try await origin.get { $0.fields = Self.fields("one") }
+            _ = try await origin.get { $0.headerFields = Self.fields("one") }
             #expect(try origin.hasDelivered(Self.file))
         }
     }
@@ -346,7 +346,7 @@ struct IdentityTests {
             isAnswered ? .file(Self.other, for: request, cutAfter: 100_000, stall: true) : .status("403 Forbidden")
         }) { desk in
             try await Self.leave(300_000, desk.origin)
-            let task = desk.downloader.task(try desk.request())
+            let task = desk.downloader.makeTask(try desk.request())
             if isAnswered {
                 await task.resume(untilReceived: 100_000)
                 #expect(try await desk.origin.store.entries().count == 2)
@@ -363,7 +363,7 @@ struct IdentityTests {
     func variantKey() async throws {
         try await Origin.with({ .file(Self.other, for: $0, cutAfter: 100_000) }) { origin in
             try await Self.leave(300_000, origin)
-            _ = await origin.failure { $0.limits.retries = 0 }
+            _ = await origin.failure { $0.retryPolicy.retries = 0 }
             #expect(try await origin.store.entries().count == 2)
             origin.server.setHandler { .file(Self.other, for: $0) }
             let result = try await origin.get { $0.key = origin.url + "#variant=2" }
@@ -383,16 +383,16 @@ struct IdentityTests {
         }) { origin in
             try await Self.leave(100_000, origin)
             let configure: (inout DownloadRequest) -> Void = {
-                $0.fields = Self.fields("old")
-                $0.renewal = { _ in Renewal(fields: Self.fields("two")) }
+                $0.headerFields = Self.fields("old")
+                $0.refresh = { _ in RefreshedRequest(headerFields: Self.fields("two")) }
                 $0.digest = HTTPDigest(.sha256, of: Self.other.bytes)
             }
             // Kept because the digest is wrong: complete, and owned by the last caller.
             #expect(await origin.failure(configure)?.code == .digestMismatch)
             let count = origin.server.requests.count
-            #expect(await origin.failure { $0.fields = Self.fields("old") }?.status == 401)
+            #expect(await origin.failure { $0.headerFields = Self.fields("old") }?.status == 401)
             #expect(origin.server.requests.count == count + 1)
-            _ = try await origin.get { $0.fields = Self.fields("two") }
+            _ = try await origin.get { $0.headerFields = Self.fields("two") }
             #expect(origin.server.requests.count == count + 1)
         }
     }
@@ -407,20 +407,20 @@ struct IdentityTests {
             return Self.guarded(request)
         }) { origin in
             try await Self.leave(300_000, origin)
-            _ = try await origin.get { $0.fields = Self.fields("two") }
+            _ = try await origin.get { $0.headerFields = Self.fields("two") }
             #expect(origin.server.requests.count == 2)
             #expect(try origin.hasDelivered(Self.file))
 
             try await Self.leave(100_000, origin)
             let result = try await origin.get {
-                $0.fields = Self.fields("two")
+                $0.headerFields = Self.fields("two")
                 $0.connections = 4
             }
             #expect(result.reusedBytes == 100_000)
             #expect(try origin.hasDelivered(Self.file))
 
             _ = try await origin.get {
-                $0.fields = Self.fields("two")
+                $0.headerFields = Self.fields("two")
                 $0.selection = selection
             }
             let wanted = Self.file.content.bytes(in: 1000..<2000) + Self.file.content.bytes(in: 200_000..<300_000)
@@ -432,8 +432,8 @@ struct IdentityTests {
     func nothingStored() async throws {
         try await Origin.with({ .file(Self.file, for: $0, cutAfter: 100_000) }) { origin in
             _ = await origin.failure {
-                $0.fields = [.authorization: "Bearer kept-secret", .cookie: "kept-secret"]
-                $0.limits.retries = 0
+                $0.headerFields = [.authorization: "Bearer kept-secret", .cookie: "kept-secret"]
+                $0.retryPolicy.retries = 0
             }
             await origin.store.close()
             let names = try Files.names(in: origin.folder["store"]).filter { $0.hasPrefix("store.sqlite") }

@@ -30,7 +30,7 @@ struct InvalidRangeAnswerTests {
             origin.server.setHandler { request in
                 request.field("Range") == nil ? .file(short, for: request) : Self.negativeLength(of: short)
             }
-            let result = try await origin.get { $0.limits.retries = 0 }
+            let result = try await origin.get { $0.retryPolicy.retries = 0 }
             #expect(try origin.hasDelivered(short))
             #expect(result.reusedBytes == 0)
             #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false])
@@ -42,7 +42,7 @@ struct InvalidRangeAnswerTests {
     func unchanged() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { $0.field("Range") == nil ? .file(.old, for: $0) : Self.garbage }
-            let result = try await origin.get { $0.limits.retries = 0 }
+            let result = try await origin.get { $0.retryPolicy.retries = 0 }
             #expect(try origin.hasDelivered(.old))
             #expect(result.reusedBytes == 60_000)
             #expect(origin.requests(after: 1).count == 2)
@@ -53,7 +53,7 @@ struct InvalidRangeAnswerTests {
     func always() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in Self.garbage }
-            let error = await origin.failure { $0.limits.retries = 2 }
+            let error = await origin.failure { $0.retryPolicy.retries = 2 }
             #expect(error?.code == .unreachable)
             // The range, and then the whole file as often as it may be tried.
             #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false, false, false])

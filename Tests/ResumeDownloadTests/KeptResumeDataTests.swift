@@ -19,7 +19,7 @@ struct KeptResumeDataTests {
                 var failure: DownloadError?
                 do {
                     _ = try await Engine.get(server.baseURL + "/file", to: folder["out"], store: store) {
-                        $0.limits.retries = 0
+                        $0.retryPolicy.retries = 0
                     }
                 } catch let error as DownloadError {
                     failure = error
@@ -43,7 +43,8 @@ struct KeptResumeDataTests {
             let data = try ResumeData(kept)
             let store = try await DownloadStore.open(at: folder + "/elsewhere/moved", creating: false)
             let transport = AsyncHTTPTransport(.init(connectTimeout: Engine.patience, threads: 1))
-            let task = Downloader(store: store, transport: transport).task(resuming: data, to: folder + "/out")
+            let task = Downloader(store: store, transport: transport).makeTask(
+                DownloadRequest(resuming: data, to: folder + "/out"))
             task.resume()
             let reused = try await task.value.reusedBytes
             try await transport.shutdown()
@@ -61,7 +62,7 @@ struct KeptResumeDataTests {
             _ = try await desk.origin.store.purge { $0.key == url.redacted }
             // The first time the stored bytes were removed, the second time the file has been delivered.
             for _ in 0..<2 {
-                let task = desk.downloader.task(resuming: data, to: desk.output)
+                let task = desk.downloader.makeTask(DownloadRequest(resuming: data, to: desk.output))
                 task.resume()
                 #expect(try await task.value.reusedBytes == 0)
                 let events = await task.rest()
@@ -79,7 +80,7 @@ struct KeptResumeDataTests {
             desk.origin.server.setHandler(Resource.new.stalling(at: 70_000))
             _ = try await desk.cancelled()
             desk.origin.server.setHandler { .file(.new, for: $0) }
-            let task = desk.downloader.task(resuming: data, to: desk.output)
+            let task = desk.downloader.makeTask(DownloadRequest(resuming: data, to: desk.output))
             task.resume()
             #expect(try await task.value.reusedBytes > 0)
             let events = await task.rest()
@@ -103,13 +104,13 @@ struct KeptResumeDataTests {
             desk.origin.server.setHandler { request in
                 request.target.hasSuffix("?X-Amz-Signature=2") ? .file(.old, for: request) : .status("403 Forbidden")
             }
-            let unsigned = desk.downloader.task(resuming: data, to: desk.output)
+            let unsigned = desk.downloader.makeTask(DownloadRequest(resuming: data, to: desk.output))
             unsigned.resume()
             let error = await #expect(throws: DownloadError.self) { try await unsigned.value }
             #expect(error?.status == 403)
             #expect(error?.resumeData == data, "as good as before")
             let fresh = try DownloadURL(desk.origin.url + "?X-Amz-Signature=2")
-            let task = desk.downloader.task(resuming: data, to: desk.output, at: fresh)
+            let task = desk.downloader.makeTask(DownloadRequest(resuming: data, to: desk.output, at: fresh))
             task.resume()
             #expect(try await task.value.reusedBytes == Desk.held)
             #expect(try desk.origin.hasDelivered(.old))
@@ -120,19 +121,19 @@ struct KeptResumeDataTests {
     func keyAndRanges() async throws {
         try await Desk.with(Resource.old.stalling(at: 30_000)) { desk in
             let ranges = try RangeSelection(parsing: "bytes=10000-59999,90000-")
-            let task = desk.downloader.task(
+            let task = desk.downloader.makeTask(
                 try desk.request {
                     $0.key = "mine"
                     $0.selection = ranges
                 })
             await task.resume(untilReceived: 30_000)
-            let data = try #require(await task.cancelProducingResumeData())
+            let data = try #require(await task.cancelByProducingResumeData())
             #expect(data.key == "mine" && data.selection == ranges)
             #expect(data.totalBytes == 60_000)
             let again = try ResumeData(data.bytes)
             #expect(again == data)
             desk.origin.server.setHandler { .file(.old, for: $0) }
-            let rest = desk.downloader.task(resuming: again, to: desk.output)
+            let rest = desk.downloader.makeTask(DownloadRequest(resuming: again, to: desk.output))
             rest.resume()
             #expect(try await rest.value.reusedBytes == 30_000)
             let expected =

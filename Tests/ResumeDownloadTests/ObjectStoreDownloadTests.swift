@@ -16,10 +16,10 @@ struct ObjectStoreDownloadTests {
         _ checkpoint: ResumeData, _ desk: Desk, _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(resuming: checkpoint, to: desk.output)
-        request.limits = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
-        let task = desk.downloader.task(request)
+        let task = desk.downloader.makeTask(request)
         task.resume()
         return try await task.value
     }
@@ -76,7 +76,7 @@ struct ObjectStoreDownloadTests {
             let checkpoint = try #require(try await desk.cancelled())
             // Cut once more on the way, so that the bytes of both answers form one sum.
             desk.origin.server.setHandler { .file(.old, for: $0, cutAfter: $0.number == 2 ? 20_000 : nil) }
-            let task = desk.downloader.task(DownloadRequest(resuming: checkpoint, to: desk.output))
+            let task = desk.downloader.makeTask(DownloadRequest(resuming: checkpoint, to: desk.output))
             task.resume()
             var meter = ProgressMeter()
             let steps = await task.rest().compactMap { meter.step(for: $0) }
@@ -109,14 +109,14 @@ struct ObjectStoreDownloadTests {
     @Test("pause keeps the partial object, cancel removes it")
     func pauseAndCancel() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let task = desk.downloader.task(try desk.request())
+            let task = desk.downloader.makeTask(try desk.request())
             await task.resume(untilReceived: Desk.held)
             task.suspend()
             try await task.reaches(.suspended)
             #expect(try await desk.origin.store.entries().first?.receivedBytes == Desk.held)
             try await task.cancelDiscarding()
             #expect(try await desk.origin.store.entries().isEmpty)
-            let running = desk.downloader.task(try desk.request())
+            let running = desk.downloader.makeTask(try desk.request())
             await running.resume(untilReceived: Desk.held)
             try await running.cancelDiscarding()
             #expect(try await desk.origin.store.entries().isEmpty)
@@ -130,7 +130,7 @@ struct ObjectStoreDownloadTests {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             _ = try await desk.cancelled()
             desk.origin.server.setHandler { .file(.old, for: $0) }
-            let task = desk.downloader.task(try desk.request { $0.key = "another" })
+            let task = desk.downloader.makeTask(try desk.request { $0.key = "another" })
             task.resume()
             _ = try await task.value
             try await task.cancelDiscarding()
@@ -149,14 +149,14 @@ struct ObjectStoreDownloadTests {
         try await Desk.with(handler) { desk in
             let server = desk.origin.server
             let asked = Mutex<[Int]>([])
-            let task = desk.downloader.task(
+            let task = desk.downloader.makeTask(
                 try desk.request { request in
                     request.condition = .ifMatch
-                    request.renewal = { refusal in
+                    request.refresh = { refusal in
                         asked.withLock { $0.append(refusal.status) }
                         let number = server.requests.count + 1
                         let signed = "\(server.baseURL)/file?OSSAccessKeyId=k&Expires=\(number)&Signature=s"
-                        return Renewal(url: try DownloadURL(signed))
+                        return RefreshedRequest(url: try DownloadURL(signed))
                     }
                 })
             task.resume()

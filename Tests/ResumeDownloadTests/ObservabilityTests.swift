@@ -25,7 +25,7 @@ struct ObservabilityTests {
             origin.server.setHandler { request in
                 request.number == 3 ? .file(.old, for: request, cutAfter: 10_000) : .status("503 Service Unavailable")
             }
-            try await watch.get(origin) { $0.limits.retries = 1 }
+            try await watch.get(origin) { $0.retryPolicy.retries = 1 }
             origin.server.setHandler { .file(.new, for: $0) }
             try await watch.get(origin)
             #expect(
@@ -49,7 +49,7 @@ struct ObservabilityTests {
             let watch = Watch()
             let blob = try #require(try Files.names(in: origin.folder["store/blobs"]).first)
             try await Shell.run("truncate", "-s", "50000", origin.folder["store/blobs/\(blob)"])
-            let other = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
+            let other = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             let download = Task { try await watch.get(origin) }
             try await eventually { !watch.lines.isEmpty }
             try await other.close()
@@ -70,7 +70,7 @@ struct ObservabilityTests {
             let watch = Watch()
             let (store, transport) = (desk.origin.store, desk.downloader.transport)
             let downloader = Downloader(store: store, transport: transport, logger: watch.logger)
-            let task = downloader.task(try desk.request())
+            let task = downloader.makeTask(try desk.request())
             await task.resume(untilReceived: 4096)
             task.suspend()
             try await task.reaches(.suspended)
@@ -81,7 +81,7 @@ struct ObservabilityTests {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(watch.lines.last == "debug: cancelled cancelled")
-            let other = downloader.task(try desk.request { $0.key = "other" })
+            let other = downloader.makeTask(try desk.request { $0.key = "other" })
             await other.resume(untilReceived: 4096)
             try await other.cancelDiscarding()
             #expect(watch.lines.last == "debug: cancelled cancelled-removed")
@@ -97,7 +97,7 @@ struct ObservabilityTests {
         let served = large
         try await Origin.with({ .file(served, for: $0) }) { origin in
             let watch = Watch()
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
+            let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             try await HonestServer(served.bytes, etag: served.etag ?? "").fill(transfer, upTo: 10_000_000)
             let data = try #require(await transfer.resumeData)
             try await transfer.close()
@@ -253,8 +253,8 @@ struct ObservabilityTests {
                 "http://user:topsecret@\(place)/file?X-Amz-Signature=topsecret&token=topsecret&Expires=topsecret"
                 + "&Signature=topsecret&AWSAccessKeyId=topsecret"
             let configure: (inout DownloadRequest) -> Void = { request in
-                request.fields[.authorization] = "Bearer topsecret"
-                request.fields[.cookie] = "topsecret"
+                request.headerFields[.authorization] = "Bearer topsecret"
+                request.headerFields[.cookie] = "topsecret"
             }
             let watch = Watch()
             try await watch.watching {
@@ -262,7 +262,7 @@ struct ObservabilityTests {
                 origin.server.setHandler { _ in .status("403 Forbidden") }
                 try await watch.get(origin, url) { request in
                     configure(&request)
-                    request.renewal = { _ in throw Failed() }
+                    request.refresh = { _ in throw Failed() }
                 }
                 origin.server.setHandler { request in
                     request.path == "/file"
@@ -293,7 +293,7 @@ struct ObservabilityTests {
             let watch = Watch()
             try await watch.watching {
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-                request.limits = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+                request.retryPolicy = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
                 request.stallTimeout = Engine.patience
                 request.connections = connections
                 let (wanted, logger, store) = (request, watch.logger, origin.store)
@@ -342,7 +342,7 @@ struct ObservabilityTests {
 
         init(_ origin: Origin, logger: Logger?) async throws {
             var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-            request.limits = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(10))
+            request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(10))
             request.stallTimeout = Engine.patience
             let wanted = request
             let told = Mutex<[DownloadEvent]>([])

@@ -35,7 +35,7 @@ struct Origin {
         try await with({ .file(resource, for: $0, cutAfter: length) }) { origin in
             _ = await origin.failure { request in
                 configure(&request)
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
             }
             try #require(try await origin.store.entries().first?.receivedBytes == length)
             try await body(origin)

@@ -23,7 +23,7 @@ struct ProxyTests {
                 try await Engine.get(
                     url, to: folder["out"], store: store,
                     transport: .init(connectTimeout: timeout, threads: 1, proxies: proxies)
-                ) { $0.limits.retries = 0 }
+                ) { $0.retryPolicy.retries = 0 }
             }
             await store.close()
             return error

@@ -107,12 +107,12 @@ struct RedirectTests {
                 }
                 let secret = try #require(HTTPField.Name("X-Api-Key"))
                 _ = try await origin.get { request in
-                    request.fields[.authorization] = "Bearer 1"
-                    request.fields[.cookie] = "a=b"
-                    request.fields[.proxyAuthorization] = "Basic 1"
-                    request.fields[secret] = "key"
-                    request.secretFields = [secret]
-                    request.fields[.acceptLanguage] = "de"
+                    request.headerFields[.authorization] = "Bearer 1"
+                    request.headerFields[.cookie] = "a=b"
+                    request.headerFields[.proxyAuthorization] = "Basic 1"
+                    request.headerFields[secret] = "key"
+                    request.secretHeaderFields = [secret]
+                    request.headerFields[.acceptLanguage] = "de"
                 }
                 let names = ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "Accept-Language"]
                 let sent = { (request: OriginRequest?) in names.filter { request?.field($0) != nil } }

@@ -23,9 +23,9 @@ struct RefusalTests {
             let asked = Mutex<[Int]>([])
             let name = try #require(HTTPField.Name("X-Token"))
             let result = try await origin.get { request in
-                request.renewal = { refusal in
+                request.refresh = { refusal in
                     asked.withLock { $0.append(refusal.status) }
-                    return Renewal(url: fresh, fields: [name: "2"])
+                    return RefreshedRequest(url: fresh, headerFields: [name: "2"])
                 }
             }
             #expect(asked.withLock { $0 } == [status])
@@ -55,14 +55,14 @@ struct RefusalTests {
             origin.server.setHandler { _ in .status("403 Forbidden", body: Array("<Error>".utf8)) }
             let asked = Mutex(0)
             let error = await origin.failure { request in
-                request.renewal = { _ in
+                request.refresh = { _ in
                     asked.withLock { $0 += 1 }
-                    return Renewal()
+                    return RefreshedRequest()
                 }
             }
             #expect(error?.status == 403)
             #expect(asked.withLock { $0 } == 3)
-            let none = await origin.failure { $0.renewal = { _ in nil } }
+            let none = await origin.failure { $0.refresh = { _ in nil } }
             #expect(none?.status == 403)
             let held = try await origin.store.totals().receivedBytes
             #expect(held == 60_000)
@@ -83,7 +83,7 @@ struct RefusalTests {
             // Within the period nothing is removed.
             #expect(try await origin.store.collect().removed.isEmpty)
             origin.server.setHandler { .file(.old, for: $0, cutAfter: 10_000) }
-            _ = await origin.failure { $0.limits.retries = 0 }
+            _ = await origin.failure { $0.retryPolicy.retries = 0 }
             #expect(try await origin.store.entries().first?.goneAt == nil)
         }
     }
@@ -97,7 +97,7 @@ struct RefusalTests {
                 let url = server.baseURL + "/file"
                 for _ in 0..<2 {
                     await #expect(throws: DownloadError.self) {
-                        try await Engine.get(url, to: folder["out"], store: store) { $0.limits.retries = 0 }
+                        try await Engine.get(url, to: folder["out"], store: store) { $0.retryPolicy.retries = 0 }
                     }
                     server.setHandler { _ in .status("404 Not Found") }
                 }
@@ -130,13 +130,13 @@ struct RefusalTests {
                 request.number.isMultiple(of: 2)
                     ? .status("503 Service Unavailable") : .file(.old, for: request, cutAfter: 12_000)
             }
-            let result = try await origin.get { $0.limits.retries = 2 }
+            let result = try await origin.get { $0.retryPolicy.retries = 2 }
             #expect(result.totalBytes == 100_000)
             #expect(origin.requests(after: 1).count > 6)
         }
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in .status("503 Service Unavailable") }
-            let error = await origin.failure { $0.limits.retries = 2 }
+            let error = await origin.failure { $0.retryPolicy.retries = 2 }
             #expect(error?.code == .unreachable)
             #expect(error?.status == 503)
             #expect(origin.requests(after: 1).count == 3)
@@ -149,7 +149,7 @@ struct RefusalTests {
             origin.server.setHandler { request in
                 .file(request.number.isMultiple(of: 2) ? .new : .old, for: request, cutAfter: 20_000)
             }
-            let error = await origin.failure { $0.limits.retries = 20 }
+            let error = await origin.failure { $0.retryPolicy.retries = 20 }
             #expect(error?.code == .unstable)
             #expect(origin.requests(after: 1).count <= 12)
         }
@@ -160,7 +160,7 @@ struct RefusalTests {
         try await Origin.afterCut { origin in
             let first = try await origin.store.entries().first?.chunks.first?.path
             origin.server.setHandler { .file(.new, for: $0, cutAfter: 70_000) }
-            _ = await origin.failure { $0.limits.retries = 0 }
+            _ = await origin.failure { $0.retryPolicy.retries = 0 }
             let entry = try #require(try await origin.store.entries().first)
             #expect(entry.chunks.first?.path != first)
             #expect(entry.representation?.entityTag?.rawValue == "\"b\"")
@@ -245,8 +245,9 @@ struct RefusalTests {
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in .status("500 Internal Server Error") }
             let errors = [
-                await origin.failure { $0.limits.restarts = 0 }, await origin.failure { $0.limits.restarts = 0 },
-                await origin.failure { $0.limits.retries = 0 },
+                await origin.failure { $0.retryPolicy.restarts = 0 },
+                await origin.failure { $0.retryPolicy.restarts = 0 },
+                await origin.failure { $0.retryPolicy.retries = 0 },
             ]
             #expect(errors[0]?.code == .unstable && errors[0]?.isResumable == true)
             #expect(errors[0] == errors[1] && errors[0] != errors[2], "errors are equal by code and status")

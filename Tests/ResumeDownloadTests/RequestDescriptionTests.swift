@@ -9,7 +9,7 @@ struct RequestDescriptionTests {
     func secrets() throws {
         var request = DownloadRequest(
             try DownloadURL("https://user:hidden@127.0.0.1/file?X-Amz-Signature=hidden"), to: "out\u{1B}[2J")
-        request.fields[.authorization] = "Bearer hidden"
+        request.headerFields[.authorization] = "Bearer hidden"
         let all = [
             "\(request)", String(reflecting: request), "\([request])", "\(String(describing: Optional(request)))",
         ]

@@ -36,7 +36,7 @@ struct ScenarioTests {
 
     private func first(_ url: String, _ folder: TemporaryFolder, _ store: DownloadStore) async throws {
         await #expect(throws: DownloadError.self) {
-            try await Engine.get(url, to: folder["out"], store: store) { $0.limits.retries = 0 }
+            try await Engine.get(url, to: folder["out"], store: store) { $0.retryPolicy.retries = 0 }
         }
         #expect(try await store.entries().first?.receivedBytes == Scenario.held)
     }

@@ -304,7 +304,7 @@ struct SegmentTests {
         defer { watch.cancel() }
         let error = await origin.failure { request in
             request.connections = 2
-            request.limits.retries = 0
+            request.retryPolicy.retries = 0
         }
         #expect(error?.isResumable == true)
         let chunks = try #require(try await origin.store.entries().first).chunks
@@ -374,7 +374,7 @@ struct SegmentTests {
             }
             let error = await origin.failure { request in
                 request.connections = connections
-                request.limits.retries = 3
+                request.retryPolicy.retries = 3
             }
             #expect(error?.code == .unstable || error?.isResumable == true)
             #expect(origin.server.requests.count < 40)
@@ -461,7 +461,7 @@ struct SegmentTests {
     func blocks(cutsAll: Bool) async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with({ .file(Self.file, for: $0, cutAfter: 1_000_000) }) { origin in
-            _ = await origin.failure { $0.limits.retries = 0 }
+            _ = await origin.failure { $0.retryPolicy.retries = 0 }
             let (first, isAsked, isHeld) = (origin.server.requests.count + 1, Flag(), Flag())
             origin.server.setHandler { request in
                 let resource = request.number == first + 1 ? other : Self.file
@@ -507,7 +507,7 @@ struct SegmentTests {
                 // On a slow machine others may seem to stall as well, once the clock advances.
                 let result = try await Self.get(origin, connections: 4) { request in
                     request.stallTimeout = .milliseconds(700)
-                    request.limits.retries = 1_000_000
+                    request.retryPolicy.retries = 1_000_000
                     request.clock = { isHeld.isSet ? .now : start }
                 }
                 #expect(result.fetchedBytes <= Self.mostFetched(of: Self.length, origin))
@@ -528,7 +528,7 @@ struct SegmentTests {
             .file(Self.file, for: request, cutAfter: cut(request.number), reset: seed == 5)
         }) { origin in
             let result = try await Self.get(origin, connections: [2, 3, 4, 5, 8, 4][seed], isTimed: true) {
-                $0.limits.retries = 20
+                $0.retryPolicy.retries = 20
             }
             #expect(try origin.hasDelivered(Self.file), "seed \(seed)")
             // A body continues past its end only if another one was requested in the middle of it.
@@ -552,7 +552,7 @@ struct SegmentTests {
         try await Origin.with(handler) { origin in
             let error = await origin.failure { request in
                 request.connections = 3
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
             }
             #expect(error?.isResumable == true)
             let entry = try #require(try await origin.store.entries().first)

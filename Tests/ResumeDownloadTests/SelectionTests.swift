@@ -52,7 +52,7 @@ struct SelectionTests {
         try await Origin.with(cutting) { origin in
             _ = await origin.failure { request in
                 request.selection = selection
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
             }
             let entry = try #require(try await origin.store.entries().first)
             #expect(entry.receivedBytes == held)

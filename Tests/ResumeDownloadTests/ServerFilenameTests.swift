@@ -59,7 +59,7 @@ struct ServerFilenameTests {
         }) { origin in
             _ = await origin.failure { request in
                 request.usesServerFilename = true
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
             }
             #expect(try await origin.store.entries().first?.destination == origin.folder["image.iso"])
             try Files.write([1], to: origin.folder["image.iso"])
@@ -85,7 +85,7 @@ struct ServerFilenameTests {
         }) { origin in
             _ = await origin.failure { request in
                 request.usesServerFilename = true
-                request.limits.retries = 0
+                request.retryPolicy.retries = 0
             }
             try Files.write([1], to: origin.folder["two"])
             await expectExists { _ = try await origin.get { $0.usesServerFilename = true } }

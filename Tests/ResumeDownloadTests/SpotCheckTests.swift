@@ -27,7 +27,7 @@ struct SpotCheckTests {
     /// Runs a test with the first bytes of a resource in the store.
     private static func holding(_ resource: Resource, _ body: (Origin) async throws -> Void) async throws {
         try await Origin.with({ .file(resource, for: $0) }) { origin in
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
+            let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             var head = HTTPResponse(status: .ok)
             head.headerFields[.contentLength] = "\(length)"
             head.headerFields[.contentType] = resource.contentType
@@ -204,7 +204,7 @@ struct SpotCheckTests {
                 default: return .file(Self.old, for: request, cutAfter: 1000)
                 }
             }
-            let result = try await Self.get(origin) { request in request.renewal = { _ in Renewal() } }
+            let result = try await Self.get(origin) { request in request.refresh = { _ in RefreshedRequest() } }
             #expect(result.reusedBytes == Self.held)
             #expect(try origin.hasDelivered(Self.old))
         }

@@ -13,7 +13,7 @@ struct StreamReaderTests {
     @Test("A slow reader does not delay the download, and can still read after the file is moved or removed")
     func slow() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             var reader = stream.makeAsyncIterator()
             var bytes = try #require(try await reader.next())
             let result = try await stream.value
@@ -29,7 +29,7 @@ struct StreamReaderTests {
     @Test("Two readers of one stream each read all of it")
     func twoReaders() async throws {
         try await Desk.with({ .file(Film.file, for: $0, cutAfter: 900_000) }) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             async let first = Film.all(stream)
             async let second = Film.all(stream)
             let both = try await [first, second]
@@ -42,7 +42,7 @@ struct StreamReaderTests {
         try await Desk.with(Film.file.stalling(at: 1_000_000)) { desk in
             let request = try desk.request()
             var count = 0
-            for try await piece in desk.downloader.stream(request) {
+            for try await piece in desk.downloader.makeStream(request) {
                 count += piece.count
                 if count == 1_000_000 { break }
             }
@@ -54,7 +54,7 @@ struct StreamReaderTests {
     @Test("Cancelling the reader cancels the download, even if the stream is still referenced")
     func cancelled() async throws {
         try await Desk.with(Film.file.stalling(at: 1_000_000)) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             let hasRead = Flag()
             let reader = Task {
                 var count = 0
@@ -76,7 +76,7 @@ struct StreamReaderTests {
         try await Desk.with({ request in
             request.number == 1 ? .file(Film.file, for: request, cutAfter: 1_000_000) : .status("404 Not Found")
         }) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             let error = await #expect(throws: DownloadError.self) { _ = try await Film.all(stream) }
             #expect(error?.status == 404 && error?.resumeData?.receivedBytes == 1_000_000)
         }
@@ -85,11 +85,11 @@ struct StreamReaderTests {
     @Test("Another caller's download is waited for, and then read")
     func waiting() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
+            let transfer = try await desk.origin.store.open(try DownloadURL(desk.origin.url), headerFields: [:])
             let server = HonestServer(Film.file.bytes, etag: "\"film\"")
             try await server.fill(transfer, upTo: 2_000_000)
             let isWaiting = Flag()
-            let stream = desk.downloader.stream(try desk.request()) { if $0 == .waiting { isWaiting.set() } }
+            let stream = desk.downloader.makeStream(try desk.request()) { if $0 == .waiting { isWaiting.set() } }
             try await eventually { isWaiting.isSet }
             #expect(await stream.heldRanges.isEmpty)
             await #expect(throws: StoreError(.notHeld, "")) { try await stream.read(0..<1) }
@@ -102,7 +102,7 @@ struct StreamReaderTests {
     @Test("Random access to stored bytes, during and after the download; others give an error, not a wait")
     func randomAccess() async throws {
         try await Desk.with(Film.file.stalling(at: 2_000_000)) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             var count = 0
             for try await piece in stream {
                 count += piece.count
@@ -122,7 +122,7 @@ struct StreamReaderTests {
             await #expect(throws: StoreError(.notHeld, "")) { try await stream.read(0..<1) }
         }
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             _ = try await stream.value
             #expect(await stream.heldRanges == [0..<3_000_000])
             #expect(try await stream.read(2_999_000..<3_000_000) == Film.file.content.bytes(in: 2_999_000..<3_000_000))
@@ -136,11 +136,11 @@ struct StreamReaderTests {
             let store = try await DownloadStore.open(at: folder["store"])
             let server = HonestServer(large.bytes, etag: "\"large\"")
             let url = try DownloadURL("http://127.0.0.1/file")
-            let first = try await store.begin(url, headerFields: [:])
+            let first = try await store.open(url, headerFields: [:])
             try await server.fill(first, upTo: 10_000_000)
             try await first.close()
             try Film.flip(1_000, in: folder["store/blobs"])
-            let transfer = try await store.begin(url, headerFields: [:])
+            let transfer = try await store.open(url, headerFields: [:])
             #expect(await transfer.heldRanges == [0..<10_000_000])
             await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await transfer.read(0..<10) }
             let fine = try await transfer.read(9_000_000..<9_000_100)

@@ -15,7 +15,7 @@ struct StreamingTests {
     func fromNothing(length: Int64) async throws {
         let resource = Resource(Content(length: length, seed: 3), etag: "\"a\"")
         try await Desk.with({ .file(resource, for: $0) }) { desk in
-            let stream = desk.downloader.stream(try desk.request())
+            let stream = desk.downloader.makeStream(try desk.request())
             let bytes = try await Film.all(stream, delivering: desk.output, of: Int(length))
             #expect(bytes == resource.bytes)
             #expect(try desk.origin.hasDelivered(resource))
@@ -31,7 +31,7 @@ struct StreamingTests {
             let served = resource
             let hasRead = Flag()
             try await Desk.with(Film.serving(served, cutAfter: 1_000_000, then: served, after: hasRead)) { desk in
-                let stream = desk.downloader.stream(try desk.request(Film.patient))
+                let stream = desk.downloader.makeStream(try desk.request(Film.patient))
                 #expect(try await Film.all(stream, telling: hasRead) == served.bytes)
             }
         }
@@ -41,7 +41,7 @@ struct StreamingTests {
     func fromPartial() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             try await Film.leave(2_000_000, of: Film.file, desk)
-            let bytes = try await Film.all(desk.downloader.stream(try desk.request()), delivering: desk.output)
+            let bytes = try await Film.all(desk.downloader.makeStream(try desk.request()), delivering: desk.output)
             #expect(bytes == Film.file.bytes)
             #expect(desk.origin.server.requests.map { $0.field("Range") } == ["bytes=1995904-"])
         }
@@ -55,7 +55,7 @@ struct StreamingTests {
             let served = other
             try await Desk.with({ .file(served, for: $0) }) { desk in
                 try await Film.leave(2_000_000, of: Film.file, desk)
-                #expect(try await Film.all(desk.downloader.stream(try desk.request())) == served.bytes)
+                #expect(try await Film.all(desk.downloader.makeStream(try desk.request())) == served.bytes)
             }
         }
     }
@@ -63,11 +63,11 @@ struct StreamingTests {
     @Test("A complete file is read without a request")
     func complete() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let transfer = try await desk.origin.store.begin(try DownloadURL(desk.origin.url), headerFields: [:])
+            let transfer = try await desk.origin.store.open(try DownloadURL(desk.origin.url), headerFields: [:])
             let server = HonestServer(Film.file.bytes, etag: "\"film\"")
             #expect(try await server.fill(transfer))
             try await transfer.close()
-            #expect(try await Film.all(desk.downloader.stream(try desk.request())) == Film.file.bytes)
+            #expect(try await Film.all(desk.downloader.makeStream(try desk.request())) == Film.file.bytes)
             #expect(desk.origin.server.requests.isEmpty)
         }
     }
@@ -75,7 +75,7 @@ struct StreamingTests {
     @Test("Across cuts: the sequence continues where it was")
     func cuts() async throws {
         try await Desk.with({ .file(Film.file, for: $0, cutAfter: 700_000) }) { desk in
-            let bytes = try await Film.all(desk.downloader.stream(try desk.request()))
+            let bytes = try await Film.all(desk.downloader.makeStream(try desk.request()))
             #expect(bytes == Film.file.bytes)
             #expect(desk.origin.server.requests.count > 3)
         }
@@ -90,12 +90,12 @@ struct StreamingTests {
         for second in [Film.other, longer, shorter, disguised] {
             let hasRead = Flag()
             try await Desk.with(Film.serving(Film.file, cutAfter: 2_000_000, then: second, after: hasRead)) { desk in
-                let stream = desk.downloader.stream(try desk.request(Film.patient))
+                let stream = desk.downloader.makeStream(try desk.request(Film.patient))
                 let error = await #expect(throws: DownloadError.self) {
                     _ = try await Film.all(stream, telling: hasRead)
                 }
                 #expect(error?.code == .representationChanged)
-                let again = desk.downloader.stream(try desk.request())
+                let again = desk.downloader.makeStream(try desk.request())
                 #expect(try await Film.all(again) == second.bytes)
             }
         }
@@ -112,7 +112,7 @@ struct StreamingTests {
         ] {
             let hasRead = Flag()
             try await Desk.with(Film.serving(resource, cutAfter: 2_000_000, then: resource, after: hasRead)) { desk in
-                let stream = desk.downloader.stream(try desk.request(Film.patient))
+                let stream = desk.downloader.makeStream(try desk.request(Film.patient))
                 #expect(try await Film.all(stream, telling: hasRead) == Film.file.bytes)
                 #expect(try desk.origin.hasDelivered(Film.file))
             }
@@ -133,7 +133,7 @@ struct StreamingTests {
             let hasRead = Flag()
             try await Desk.with(origin, holdingEndsUntil: hasRead) { desk in
                 try await Film.leave(1_000_000, of: Film.file, desk)
-                let stream = desk.downloader.stream(try desk.request())
+                let stream = desk.downloader.makeStream(try desk.request())
                 var bytes: [UInt8] = []
                 let error = await #expect(throws: DownloadError.self) {
                     for try await piece in stream {
@@ -143,7 +143,7 @@ struct StreamingTests {
                 }
                 #expect(error?.code == .representationChanged)
                 #expect(wrong.content.matches(bytes), "what was handed out is of one answer")
-                #expect(try await Film.all(desk.downloader.stream(try desk.request())) == film)
+                #expect(try await Film.all(desk.downloader.makeStream(try desk.request())) == film)
             }
         }
     }
@@ -154,7 +154,7 @@ struct StreamingTests {
         try await Desk.with({ .file(large, for: $0) }) { desk in
             try await Film.leave(10_000_000, of: large, desk)
             try Film.flip(1_000, in: desk.origin.folder["store/blobs"])
-            #expect(try await Film.all(desk.downloader.stream(try desk.request())) == large.bytes)
+            #expect(try await Film.all(desk.downloader.makeStream(try desk.request())) == large.bytes)
             #expect(try desk.origin.hasDelivered(large))
             #expect(try await desk.origin.reasons().contains("block-damaged"))
         }
@@ -164,7 +164,7 @@ struct StreamingTests {
     func digest() async throws {
         let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(Film.other))
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let stream = desk.downloader.stream(try desk.request { $0.digest = wrong })
+            let stream = desk.downloader.makeStream(try desk.request { $0.digest = wrong })
             var count = 0
             let error = await #expect(throws: DownloadError.self) {
                 for try await piece in stream { count += piece.count }
@@ -175,7 +175,7 @@ struct StreamingTests {
         }
         let right = HTTPDigest(.sha512, bytes: Sample.sha512(Film.file))
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
-            let stream = desk.downloader.stream(try desk.request { $0.digest = right })
+            let stream = desk.downloader.makeStream(try desk.request { $0.digest = right })
             #expect(try await Film.all(stream) == Film.file.bytes)
         }
     }
@@ -184,7 +184,7 @@ struct StreamingTests {
     func editedMeanwhile() async throws {
         try await Desk.with({ .file(Film.file, for: $0) }) { desk in
             let digest = HTTPDigest(.sha256, bytes: Sample.sha256(Film.file))
-            let stream = desk.downloader.stream(try desk.request { $0.digest = digest })
+            let stream = desk.downloader.makeStream(try desk.request { $0.digest = digest })
             var reader = stream.makeAsyncIterator()
             _ = try await reader.next()
             let result = try await stream.value

@@ -44,7 +44,7 @@ struct URLSessionTests {
                 ? .status("302 Found", fields: [("Set-Cookie", "a=b; Path=/"), ("Location", "/there")])
                 : .status("401 Unauthorized", fields: [("WWW-Authenticate", "Basic realm=\"x\"")])
         }) { origin in
-            let error = await origin.failure { $0.fields[.authorization] = "Bearer caller" }
+            let error = await origin.failure { $0.headerFields[.authorization] = "Bearer caller" }
             #expect(error?.status == 401)
             #expect(origin.server.requests.count == 2)
             #expect(origin.server.requests.allSatisfy { $0.field("Cookie") == nil })

@@ -17,7 +17,7 @@ struct WireTests {
         "A01: the first request; the request after a cut, and how its answer is judged", arguments: WireCase.all)
     func table(_ row: WireCase) async throws {
         try await Origin.with(row.cut) { origin in
-            _ = await origin.failure { $0.limits.retries = 0 }
+            _ = await origin.failure { $0.retryPolicy.retries = 0 }
             let first = try #require(origin.server.requests.first)
             Self.expectPlain(first)
             origin.server.setHandler(row.odd)
@@ -43,7 +43,7 @@ struct WireTests {
     @Test("A14: nothing stored, no range")
     func nothingHeld() async throws {
         try await Origin.with({ .file(.old, for: $0, cutAfter: 0) }) { origin in
-            _ = await origin.failure { $0.limits.retries = 1 }
+            _ = await origin.failure { $0.retryPolicy.retries = 1 }
             #expect(origin.server.requests.count == 2)
             #expect(origin.server.requests.allSatisfy { $0.field("Range") == nil })
         }
@@ -53,7 +53,7 @@ struct WireTests {
     func complete() async throws {
         try await Origin.with({ _ in .status("500 Internal Server Error") }) { origin in
             let server = HonestServer(sampleBytes(300_000))
-            let transfer = try await origin.store.begin(try DownloadURL(origin.url), headerFields: [:])
+            let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             try await server.fill(transfer)
             try await transfer.close()
             let result = try await origin.get()
@@ -87,10 +87,10 @@ struct WireTests {
             origin.server.setHandler { .file(.old, for: $0) }
             let result = try await Engine.get(origin.url + "#part", to: origin.folder["out"], store: origin.store) {
                 request in
-                request.fields[.range] = "bytes=0-1"
-                request.fields[.ifRange] = "\"z\""
-                request.fields[.ifNoneMatch] = "*"
-                request.fields[.acceptEncoding] = "gzip"
+                request.headerFields[.range] = "bytes=0-1"
+                request.headerFields[.ifRange] = "\"z\""
+                request.headerFields[.ifNoneMatch] = "*"
+                request.headerFields[.acceptEncoding] = "gzip"
             }
             #expect(result.reusedBytes == 60_000)
             let request = try #require(origin.requests(after: 1).first)
@@ -144,7 +144,7 @@ struct WireTests {
             Response.file(.old, for: .whole, cutAfter: 60_000).settingField("ETag", to: nil)
         }
         try await Origin.with(handler) { origin in
-            let error = await origin.failure { $0.limits.retries = 20 }
+            let error = await origin.failure { $0.retryPolicy.retries = 20 }
             #expect(error?.code == .unstable)
             #expect(origin.server.requests.count <= 10)
         }
@@ -193,7 +193,7 @@ struct WireTests {
                     ? .status("302 Found", fields: [("Location", place)])
                     : .file(.old, for: request, cutAfter: request.number == 2 ? 60_000 : nil)
             }
-            _ = await origin.failure { $0.limits.retries = 0 }
+            _ = await origin.failure { $0.retryPolicy.retries = 0 }
             let entry = try #require(try await origin.store.entries().first)
             #expect(entry.url == origin.url)
             _ = try await origin.get()

@@ -4,7 +4,7 @@ import Testing
 /// What follows each request of a download.
 @Suite(.timeLimit(.minutes(5)))
 struct RequestCourseTests {
-    static let limits = RetryBudget.Limits(retries: 2, firstDelay: .seconds(1), longestDelay: .seconds(1), restarts: 1)
+    static let limits = RetryPolicy(retries: 2, firstDelay: .seconds(1), longestDelay: .seconds(1), restarts: 1)
 
     @Test("A cut waits, bytes restore the retries, and a complete part is followed by the next one")
     func bodies() {

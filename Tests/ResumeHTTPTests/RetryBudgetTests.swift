@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RetryBudgetTests {
-    private func waits(_ limits: RetryBudget.Limits, jitter: Double, retryAfter: Int64? = nil) -> [Double] {
+    private func waits(_ limits: RetryPolicy, jitter: Double, retryAfter: Int64? = nil) -> [Double] {
         var budget = RetryBudget(limits)
         var waits: [Double] = []
         while waits.count < 1000,
@@ -17,36 +17,36 @@ struct RetryBudgetTests {
 
     @Test("The defaults wait at most 0.5, 1, 2, ... seconds, at least half of that, five times")
     func defaults() {
-        #expect(waits(RetryBudget.Limits(), jitter: 1) == [0.5, 1, 2, 4, 8])
-        #expect(waits(RetryBudget.Limits(), jitter: 0) == [0.25, 0.5, 1, 2, 4])
-        #expect(waits(RetryBudget.Limits(), jitter: 0.5) == [0.375, 0.75, 1.5, 3, 6])
+        #expect(waits(RetryPolicy(), jitter: 1) == [0.5, 1, 2, 4, 8])
+        #expect(waits(RetryPolicy(), jitter: 0) == [0.25, 0.5, 1, 2, 4])
+        #expect(waits(RetryPolicy(), jitter: 0.5) == [0.375, 0.75, 1.5, 3, 6])
     }
 
     @Test(
         "Jitter outside 0 to 1 is clamped",
         arguments: [-1, 2, -.infinity, .infinity, .greatestFiniteMagnitude] as [Double])
     func clampedJitter(jitter: Double) {
-        #expect(waits(RetryBudget.Limits(), jitter: jitter) == waits(RetryBudget.Limits(), jitter: jitter < 0 ? 0 : 1))
+        #expect(waits(RetryPolicy(), jitter: jitter) == waits(RetryPolicy(), jitter: jitter < 0 ? 0 : 1))
     }
 
     @Test("A wait is a finite number that a clock can sleep for")
     func finite() {
         let forever = Duration.seconds(Int64.max)
-        var changed = RetryBudget.Limits()
+        var changed = RetryPolicy()
         (changed.firstDelay, changed.longestDelay) = (forever, forever)
         let broken = [
-            waits(RetryBudget.Limits(), jitter: .nan),
-            waits(RetryBudget.Limits(firstDelay: forever, longestDelay: forever), jitter: 0.5),
+            waits(RetryPolicy(), jitter: .nan),
+            waits(RetryPolicy(firstDelay: forever, longestDelay: forever), jitter: 0.5),
             waits(changed, jitter: 0.5),
         ]
-        #expect(broken.allSatisfy { $0.count == RetryBudget.Limits().retries }, "\(broken)")
+        #expect(broken.allSatisfy { $0.count == RetryPolicy().retries }, "\(broken)")
         #expect(broken.allSatisfy { $0.allSatisfy { (0...86_400).contains($0) } }, "\(broken)")
     }
 
     @Test("No wait exceeds the maximum, however many there were")
     func longest() {
         let waits = waits(
-            RetryBudget.Limits(retries: 200, firstDelay: .milliseconds(500), longestDelay: .seconds(30)), jitter: 1)
+            RetryPolicy(retries: 200, firstDelay: .milliseconds(500), longestDelay: .seconds(30)), jitter: 1)
         #expect(waits.count == 200)
         #expect(waits.max() == 30)
         #expect(waits.suffix(190).allSatisfy { $0 == 30 })
@@ -55,15 +55,15 @@ struct RetryBudgetTests {
 
     @Test("I04: the server's requested wait is the minimum")
     func retryAfter() {
-        #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: 3) == [3, 3, 3, 4, 8])
-        #expect(waits(RetryBudget.Limits(), jitter: 0, retryAfter: 600) == [600, 600, 600, 600, 600])
-        #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: -5) == waits(RetryBudget.Limits(), jitter: 1))
-        #expect(waits(RetryBudget.Limits(), jitter: 1, retryAfter: .min) == waits(RetryBudget.Limits(), jitter: 1))
+        #expect(waits(RetryPolicy(), jitter: 1, retryAfter: 3) == [3, 3, 3, 4, 8])
+        #expect(waits(RetryPolicy(), jitter: 0, retryAfter: 600) == [600, 600, 600, 600, 600])
+        #expect(waits(RetryPolicy(), jitter: 1, retryAfter: -5) == waits(RetryPolicy(), jitter: 1))
+        #expect(waits(RetryPolicy(), jitter: 1, retryAfter: .min) == waits(RetryPolicy(), jitter: 1))
     }
 
     @Test("I08: a byte of progress restores the retries and the first wait")
     func renewal() {
-        var budget = RetryBudget(RetryBudget.Limits(retries: 2))
+        var budget = RetryBudget(RetryPolicy(retries: 2))
         #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(.milliseconds(500)))
         #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(.milliseconds(1000)))
         #expect(budget.failed(received: 1, retryAfter: nil, jitter: 1) == .wait(.milliseconds(500)))
@@ -80,23 +80,23 @@ struct RetryBudgetTests {
         }
         #expect(budget.failed(received: .max, retryAfter: 3, jitter: 1) == .wait(.milliseconds(3000)))
         #expect(budget.failed(received: 16384, retryAfter: nil, jitter: 1) == .wait(.milliseconds(500)))
-        var short = RetryBudget(RetryBudget.Limits(firstDelay: .milliseconds(10)))
+        var short = RetryBudget(RetryPolicy(firstDelay: .milliseconds(10)))
         #expect(short.failed(received: 20_000, retryAfter: nil, jitter: 1) == .wait(.milliseconds(10)))
-        var none = RetryBudget(RetryBudget.Limits(retries: 0))
+        var none = RetryBudget(RetryPolicy(retries: 0))
         #expect(none.failed(received: 20_000, retryAfter: nil, jitter: 1) == .giveUp)
     }
 
     @Test("D09, E09: without progress it ends", arguments: [0, 1, 5, 1000])
     func bounded(retries: Int) {
-        #expect(waits(RetryBudget.Limits(retries: retries), jitter: 0.3).count == retries)
+        #expect(waits(RetryPolicy(retries: retries), jitter: 0.3).count == retries)
     }
 
     @Test("Limits below zero are zero")
     func limits() {
-        let limits = RetryBudget.Limits(retries: -1, firstDelay: .seconds(-1), longestDelay: .seconds(-1), restarts: -1)
+        let limits = RetryPolicy(retries: -1, firstDelay: .seconds(-1), longestDelay: .seconds(-1), restarts: -1)
         #expect(
-            limits == RetryBudget.Limits(retries: 0, firstDelay: .seconds(0), longestDelay: .seconds(0), restarts: 0))
-        var changed = RetryBudget.Limits(retries: 3)
+            limits == RetryPolicy(retries: 0, firstDelay: .seconds(0), longestDelay: .seconds(0), restarts: 0))
+        var changed = RetryPolicy(retries: 3)
         changed.firstDelay = .seconds(-7)
         #expect(waits(changed, jitter: 1) == [0, 0, 0])
         changed.retries = .min
@@ -105,7 +105,7 @@ struct RetryBudgetTests {
 
     @Test("B14, T11: restarts are limited, and progress does not renew them", arguments: [0, 1, 3])
     func restarts(limit: Int) {
-        var budget = RetryBudget(RetryBudget.Limits(restarts: limit))
+        var budget = RetryBudget(RetryPolicy(restarts: limit))
         for _ in 0..<limit {
             #expect(budget.restarted() == true)
             _ = budget.failed(received: 1, retryAfter: nil, jitter: 0)

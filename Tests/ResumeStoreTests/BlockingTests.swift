@@ -27,7 +27,7 @@ import Testing
                 var configuration = DownloadStore.Configuration()
                 configuration.sharesThreads = sharesThreads
                 let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
-                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file"))
+                let transfer = try await store.open(try DownloadURL("http://127.0.0.1/file"))
                 let own = try await transfer.run { _ in try Self.threadName() }
                 #expect(sharesThreads ? own != medium : !pools.contains(own))
                 try await transfer.close()

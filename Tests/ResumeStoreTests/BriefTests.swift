@@ -16,7 +16,7 @@ struct BriefTests {
     static let server = HonestServer(sampleBytes(length), etag: "\"v1\"")
 
     static func begin(_ store: DownloadStore, _ url: String = url) async throws -> Transfer {
-        try await store.begin(try DownloadURL(url), headerFields: [:], waits: false)
+        try await store.open(try DownloadURL(url), headerFields: [:], waits: false)
     }
 
     /// Receives a body as the engine does, to its end or up to a given offset.
@@ -73,7 +73,7 @@ struct BriefTests {
         try await Self.with { folder, store in
             let transfer = try await Self.begin(store)
             try await Self.receive(transfer, upTo: end)
-            #expect(try await store.entry(key: Self.url)?.receivedBytes == Int64(end))
+            #expect(try await store.entry(for: Self.url)?.receivedBytes == Int64(end))
             try await transfer.close()
             #expect(try await store.entries().map(\.receivedBytes) == (end > 0 ? [Int64(end)] : []))
             let next = try await Self.begin(store)
@@ -108,10 +108,10 @@ struct BriefTests {
             #expect(try await store.entries().isEmpty, "nothing was received")
             try await transfer.write(Array(Self.server.content[..<10_000]))
             try await transfer.checkpoint()
-            #expect(try await store.entry(key: Self.url)?.receivedBytes == 10_000)
+            #expect(try await store.entry(for: Self.url)?.receivedBytes == 10_000)
             try await transfer.write(Array(Self.server.content[10_000...]))
             #expect(try await transfer.endBody(.whole))
-            #expect(try await store.entry(key: Self.url)?.receivedBytes == Int64(Self.length))
+            #expect(try await store.entry(for: Self.url)?.receivedBytes == Int64(Self.length))
             try await transfer.deliver(to: Destination(checking: folder["out"]))
             #expect(try Files.bytes(folder["out"]) == Self.server.content)
             try await Self.expectNothing(in: store, folder)
@@ -130,11 +130,11 @@ struct BriefTests {
             clock.advance(by: .milliseconds(249))
             #expect(try await store.entries().isEmpty)
             clock.advance(by: .milliseconds(1))
-            try await wait(for: "the row") { try await store.entry(key: Self.url)?.receivedBytes == 10_000 }
+            try await wait(for: "the row") { try await store.entry(for: Self.url)?.receivedBytes == 10_000 }
             try await transfer.write(Array(Self.server.content[10_000..<60_000]))
             try await clock.untilSomethingSleeps(within: .milliseconds(250))
             clock.advance(by: .milliseconds(250))
-            try await wait(for: "the row") { try await store.entry(key: Self.url)?.receivedBytes == 60_000 }
+            try await wait(for: "the row") { try await store.entry(for: Self.url)?.receivedBytes == 60_000 }
             try await transfer.write(Array(Self.server.content[60_000...]))
             _ = try await transfer.endBody(.whole, isDelivered: true)
             try await transfer.deliver(to: Destination(checking: folder["out"]))
@@ -214,7 +214,7 @@ struct BriefTests {
                 for await _ in begun { break }
                 try? await transfer.close()
                 _ = try? await delivery.value
-                let isHeld = try await store.entry(key: "\(Self.url)/\(number)")?.receivedBytes == Int64(Self.length)
+                let isHeld = try await store.entry(for: "\(Self.url)/\(number)")?.receivedBytes == Int64(Self.length)
                 #expect(isHeld || Files.exists(out), "\(number)")
             }
         }
@@ -283,17 +283,17 @@ struct BriefTests {
                 INSERT INTO download (key, url, created_at, used_at, boot_id) VALUES ('\(Self.url)', '\(Self.url)', 1, 1, 'x');
                 UPDATE store SET entries = entries + 1;
                 """)
-            let row = try await store.entry(key: Self.url)
+            let row = try await store.entry(for: Self.url)
             // A delivery that must not replace anything needs a row.
             var destination = try Destination(checking: folder["out"])
             destination.replaces = false
             let kept = destination
             await #expect(throws: StoreError(.superseded, "")) { try await transfer.deliver(to: kept) }
-            #expect(try await store.entry(key: Self.url) == row)
+            #expect(try await store.entry(for: Self.url) == row)
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
             #expect(!Files.exists(folder["out"]))
             try? await transfer.close()
-            #expect(try await store.entry(key: Self.url) == row)
+            #expect(try await store.entry(for: Self.url) == row)
         }
     }
 }

@@ -19,7 +19,7 @@ struct BrokenLockTests {
     /// - Returns: The error, or nil if the file was delivered.
     static func download(in path: String, whileStarting sql: String) async throws -> StoreError? {
         let store = try await DownloadStore.open(at: "\(path)/store")
-        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
         KillPoint.arm(.startedOver) {
             let other = try? Connection.open(path: "\(path)/store/store.sqlite")
             if let other { try? other.execute(sql) }

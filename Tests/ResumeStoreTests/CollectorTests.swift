@@ -13,7 +13,7 @@ struct CollectorTests {
     ///
     /// Its last use is one second after that of the previous partial.
     static func put(_ name: String, _ size: Int, into store: DownloadStore) async throws {
-        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
         try await HonestServer(sampleBytes(size * 2, seed: UInt64(size))).fill(transfer, upTo: size)
         try await transfer.close()
         let connection = try Connection.open(path: "\(store.path)/store.sqlite")
@@ -29,7 +29,7 @@ struct CollectorTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["a", "b", "c", "d"] { try await Self.put(name, 100_000, into: store) }
-            try await (store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])).close()
+            try await (store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])).close()
             let dry = try await store.collect(maximumSize: 250_000, dryRun: true)
             #expect(dry.removed.count == 2)
             #expect(try await Self.names(store).count == 4)
@@ -49,14 +49,14 @@ struct CollectorTests {
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["old", "pinned", "new"] { try await Self.put(name, 1000, into: store) }
             try TransferTests.sql(folder, "UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%new'")
-            #expect(try await store.setPinned(true, key: "http://127.0.0.1/pinned"))
+            #expect(try await store.setPinned(true, for: "http://127.0.0.1/pinned"))
             let report = try await store.collect(maximumAge: .seconds(86_400))
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired"])
             #expect(try await Self.names(store) == ["pinned", "new"])
             // Reported only if it is the reason that the store exceeds its limit.
             #expect(report.pinned.isEmpty)
             try await Self.put("larger", 2000, into: store)
-            #expect(try await store.setPinned(true, key: "http://127.0.0.1/larger"))
+            #expect(try await store.setPinned(true, for: "http://127.0.0.1/larger"))
             let rest = try await store.collect(maximumSize: 0)
             #expect(rest.pinned == ["http://127.0.0.1/larger", "http://127.0.0.1/pinned"])
             #expect(try await Self.names(store).sorted() == ["larger", "pinned"])
@@ -68,7 +68,7 @@ struct CollectorTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["running", "idle"] { try await Self.put(name, 100_000, into: store) }
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/running"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/running"), headerFields: [:])
             try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%running'")
             let report = try await store.collect(maximumSize: 0)
             #expect(report.inUse == ["http://127.0.0.1/running"])
@@ -89,7 +89,7 @@ struct CollectorTests {
             try await Self.put("a", 1000, into: store)
             try await Self.put("b", 1000, into: store)
             let blobs = folder["store/blobs"]
-            let first = try #require(try await store.entry(key: "http://127.0.0.1/a")?.chunks.first)
+            let first = try #require(try await store.entry(for: "http://127.0.0.1/a")?.chunks.first)
             try FileManager.default.removeItem(atPath: folder["store/\(first.path)"])
             try Files.write(sampleBytes(10_000), to: "\(blobs)/0123456789abcdef0123456789abcdef")
             try Files.write([1], to: "\(blobs)/notes.txt")
@@ -135,13 +135,13 @@ struct CollectorTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             try await Self.put("a", 100_000, into: store)
-            let chunk = try #require(try await store.entry(key: "http://127.0.0.1/a")?.chunks.first)
+            let chunk = try #require(try await store.entry(for: "http://127.0.0.1/a")?.chunks.first)
             try await Shell.run("truncate", "-s", "40000", folder["store/\(chunk.path)"])
             try TransferTests.sql(folder, "UPDATE store SET received = 7")
             #expect(try await store.verify().map(\.kind) == [.blobShort, .totals])
             #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
             #expect(try await store.verify().isEmpty)
-            #expect(try await store.entry(key: "http://127.0.0.1/a")?.receivedBytes == 40_000)
+            #expect(try await store.entry(for: "http://127.0.0.1/a")?.receivedBytes == 40_000)
         }
     }
 
@@ -167,13 +167,13 @@ struct CollectorTests {
         let store = try await DownloadStore.open(at: folder["disk/store"])
         try await Self.put("old", 2_000_000, into: store)
         // Announced as larger than the disk: refused before a byte is written, and the idle entry is removed for it.
-        let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/huge"), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL("http://127.0.0.1/huge"), headerFields: [:])
         await #expect(throws: StoreError(.noSpace, "")) {
             try await HonestServer(sampleBytes(7_000_000)).fill(transfer, upTo: 1)
         }
         try await transfer.close()
         try await Self.put("kept", 2_000_000, into: store)
-        let running = try await store.begin(try DownloadURL("http://127.0.0.1/kept"), headerFields: [:])
+        let running = try await store.open(try DownloadURL("http://127.0.0.1/kept"), headerFields: [:])
         let before = await running.partial.length
         // Another program fills the disk to the last byte.
         _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
@@ -181,8 +181,8 @@ struct CollectorTests {
             try await HonestServer(sampleBytes(4_000_000, seed: 2_000_000)).fill(running)
         }
         try? await running.close()
-        #expect(try await store.entry(key: "http://127.0.0.1/kept")?.receivedBytes == before)
-        let checks = try await store.diagnose().checks
+        #expect(try await store.entry(for: "http://127.0.0.1/kept")?.receivedBytes == before)
+        let checks = try await store.diagnose()
         #expect(checks.first { $0.name == "free_bytes" }?.problem == "the file system is almost full")
         let free = try store.freeSpace()
         let report = try await store.collect(maximumSize: 0)

@@ -66,10 +66,10 @@ struct DamageTests {
         try await Self.withDamage(at: [3_500_000]) { store, folder in
             let found = try await store.verify()
             #expect(found.map(\.kind) == [.blockDamaged])
-            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == Int64(Self.held))
+            #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == Int64(Self.held))
             #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
             #expect(try await store.verify().isEmpty)
-            let entry = try #require(try await store.entry(key: TransferTests.url))
+            let entry = try #require(try await store.entry(for: TransferTests.url))
             #expect(entry.chunks.count >= 2)
             #expect(entry.receivedBytes > Self.held - 5_000_000 / 2 - 1_100_000 && entry.receivedBytes < Self.held)
             #expect(try await store.totals().receivedBytes == entry.receivedBytes)
@@ -102,7 +102,7 @@ struct DamageTests {
             let transfer = try await TransferTests.begin(store)
             #expect(await transfer.partial.length == 4_000_000, "the block of the second visit is dropped")
             try await transfer.close()
-            #expect(try await store.events(key: TransferTests.url).last?.kind == .damaged)
+            #expect(try await store.events(for: TransferTests.url).last?.kind == .damaged)
             #expect(try await store.verify().isEmpty)
             #expect(try await Self.finish(store, folder).count == 1)
         }
@@ -180,7 +180,7 @@ struct DamageTests {
     func foreignParts() async throws {
         try await Self.withDamage(at: []) { store, folder in
             try TransferTests.sql(folder, "UPDATE chunk SET generation = 7")
-            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == 0)
+            #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == 0)
             let transfer = try await TransferTests.begin(store)
             #expect(await transfer.plan() == .whole(reason: nil))
             try await transfer.close()
@@ -191,15 +191,15 @@ struct DamageTests {
     func shared() async throws {
         try await Self.withDamage(at: []) { store, folder in
             let more = HonestServer(sampleBytes(10_000_000))
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/more"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/more"), headerFields: [:])
             try await more.fill(transfer, upTo: 9_000_000)
             try await transfer.close()
-            let entry = try #require(try await store.entry(key: "http://127.0.0.1/more"))
+            let entry = try #require(try await store.entry(for: "http://127.0.0.1/more"))
             let blob = folder["store/\(entry.chunks[0].path)"]
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: blob))
             try file.write(contentsOf: [more.content[0] ^ 1])
             try file.close()
-            let again = try await store.begin(try DownloadURL("http://127.0.0.1/more"), headerFields: [:])
+            let again = try await store.open(try DownloadURL("http://127.0.0.1/more"), headerFields: [:])
             #expect(await again.partial.length == 9_000_000)
             try await Shell.run("ln", blob, folder["linked"])
             let before = try Files.bytes(folder["linked"])
@@ -225,7 +225,7 @@ struct DamageTests {
             let transfer = try await TransferTests.begin(store)
             try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
             await #expect(throws: StoreError(.superseded, "")) { try await transfer.confirmHeld() }
-            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == 9_000_000)
+            #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == 9_000_000)
             await store.close()
         }
     }

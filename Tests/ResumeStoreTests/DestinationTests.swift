@@ -13,7 +13,7 @@ struct DestinationTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["\u{301}deep/\u{301}store"])
             let server = HonestServer(sampleBytes(10_000), etag: "\"v1\"")
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/file"), headerFields: [:])
             try await server.fill(transfer)
             let path = folder["\u{301}name"]
             let destination = try Destination(path)

@@ -20,13 +20,13 @@ struct DiagnosticsTests {
     }
 
     private static func problem(_ name: String, of store: DownloadStore) async throws -> String? {
-        try #require(try await store.diagnose().checks.first { $0.name == name }).problem
+        try #require(try await store.diagnose().first { $0.name == name }).problem
     }
 
     @Test("A schema version changed while the store is open, and a growing log, are reported as problems")
     func problems() async throws {
         try await Self.withStore { store, folder in
-            #expect(try await store.diagnose().checks.allSatisfy { $0.problem == nil })
+            #expect(try await store.diagnose().allSatisfy { $0.problem == nil })
             try TransferTests.sql(folder, "PRAGMA user_version = 99")
             #expect(try await Self.problem("user_version", of: store)?.contains("should be") == true)
             try await Shell.run("truncate", "-s", "70M", folder["store/store.sqlite-wal"])
@@ -47,7 +47,7 @@ struct DiagnosticsTests {
                     .refused, key: "key", reason: Reason(code: .init(rawValue: "test"), text: "\(number)"))
             }
             #expect(try Files.bytes(folder["store/store.sqlite"]) != database)
-            #expect(try await store.events(key: "key").count == 128)
+            #expect(try await store.events(for: "key").count == 128)
         }
     }
 
@@ -90,7 +90,7 @@ struct DiagnosticsTests {
         func make(in store: DownloadStore) async throws {
             let url = try DownloadURL(TransferTests.url)
             switch self {
-            case .begin: _ = try await store.begin(url, headerFields: [:])
+            case .begin: _ = try await store.open(url, headerFields: [:])
             case .entries: _ = try await store.entries()
             case .purge: _ = try await store.purge { _ in true }
             case .collect: _ = try await store.collect()
@@ -116,7 +116,7 @@ struct DiagnosticsTests {
             #expect(error?.message.contains(call.file) == true, "\(String(describing: error))")
             try FileManager.default.removeItem(atPath: path)
             await another.close()
-            #expect(try await store.entry(key: TransferTests.url)?.receivedBytes == 200_000)
+            #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == 200_000)
             #expect(try await store.verify().isEmpty)
         }
     }
@@ -126,7 +126,7 @@ struct DiagnosticsTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let server = HonestServer(sampleBytes(300_000))
-            let transfer = try await store.begin(
+            let transfer = try await store.open(
                 try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-a")
             try await server.fill(transfer, upTo: 200_000)
             try await transfer.close()
@@ -136,7 +136,7 @@ struct DiagnosticsTests {
 
             let damaged = try await DownloadStore.open(at: folder["store"])
             let error = await #expect(throws: StoreError(.damaged, "")) {
-                try await damaged.begin(try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-b")
+                try await damaged.open(try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-b")
             }
             #expect(error?.message.contains("the-key-b") == true)
             #expect(try await damaged.verify().contains { $0.kind == .database })

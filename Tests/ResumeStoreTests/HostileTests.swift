@@ -91,7 +91,7 @@ struct HostileTests {
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: 60)], ofItemAtPath: folder["out"])
         let store = try await DownloadStore.open(at: folder["store"])
-        let transfer = try await store.begin(try DownloadURL(KillPointTests.url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(KillPointTests.url), headerFields: [:])
         #expect(await transfer.isComplete == false)
         try await KillPointTests.new.fill(transfer)
         try await transfer.deliver(to: Destination(checking: folder["other"]))
@@ -111,14 +111,14 @@ struct HostileTests {
                 UPDATE chunk SET received = \(number); UPDATE store SET received = \(number);
                 """)
             #expect(try await store.entries().count == 2)
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             try await transfer.close()
             _ = try await store.collect(dryRun: true)
             #expect(try await store.verify().isEmpty == false, "such rows are no valid ones")
             // Both can still be downloaded.
             for name in ["a", "b"] {
                 let server = HonestServer(sampleBytes(2000, seed: 1000))
-                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
+                let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
                 for _ in 0..<5 where await !transfer.isComplete { try await server.fill(transfer) }
                 try await transfer.deliver(to: Destination(checking: folder[name]))
                 #expect(try Files.bytes(folder[name]) == server.content)
@@ -134,7 +134,7 @@ struct HostileTests {
             for name in ["a", "b"] { try await CollectorTests.put(name, 1000, into: store) }
             try TransferTests.sql(
                 folder, "PRAGMA ignore_check_constraints = ON; UPDATE download SET state = 'odd' WHERE key LIKE '%/a'")
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             #expect(await transfer.partial.length == 0)
             try await transfer.close()
             #expect(try await store.totals() == Totals(entries: 1, receivedBytes: 1000))
@@ -227,7 +227,7 @@ struct HostileTests {
             let requests = ["a", "b"].map { name in
                 QueuedRequest(
                     key: name, url: TransferTests.url, destination: folder[name], state: .waiting, priority: 0,
-                    isForced: false, position: 0, terms: nil)
+                    isExclusive: false, position: 0, terms: nil)
             }
             _ = try await store.record(requests, removing: [], in: queue)
             try TransferTests.sql(

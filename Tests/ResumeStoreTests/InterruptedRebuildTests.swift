@@ -19,7 +19,7 @@ struct InterruptedRebuildTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["open"])
             for name in names {
-                let transfer = try await store.begin(try DownloadURL(url(name)), headerFields: [:])
+                let transfer = try await store.open(try DownloadURL(url(name)), headerFields: [:])
                 try await HonestServer(content).fill(transfer, upTo: 200_000)
                 try await transfer.close()
             }

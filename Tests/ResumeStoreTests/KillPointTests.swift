@@ -20,7 +20,7 @@ struct KillPointTests {
         in path: String, dyingAt point: Int, occurrence: Int, of server: HonestServer = new, replaces: Bool = true
     ) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
-        let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
         if point == 0 || KillPoint(rawValue: point) == .startedOver {
             try await old.fill(transfer, upTo: 1_500_000)
         }
@@ -46,7 +46,7 @@ struct KillPointTests {
         let isRenamed = Files.exists(folder["out"])
         if isRenamed { #expect(try Files.bytes(folder["out"]) == server.content) }
         if !isDelivered {
-            let transfer = try await store.begin(try DownloadURL(url), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
             let wasComplete = await transfer.isComplete
             #expect(try await server.fill(transfer))
             try await transfer.deliver(to: destination(in: folder.path, replaces: replaces))
@@ -84,7 +84,7 @@ struct KillPointTests {
         let afterSeal: [KillPoint] = [.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced]
         if afterSeal.contains(point) {
             let store = try await DownloadStore.open(at: folder["store"])
-            #expect(try await store.entry(key: Self.url)?.state == .complete, "no complete download is lost")
+            #expect(try await store.entry(for: Self.url)?.state == .complete, "no complete download is lost")
             await store.close()
         }
         try await Self.recover(folder)
@@ -117,7 +117,7 @@ struct KillPointTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.begin(try DownloadURL(KillPointTests.url), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(KillPointTests.url), headerFields: [:])
             try await KillPointTests.old.fill(transfer, upTo: 1_000_000)
             try await transfer.close()
             KillPoint.arm(.evictionCommitted)

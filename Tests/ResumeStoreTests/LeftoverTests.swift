@@ -20,10 +20,10 @@ struct LeftoverTests {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let destination = try Destination(checking: "\(path)/first/out")
         // A body received in one piece has no second link.
-        let before = try await store.begin(try DownloadURL(url), headerFields: [:])
+        let before = try await store.open(try DownloadURL(url), headerFields: [:])
         try await server(length).fill(before, upTo: 50_000)
         try await before.close()
-        let transfer = try await store.begin(
+        let transfer = try await store.open(
             try DownloadURL(url), headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(),
             destination: destination,
             waits: false)
@@ -55,7 +55,7 @@ struct LeftoverTests {
     func elsewhere(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
-        let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
         try await Self.server(length).fill(transfer)
         try await transfer.deliver(to: Destination(checking: folder["second/out"]))
         #expect(try Files.names(in: folder["first"]).isEmpty)
@@ -66,7 +66,7 @@ struct LeftoverTests {
     func begunAnew(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
-        let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+        let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
         try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
         #expect(try Files.names(in: folder["first"]).isEmpty)
         try await transfer.close()
@@ -103,7 +103,7 @@ struct LeftoverTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.begin(try DownloadURL(LeftoverTests.url), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(LeftoverTests.url), headerFields: [:])
             KillPoint.arm(.bytesWritten)
             try await LeftoverTests.server(1_000_000).fill(transfer)
         }

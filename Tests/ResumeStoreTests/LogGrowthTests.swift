@@ -20,7 +20,7 @@ struct LogGrowthTests {
                         var longest: Int64 = 0
                         for number in 0..<150 {
                             let url = try DownloadURL("http://127.0.0.1/\(worker)/\(number)")
-                            let transfer = try await store.begin(url, headerFields: [:])
+                            let transfer = try await store.open(url, headerFields: [:])
                             try await server.fill(transfer)
                             try await transfer.deliver(to: Destination(checking: folder["\(worker)-\(number)"]))
                             let log = try FileManager.default.attributesOfItem(atPath: folder["store/store.sqlite-wal"])

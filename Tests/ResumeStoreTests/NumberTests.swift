@@ -9,7 +9,8 @@ import Testing
 struct NumberTests {
     private static func request(_ name: String) -> QueuedRequest {
         QueuedRequest(
-            key: name, url: TransferTests.url, destination: "/\(name)", state: .waiting, priority: 0, isForced: false,
+            key: name, url: TransferTests.url, destination: "/\(name)", state: .waiting, priority: 0,
+            isExclusive: false,
             position: 0, terms: nil)
     }
 
@@ -138,7 +139,7 @@ struct NumberTests {
                 INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.min), 'key', 0, 'refused', 'test: low');
                 """)
             for index in 10..<1200 { try await record(index) }
-            let texts = try await store.events(key: "key").map(\.reason.text)
+            let texts = try await store.events(for: "key").map(\.reason.text)
             #expect(texts == (200..<1200).map { "\($0)" })
             #expect(try TransferTests.integer(folder, "SELECT max(id) FROM event") < 2000)
             await store.close()

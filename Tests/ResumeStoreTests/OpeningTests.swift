@@ -18,7 +18,7 @@ struct OpeningTests {
             }
             #expect(!Files.exists(folder["store"]))
             let store = try await DownloadStore.open(at: folder["parents/made/store"])
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             try await HonestServer(sampleBytes(100)).fill(transfer, upTo: 50)
             let path = folder["parents/made/store"]
             #expect(try Files.mode(path) == 0o700)
@@ -130,7 +130,7 @@ struct OpeningTests {
             try await Self.makeStore(in: folder, at: version, "")
             let store = try await DownloadStore.open(at: folder["store"])
             try await CollectorTests.put("a", 1000, into: store)
-            #expect(try await store.diagnose().checks.allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
+            #expect(try await store.diagnose().allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
             await store.close()
             #expect(try TransferTests.integer(folder, "PRAGMA user_version") == Migration.all.last?.version)
         }
@@ -164,10 +164,10 @@ struct OpeningTests {
             let expected = [
                 QueuedRequest(
                     id: 5, key: "http://127.0.0.1/a", url: "http://127.0.0.1/a", destination: "/a", state: .paused,
-                    priority: 1, isForced: false, position: 7, terms: "{}"),
+                    priority: 1, isExclusive: false, position: 7, terms: "{}"),
                 QueuedRequest(
                     id: 6, key: "http://127.0.0.1/b", url: "http://127.0.0.1/b", destination: "/b", state: .running,
-                    priority: 0, isForced: true, position: -7, terms: nil),
+                    priority: 0, isExclusive: true, position: -7, terms: nil),
             ]
             #expect(try await store.queued(in: queue) == expected)
             var added = expected[0]
@@ -290,7 +290,7 @@ struct OpeningTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["a", "b"] {
-                let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
+                let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
                 try await HonestServer(sampleBytes(100_000)).fill(transfer, upTo: 50_000)
                 try await transfer.close()
             }
@@ -301,10 +301,10 @@ struct OpeningTests {
                 WHERE download = (SELECT id FROM download WHERE key LIKE '%/a')
                 """)
             #expect(try await store.entries().count == 2)
-            let bad = try await store.begin(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let bad = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
             #expect(await bad.partial.length == 0)
             try await bad.close()
-            let good = try await store.begin(try DownloadURL("http://127.0.0.1/b"), headerFields: [:])
+            let good = try await store.open(try DownloadURL("http://127.0.0.1/b"), headerFields: [:])
             #expect(await good.partial.length == 50_000)
         }
     }

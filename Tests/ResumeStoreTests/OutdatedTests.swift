@@ -65,7 +65,7 @@ struct OutdatedTests {
             try await transfer.rewind(to: 0, reason: Self.reason)
             #expect(await transfer.plan() == .whole(reason: nil))
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
-            let last = try #require(try await store.events(key: TransferTests.url).last)
+            let last = try #require(try await store.events(for: TransferTests.url).last)
             #expect(last.kind == .restarted && last.bytes == 200_000 && last.reason.code == Self.reason.code)
         }
     }
@@ -79,7 +79,7 @@ struct OutdatedTests {
             }
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
             let again = try await DownloadStore.open(at: folder["store"])
-            let next = try await again.begin(try DownloadURL("http://127.0.0.1/other"), headerFields: [:])
+            let next = try await again.open(try DownloadURL("http://127.0.0.1/other"), headerFields: [:])
             try await next.close()
             #expect(try await again.verify().map(\.kind) == [.blobMissing])
             await again.close()
@@ -109,7 +109,7 @@ struct OutdatedTests {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
             await #expect(throws: StoreError(.superseded, "")) { try await change.make(in: transfer) }
-            let entry = try #require(try await store.entry(key: TransferTests.url))
+            let entry = try #require(try await store.entry(for: TransferTests.url))
             #expect(entry.receivedBytes == 200_000 && entry.representation?.entityTag?.rawValue == "\"v1\"")
             #expect(Files.exists(folder["store/\(try #require(entry.chunks.first).path)"]))
         }
@@ -124,7 +124,7 @@ struct OutdatedTests {
             #expect(try transfer.readNow(0..<10, in: view.epoch) == nil)
             #expect(transfer.heldBytes(in: view.epoch) == nil)
             #expect(try await transfer.read(0..<10) == Array(Self.server.content[..<10]))
-            let empty = try await store.begin(try DownloadURL("http://127.0.0.1/empty"), headerFields: [:])
+            let empty = try await store.open(try DownloadURL("http://127.0.0.1/empty"), headerFields: [:])
             await #expect(throws: StoreError(.notHeld, "")) { try await empty.read(5..<5) }
             try await empty.heldBytes.forEachBuffer(in: 0..<10) { _ in Issue.record("nothing is held") }
             try await empty.close()
@@ -188,7 +188,7 @@ struct OutdatedTests {
             await transfer.letGo()
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.endBody(.cut) }
             #expect(await transfer.heldRanges.isEmpty)
-            let next = try await store.begin(try DownloadURL(TransferTests.url), headerFields: [:], waits: false)
+            let next = try await store.open(try DownloadURL(TransferTests.url), headerFields: [:], waits: false)
             try await transfer.close()
             #expect(await next.partial.length == 200_000)
             try await next.close()
@@ -261,9 +261,9 @@ struct OutdatedTests {
     func absentKey() async throws {
         try await Self.withHeld(200_000) { store, _, transfer in
             try await transfer.close()
-            let report = try await store.purge(key: "http://127.0.0.1/absent")
+            let report = try await store.purge("http://127.0.0.1/absent")
             #expect(report.removed.isEmpty && report.inUse.isEmpty)
-            #expect(try await store.purge(key: TransferTests.url).removed.map(\.bytes) == [200_000])
+            #expect(try await store.purge(TransferTests.url).removed.map(\.bytes) == [200_000])
         }
     }
 }

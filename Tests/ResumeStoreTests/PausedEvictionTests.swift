@@ -16,7 +16,7 @@ struct PausedEvictionTests {
     ) async throws {
         let requests = names.map { name in
             QueuedRequest(
-                key: key(name), url: key(name), destination: "/\(name)", state: state, priority: 0, isForced: false,
+                key: key(name), url: key(name), destination: "/\(name)", state: state, priority: 0, isExclusive: false,
                 position: 0, terms: nil,
                 failure: state == .failed ? Reason(code: .init(rawValue: "status-404"), text: "no") : nil)
         }
@@ -51,7 +51,7 @@ struct PausedEvictionTests {
             let codes = report.removed.map(\.reason.code.rawValue)
             #expect(codes == ["over-budget", "over-budget", "paused-over-budget"])
             #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 100_000])
-            let event = try #require(try await store.events(key: Self.key("a")).last)
+            let event = try #require(try await store.events(for: Self.key("a")).last)
             #expect(event.kind == .evicted && event.bytes == 100_000)
             #expect(event.reason.code.rawValue == "paused-over-budget")
             #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 100_000)
@@ -118,7 +118,7 @@ struct PausedEvictionTests {
     @Test("A task's mark counts while any copy of it exists, in this process or another; its entry goes last")
     func sign() async throws {
         try await Self.withStore { store, _, folder in
-            let transfer = try await store.begin(try DownloadURL(Self.key("a")), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(Self.key("a")), headerFields: [:])
             var signs = [await transfer.pausedSign, await transfer.pausedSign]
             #expect(signs.allSatisfy { $0 != nil })
             try await transfer.close()

@@ -50,7 +50,7 @@ struct ProgressTests {
     }
 
     private static func received(_ store: DownloadStore) async throws -> Int {
-        Int(try await store.entry(key: TransferTests.url)?.receivedBytes ?? 0)
+        Int(try await store.entry(for: TransferTests.url)?.receivedBytes ?? 0)
     }
 
     @Test("At most 1 MiB is unrecorded, whatever the size of the parts", arguments: [17_000, 300_000, 9_000_000])
@@ -103,7 +103,7 @@ struct ProgressTests {
                 var durable: Int64 = 0
                 for _ in 0..<12_000 where durable < position {
                     try await Task.sleep(for: .milliseconds(5))
-                    durable = try await store.entry(key: TransferTests.url)?.durableBytes ?? 0
+                    durable = try await store.entry(for: TransferTests.url)?.durableBytes ?? 0
                 }
                 #expect(durable == Int64(position))
             }

@@ -29,7 +29,7 @@ struct RebuildTests {
             for name in names {
                 // Two blocks each.
                 for end in [held / 2, held] {
-                    let transfer = try await store.begin(try DownloadURL(url(name)), headerFields: [:])
+                    let transfer = try await store.open(try DownloadURL(url(name)), headerFields: [:])
                     try await server(name).fill(transfer, upTo: end, piece: 50_000)
                     try await transfer.close()
                 }
@@ -84,7 +84,7 @@ struct RebuildTests {
         #expect(Set(try await store.entries().map(\.key)) == Set(saved))
         #expect(try await store.verify().isEmpty)
         for name in names {
-            let transfer = try await store.begin(try DownloadURL(url(name)), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(url(name)), headerFields: [:])
             if saved.contains(url(name)) { #expect(await transfer.receivedBytes > 0) }
             for _ in 0..<10 where await !transfer.isComplete { try await server(name).fill(transfer) }
             try await transfer.deliver(to: Destination(checking: folder["out"]))
@@ -151,7 +151,7 @@ struct RebuildTests {
     func firstPage() async throws {
         try await Self.withStore { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(try DownloadURL("http://127.0.0.1/file7"), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/file7"), headerFields: [:])
             try await Self.server("file7").fill(transfer, upTo: Self.held)
             // As a power loss leaves it.
             try FileManager.default.copyItem(atPath: folder["store"], toPath: folder["dead"])
@@ -177,7 +177,7 @@ struct RebuildTests {
                 #expect(report.wasWhole || report.saved.count == Self.names.count, "\(offset)")
                 let store = try await DownloadStore.open(at: folder["store"])
                 for name in Self.names {
-                    #expect(try await store.setPinned(true, key: Self.url(name)), "\(offset)")
+                    #expect(try await store.setPinned(true, for: Self.url(name)), "\(offset)")
                 }
                 await store.close()
             }

@@ -32,7 +32,7 @@ struct ResumeDataFormTests {
             let store = try await DownloadStore.open(at: folder["store"])
             let url = try DownloadURL(TransferTests.url)
             let policy = ResumePolicy(storesCoded: true)
-            let transfer = try await store.begin(url, headerFields: [:], policy: policy)
+            let transfer = try await store.open(url, headerFields: [:], policy: policy)
             let plan = await transfer.plan()
             var head = HTTPResponse(status: .ok)
             head.headerFields[.eTag] = "\"v1\""

@@ -44,7 +44,7 @@ struct ReviewTests {
             let transfer = try await TransferTests.begin(store)
             #expect(await transfer.isComplete)
             try await transfer.close()
-            let entry = try #require(try await store.entry(key: TransferTests.url))
+            let entry = try #require(try await store.entry(for: TransferTests.url))
             #expect(entry.durableBytes == 3_000_000, "a clean stop loses nothing to a power cut")
             // The crash sweep checks whether the claim is true after a power loss. This test checks only the claim.
             #expect(entry.chunks.allSatisfy { $0.durable == $0.length })

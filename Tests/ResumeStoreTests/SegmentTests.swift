@@ -14,7 +14,7 @@ struct SegmentTests {
     static let url = "http://127.0.0.1/file.bin"
 
     static func begin(_ store: DownloadStore) async throws -> Transfer {
-        try await store.begin(DownloadURL(url), headerFields: [:])
+        try await store.open(DownloadURL(url), headerFields: [:])
     }
 
     /// Begins the first stream: the whole file, with nothing written yet.
@@ -418,7 +418,7 @@ struct SegmentTests {
             #expect(await transfer.receivedBytes == 2_000_000)
             #expect(await transfer.contiguousLength == 1_000_000)
             try await transfer.close()
-            let entry = try #require(try await store.entry(key: Self.url))
+            let entry = try #require(try await store.entry(for: Self.url))
             #expect(
                 entry.chunks.map { $0.offset...$0.offset + $0.length } == [
                     0...1_000_000, 3_000_000...3_700_000, 6_000_000...6_300_000,
@@ -460,7 +460,7 @@ struct SegmentTests {
                     try Self.append(second.body.prefix(504_096), to: second.segment)
                 }
                 try await transfer.close()
-                let entry = try #require(try await store.entry(key: Self.url))
+                let entry = try #require(try await store.entry(for: Self.url))
                 #expect(entry.chunks.count == 2)
                 #expect(entry.receivedBytes == Int64(600_000 * (round + 1)))
                 await store.close()
@@ -500,7 +500,7 @@ struct SegmentTests {
     func withoutOverlap() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(
+            let transfer = try await store.open(
                 DownloadURL(Self.url), headerFields: [:], policy: ResumePolicy(overlap: 0))
             try await Self.start(transfer)
             let opened = try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)

@@ -17,7 +17,7 @@ struct SharingTests {
     func startingChild() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             try await HonestServer(sampleBytes(10_000)).fill(first, upTo: 5000)
             // The effect of `fork`: a second descriptor of the same open file.
             let copies = try Files.names(in: "/proc/self/fd").compactMap { name -> Int32? in
@@ -27,8 +27,8 @@ struct SharingTests {
             defer { for copy in copies { close(copy) } }
             #expect(!copies.isEmpty)
             try await first.close()
-            #expect(try await store.entry(key: Self.url)?.isInUse == false)
-            try await store.begin(try DownloadURL(Self.url), headerFields: [:], waits: false).close()
+            #expect(try await store.entry(for: Self.url)?.isInUse == false)
+            try await store.open(try DownloadURL(Self.url), headerFields: [:], waits: false).close()
         }
     }
     #endif
@@ -38,17 +38,17 @@ struct SharingTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             let other = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             for store in [store, other] {
                 await #expect(throws: StoreError(.inUse, "")) {
-                    _ = try await store.begin(try DownloadURL(Self.url), headerFields: [:], waits: false)
+                    _ = try await store.open(try DownloadURL(Self.url), headerFields: [:], waits: false)
                 }
             }
-            #expect(try await other.entry(key: Self.url) == nil, "nothing was received yet")
+            #expect(try await other.entry(for: Self.url) == nil, "nothing was received yet")
             try await HonestServer(sampleBytes(1_000_000)).fill(first, upTo: 10)
-            #expect(try await other.entry(key: Self.url)?.isInUse == true)
+            #expect(try await other.entry(for: Self.url)?.isInUse == true)
             await #expect(throws: StoreError(.inUse, "")) {
-                _ = try await other.begin(try DownloadURL(Self.url), headerFields: [:], waits: false)
+                _ = try await other.open(try DownloadURL(Self.url), headerFields: [:], waits: false)
             }
             try await first.close()
         }
@@ -88,10 +88,10 @@ struct SharingTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(length))
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             let waiting = (1...3).map { number in
                 Task {
-                    let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+                    let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
                     let isComplete = await transfer.isComplete
                     if !isComplete { try await server.fill(transfer) }
                     try await transfer.deliver(to: Destination(checking: folder["copy\(number)"]))
@@ -117,9 +117,9 @@ struct SharingTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(1_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
-            let cancelled = Task { try await store.begin(try DownloadURL(Self.url), headerFields: [:]) }
-            let next = Task { try await store.begin(try DownloadURL(Self.url), headerFields: [:]) }
+            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+            let cancelled = Task { try await store.open(try DownloadURL(Self.url), headerFields: [:]) }
+            let next = Task { try await store.open(try DownloadURL(Self.url), headerFields: [:]) }
             try await Self.untilWaiting(2, in: folder)
             cancelled.cancel()
             await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
@@ -145,7 +145,7 @@ struct SharingTests {
             try await Shell.run("ln", "-s", folder["precious"], target)
             let server = HonestServer(sampleBytes(1_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.begin(try DownloadURL(Self.url), headerFields: [:])
+            let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             try await server.fill(transfer)
             try await transfer.deliver(to: Destination(checking: target))
             #expect(try Files.bytes(target) == server.content)

@@ -39,7 +39,7 @@ struct SurveyTests {
             let (before, after, isFree) = try await survey.value
             #expect(isFree, "the commit waited for it")
             #expect(before == after)
-            #expect(try await store.events(key: "key").count == 1)
+            #expect(try await store.events(for: "key").count == 1)
         }
     }
 

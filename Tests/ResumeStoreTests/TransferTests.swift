@@ -11,7 +11,7 @@ struct TransferTests {
     static let url = "http://127.0.0.1/file.bin"
 
     static func begin(_ store: DownloadStore, url: String = url) async throws -> Transfer {
-        try await store.begin(try DownloadURL(url), headerFields: [:])
+        try await store.open(try DownloadURL(url), headerFields: [:])
     }
 
     /// Leaves a partial in a store, as a stopped download does.
@@ -44,7 +44,7 @@ struct TransferTests {
             #expect(try await second.entries().isEmpty)
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
             #expect(try await second.totals() == Totals(entries: 0, receivedBytes: 0))
-            let kinds = try await second.events(key: Self.url).map(\.kind)
+            let kinds = try await second.events(for: Self.url).map(\.kind)
             #expect(kinds == [.started, .resumed, .delivered])
         }
     }
@@ -62,7 +62,7 @@ struct TransferTests {
             #expect(before.count == 1 && after.count == 1 && before != after)
             try await transfer.deliver(to: Destination(checking: folder["out"]))
             #expect(try Files.bytes(folder["out"]) == changed.content)
-            let restart = try await store.events(key: Self.url).first { $0.kind == .restarted }
+            let restart = try await store.events(for: Self.url).first { $0.kind == .restarted }
             #expect(restart?.reason.code.rawValue == "entity-tag-changed")
             #expect(restart?.bytes == 200_000)
         }
@@ -172,7 +172,7 @@ struct TransferTests {
             // What another process does whose locks do not work.
             try Self.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
             await #expect(throws: StoreError(.superseded, "")) { try await server.fill(transfer, upTo: 200_000) }
-            #expect(try await store.entry(key: Self.url)?.receivedBytes == 100_000)
+            #expect(try await store.entry(for: Self.url)?.receivedBytes == 100_000)
         }
     }
 

@@ -153,7 +153,7 @@ struct WALResetTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["a", "b"] {
-                let transfer = try await store.begin(try .init("http://127.0.0.1/\(name)"), headerFields: [:])
+                let transfer = try await store.open(try .init("http://127.0.0.1/\(name)"), headerFields: [:])
                 try await HonestServer(sampleBytes(10)).fill(transfer, upTo: 5)
                 try await transfer.close()
             }

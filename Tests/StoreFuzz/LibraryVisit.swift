@@ -49,7 +49,7 @@ package struct LibraryVisit {
 
     private func report(_ store: DownloadStore) async {
         let entries = (try? await store.entries()) ?? []
-        for entry in entries { _ = try? await store.entry(key: entry.key) }
+        for entry in entries { _ = try? await store.entry(for: entry.key) }
         _ = try? await store.events()
         _ = try? await store.totals()
         _ = try? await store.diagnose()
@@ -57,7 +57,7 @@ package struct LibraryVisit {
 
     private mutating func look(_ store: DownloadStore) async {
         _ = try? await store.verify(repairing: random.happens(30))
-        _ = try? await store.setPinned(random.happens(50), key: random.pick(PristineStore.keys))
+        _ = try? await store.setPinned(random.happens(50), for: random.pick(PristineStore.keys))
         _ = try? await store.purge(dryRun: true) { _ in true }
     }
 
@@ -71,7 +71,7 @@ package struct LibraryVisit {
     /// Begins with the store alone, as a program with its own HTTP client does.
     private mutating func transfer(_ key: String, in store: DownloadStore) async {
         guard let url = try? DownloadURL("\(origin)/\(key)"),
-            let transfer = try? await store.begin(url, headerFields: [:], key: key, waits: false)
+            let transfer = try? await store.open(url, headerFields: [:], key: key, waits: false)
         else { return }
         _ = await transfer.resumeData
         for range in await transfer.heldRanges.prefix(10) {
@@ -95,7 +95,7 @@ package struct LibraryVisit {
         guard let url = try? DownloadURL("\(origin)/\(key)") else { return }
         var request = DownloadRequest(url, to: "\(folder)/\(key)-by-engine")
         request.key = key
-        request.limits.retries = 0
+        request.retryPolicy.retries = 0
         request.connections = random.pick([1, 4])
         request.allowsUnvalidated = random.happens(30)
         guard (try? await downloader.download(request)) != nil else { return }

@@ -66,7 +66,7 @@ package struct PristineStore: Sendable {
         let path = folder["made"]
         let store = try await DownloadStore.open(at: path)
         for (key, held) in zip(Self.keys, Self.held) {
-            let transfer = try await store.begin(try DownloadURL("\(origin)/1/\(key)"), headerFields: [:], key: key)
+            let transfer = try await store.open(try DownloadURL("\(origin)/1/\(key)"), headerFields: [:], key: key)
             let server = HonestServer(Self.bytes(of: key, version: 1), etag: Self.etag(of: key, version: 1))
             try await server.fill(transfer, upTo: held)
             try await transfer.close()

@@ -25,12 +25,12 @@ struct Promoter {
         let url = try DownloadURL("http://127.0.0.1/file")
         let disk = try await DownloadStore.open(at: arguments[1])
         if old > 0 {
-            let transfer = try await disk.begin(url, headerFields: [:])
+            let transfer = try await disk.open(url, headerFields: [:])
             try await HonestServer(sampleBytes(3_000_000), etag: "\"v1\"").fill(transfer, upTo: old)
             try await transfer.close()
         }
         let memory = MemoryStore()
-        let transfer = try await memory.begin(url, headerFields: [:])
+        let transfer = try await memory.open(url, headerFields: [:])
         try await HonestServer(sampleBytes(3_000_000, seed: 2), etag: "\"v2\"").fill(transfer, upTo: new)
         try await transfer.promote(to: disk).close()
         await disk.close()

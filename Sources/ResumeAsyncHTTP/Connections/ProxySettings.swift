@@ -1,4 +1,4 @@
-public import ResumeHTTP
+package import ResumeHTTP
 
 /// A proxy server for requests.
 public struct ProxyServer: Sendable, Hashable {
@@ -11,13 +11,13 @@ public struct ProxyServer: Sendable, Hashable {
     }
 
     /// The protocol of the proxy.
-    public var kind: Kind
+    package var kind: Kind
     /// The host name or address.
-    public var host: String
+    package var host: String
     /// The port.
-    public var port: Int
+    package var port: Int
     /// `user:password` for HTTP; nil for none.
-    public var credentials: String?
+    package var credentials: String?
 
     /// Makes a proxy.
     public init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
@@ -37,16 +37,16 @@ public struct ProxyServer: Sendable, Hashable {
 /// The proxies for requests, as configured by the environment variables that curl and wget also read.
 public struct ProxySettings: Sendable, Hashable {
     /// The proxy for `http` URLs.
-    public var http: ProxyServer?
+    package var http: ProxyServer?
     /// The proxy for `https` URLs.
-    public var https: ProxyServer?
+    package var https: ProxyServer?
     /// The hosts to connect to directly: domain names including their subdomains, addresses, or `*` for all.
-    public var exceptions: [String]
+    package var exceptions: [String]
 
     /// An unusable value of an environment variable.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// The name of the variable.
-        public var variable: String
+        package var variable: String
 
         /// The problem and how to correct it.
         public var description: String {
@@ -103,7 +103,7 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     /// Returns the proxy for a URL; nil to connect directly.
-    public func proxy(for url: DownloadURL) -> ProxyServer? {
+    package func proxy(for url: DownloadURL) -> ProxyServer? {
         guard let proxy = url.scheme == "https" ? https : http else { return nil }
         let host = url.plainHost
         let isExcepted = exceptions.contains { exception in

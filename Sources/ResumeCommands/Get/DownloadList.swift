@@ -179,8 +179,8 @@ final class DownloadList: Sendable {
         (request.url, request.destination) = (item.url, item.path)
         if let key = known.trust.key(named: request.key, of: item.url) { request.key = key }
         if let digest = item.digest { request.digest = digest }
-        if let authorization = item.authorization, request.fields[.authorization] == nil {
-            request.fields[.authorization] = authorization
+        if let authorization = item.authorization, request.headerFields[.authorization] == nil {
+            request.headerFields[.authorization] = authorization
         }
         return request
     }

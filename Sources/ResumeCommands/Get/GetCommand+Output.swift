@@ -27,7 +27,7 @@ extension GetCommand {
         reporter.start()
         reporter.begin(request, 0)
         if files.hold { return try await writeWhole(request, with: downloader, reporter, context) }
-        let stream = downloader.stream(request) { [request] event in
+        let stream = downloader.makeStream(request) { [request] event in
             // The stream reads on from the open file, and the end is reported when it has been written.
             guard case .finished = event else { return reporter.report(event, of: request, 0) }
             try? FileManager.default.removeItem(atPath: request.destination)

@@ -54,21 +54,21 @@ struct GetCommand: ContextCommand {
         request.headURL = checks.headUrl.flatMap { try? TypedURL.parse($0) }
         request.allowsUnvalidated = checks.allowUnvalidated
         request.acceptEncoding = requests.acceptEncoding ?? "identity"
-        request.fields = familiar.fields
+        request.headerFields = familiar.fields
         for field in requests.headers.compactMap(HeaderLine.field) {
-            request.fields.append(field)
+            request.headerFields.append(field)
             // Fields added by the user may be secrets, except those that every client sends.
             if ![.accept, .acceptLanguage, .userAgent, .referer].contains(field.name) {
-                request.secretFields.insert(field.name)
+                request.secretHeaderFields.insert(field.name)
             }
         }
         request.connections = pace.connections
-        request.limits.retries = pace.retries
+        request.retryPolicy.retries = pace.retries
         request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
         request.rateLimit = pace.limitRate?.constant
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
-        request.renewal = RenewCommand(programs)?.renewal(completing: request.fields)
+        request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)

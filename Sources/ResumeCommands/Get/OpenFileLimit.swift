@@ -1,7 +1,7 @@
 internal import ResumeFiles
 
 /// The number of files, including sockets, that the process may have open at once.
-public enum OpenFileLimit {
+package enum OpenFileLimit {
     /// The minimum for one download; with fewer, opening the store or an event loop fails.
     static let least = 64
     /// How many of them must be free, since the parent process may have left files open.
@@ -14,7 +14,7 @@ public enum OpenFileLimit {
     #endif
 
     /// Raises the limit to the maximum allowed for this process, which starts no children that use `select`.
-    public static func raise() {
+    package static func raise() {
         guard var limit = current, limit.rlim_cur < min(limit.rlim_max, most) else { return }
         limit.rlim_cur = min(limit.rlim_max, most)
         // If this fails, the limit stays as it is.

@@ -24,7 +24,7 @@ final class Programs: Sendable {
     ///
     /// - Throws: ``CommandFailure`` if the program fails, `CancellationError`.
     func authorize(_ request: inout DownloadRequest) async throws {
-        guard let auth, request.fields[.authorization] == nil, request.url.credentials == nil else { return }
+        guard let auth, request.headerFields[.authorization] == nil, request.url.credentials == nil else { return }
         let url = request.url
         let task = known.withLock { known in
             let task = known[url.origin] ?? Task { try await Self.fields(auth, for: url, status: nil) }
@@ -36,17 +36,18 @@ final class Programs: Sendable {
         } onCancel: {
             task.cancel()
         }
-        let (own, renew) = (request.fields, request.renewal)
-        request.fields = Self.merged(own, with: fields)
-        request.secretFields.formUnion(fields.map(\.name))
-        request.renewal = { [self] refusal in
+        let (own, renew) = (request.headerFields, request.refresh)
+        request.headerFields = Self.merged(own, with: fields)
+        request.secretHeaderFields.formUnion(fields.map(\.name))
+        request.refresh = { [self] refusal in
             guard [401, 407].contains(refusal.status), refusal.url.origin == url.origin else {
                 return try await renew?(refusal)
             }
             let fields = try await Self.fields(auth, for: refusal.url, status: refusal.status)
             known.withLock { $0[url.origin] = Task { fields } }
             guard !fields.isEmpty else { return try await renew?(refusal) }
-            return Renewal(fields: Self.merged(own, with: fields), secretFields: Set(fields.map(\.name)))
+            return RefreshedRequest(
+                headerFields: Self.merged(own, with: fields), secretHeaderFields: Set(fields.map(\.name)))
         }
     }
 

@@ -26,7 +26,8 @@ struct RenewCommand: Sendable {
     ///
     /// - Parameter fields: The header fields of the download; those that the program prints replace or complete them.
     /// - Returns: The hook.
-    func renewal(completing fields: HTTPFields) -> @Sendable (Refusal) async throws -> Renewal? {
+    func renewal(completing fields: HTTPFields) -> @Sendable (AuthorizationChallenge) async throws -> RefreshedRequest?
+    {
         { refusal in
             let program = ChildProgram(
                 words, option: "--renew-command",
@@ -41,8 +42,8 @@ struct RenewCommand: Sendable {
     ///
     /// - Returns: nil if there is none.
     /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
-    private static func renewal(in output: String, completing fields: HTTPFields) throws -> Renewal? {
-        var renewal = Renewal()
+    private static func renewal(in output: String, completing fields: HTTPFields) throws -> RefreshedRequest? {
+        var renewal = RefreshedRequest()
         var printed = HTTPFields()
         let lines = output.split(whereSeparator: \.isNewline).map { line in
             String(line.drop { $0 == " " || $0 == "\t" })
@@ -52,7 +53,7 @@ struct RenewCommand: Sendable {
                 renewal.url = url
             } else if let field = HeaderLine.field(line), !Plan.ownedFieldNames.contains(field.name) {
                 printed.append(field)
-                renewal.secretFields.insert(field.name)
+                renewal.secretHeaderFields.insert(field.name)
             } else {
                 throw CommandFailure(
                     .refused, "line \(index + 1) of the output of --renew-command is neither a URL nor a header field",
@@ -63,8 +64,8 @@ struct RenewCommand: Sendable {
             var all = HTTPFields()
             for field in fields where printed[field.name] == nil { all.append(field) }
             for field in printed { all.append(field) }
-            renewal.fields = all
+            renewal.headerFields = all
         }
-        return renewal.url == nil && renewal.fields == nil ? nil : renewal
+        return renewal.url == nil && renewal.headerFields == nil ? nil : renewal
     }
 }

@@ -3,29 +3,29 @@ internal import ResumeStore
 internal import Synchronization
 
 /// The environment of a command, so that the whole command line can also run in a test.
-public struct CommandContext: Sendable {
+package struct CommandContext: Sendable {
     /// Writes results to standard output.
-    public var output: @Sendable (String) -> Void
+    package var output: @Sendable (String) -> Void
     /// Writes the bytes of a file to standard output, and returns the number of the error, or 0.
-    public var bytes: @Sendable ([UInt8]) -> Int32
+    package var bytes: @Sendable ([UInt8]) -> Int32
     /// Writes messages to standard error.
-    public var errors: @Sendable (String) -> Void
+    package var errors: @Sendable (String) -> Void
     /// The environment variables.
-    public var environment: [String: String]
+    package var environment: [String: String]
     /// The system's description of the last failed write of results; nil if there was none.
-    public var outputFailure: @Sendable () -> String?
+    package var outputFailure: @Sendable () -> String?
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
-    public var terminalSize: @Sendable () -> TerminalSize?
+    package var terminalSize: @Sendable () -> TerminalSize?
     /// The width of the terminal on standard output; nil if it is not a terminal.
-    public var outputWidth: Int?
+    package var outputWidth: Int?
     /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.
-    public var confirm: (@Sendable (String) -> Bool)?
+    package var confirm: (@Sendable (String) -> Bool)?
 
     /// The arguments of the command line, without the program's name.
     var arguments: [String] = []
 
     /// Makes a context.
-    public init(
+    package init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
         environment: [String: String], terminalSize: @escaping @Sendable () -> TerminalSize? = { nil },
         outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
@@ -46,7 +46,7 @@ public struct CommandContext: Sendable {
     }
 
     /// Makes a context with the process's own streams and environment.
-    public static func process(environment: [String: String]) -> CommandContext {
+    package static func process(environment: [String: String]) -> CommandContext {
         let failure = OutputFailure()
         let canAsk = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         return CommandContext(

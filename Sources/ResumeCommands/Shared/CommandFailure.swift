@@ -3,7 +3,7 @@ internal import ResumeHTTP
 internal import ResumeStore
 
 /// The exit statuses of commands, according to sysexits.
-public enum ExitStatus: Int32, Sendable {
+package enum ExitStatus: Int32, Sendable {
     /// Success.
     case success = 0
     /// Refused permanently, or nothing matched.

@@ -4,9 +4,9 @@ internal import ResumeStore
 extension DownloadStore {
     /// Returns the entry that a user names by its key or a URL.
     func entry(named name: String, _ context: CommandContext) async throws -> Entry {
-        if let entry = try await entry(key: name) { return entry }
+        if let entry = try await entry(for: name) { return entry }
         if let url = try? TypedURL.parse(name) {
-            if let entry = try await entry(key: url.redacted) { return entry }
+            if let entry = try await entry(for: url.redacted) { return entry }
             // Entries with a custom key can also be named by their URL.
             if let entry = try await entries(withURL: url.redacted).first { return entry }
         }

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeStore
 
 extension StoreError {

@@ -1,15 +1,15 @@
 /// The size of a terminal in characters.
-public struct TerminalSize: Sendable, Hashable {
+package struct TerminalSize: Sendable, Hashable {
     /// The number of columns.
-    public var width: Int
+    package var width: Int
     /// The number of rows.
-    public var height: Int
+    package var height: Int
 
     /// The size of a terminal that does not tell its size.
     static let standard = TerminalSize(width: 80, height: 24)
 
     /// Makes a size.
-    public init(width: Int, height: Int) {
+    package init(width: Int, height: Int) {
         self.width = width
         self.height = height
     }

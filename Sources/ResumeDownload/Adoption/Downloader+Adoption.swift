@@ -1,11 +1,11 @@
 internal import ResumeFiles
-public import ResumeHTTP
-public import ResumeStore
+package import ResumeHTTP
+package import ResumeStore
 
 /// What is known of bytes that another program has received.
-public struct Adoption: Sendable, Hashable {
+package struct Adoption: Sendable, Hashable {
     /// What proves that the server has the same bytes.
-    public enum Proof: Sendable, Hashable {
+    package enum Proof: Sendable, Hashable {
         /// The whole file has the expected digest.
         case digest
         /// This number of samples was compared with the server's file, and all of them agree.
@@ -17,13 +17,13 @@ public struct Adoption: Sendable, Hashable {
     }
 
     /// The program that has received them, as far as its file tells.
-    public var program: ForeignPartial.Program
+    package var program: ForeignPartial.Program
     /// The number of bytes in the store.
-    public var heldBytes: Int64
+    package var heldBytes: Int64
     /// The length of the whole file; nil if it is not known.
-    public var totalBytes: Int64?
+    package var totalBytes: Int64?
     /// What proves them.
-    public var proof: Proof
+    package var proof: Proof
 }
 
 extension Downloader {
@@ -35,7 +35,7 @@ extension Downloader {
     /// - Returns: What was adopted, and what proves it.
     /// - Throws: `StoreError`: `holdsMore` if the store has bytes of this download, `noEntry` if nothing can be adopted,
     ///   and others; `CancellationError`. Failures of requests are part of the result.
-    public func adopt(_ request: DownloadRequest) async throws -> Adoption {
+    package func adopt(_ request: DownloadRequest) async throws -> Adoption {
         guard let path = request.adopts else { throw StoreError(.misuse, "no partial file is named") }
         let foreign = try await Blocking.run { try ForeignPartial(examining: path) }
         let destination = try request.checkedDestination()
@@ -92,13 +92,13 @@ extension Downloader {
         _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
     ) async throws -> Result {
         let observer = DownloadObserver(of: request, in: store, logger: nil)
-        let transfer = try await store.begin(
+        let transfer = try await store.open(
             request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
             policy: request.policy, destination: destination, waits: false)
         let run = try DownloadRun(
             request: request, transport: transport, transfer: transfer,
             destination: destination ?? Destination(request.destination), metrics: observer.metrics, onEvent: { _ in })
-        var loop = RequestLoop(run, request.limits, sampleSeed: request.sampleSeed)
+        var loop = RequestLoop(run, request.retryPolicy, sampleSeed: request.sampleSeed)
         do {
             let result = try await body(&loop)
             try await transfer.close()

@@ -1,27 +1,20 @@
 /// Progress in the form that clients of object stores use: bytes since the last step, received bytes, expected bytes.
-public struct ProgressStep: Sendable, Hashable {
+package struct ProgressStep: Sendable, Hashable {
     /// The number of bytes received since the last step.
-    public var bytes: Int64
+    package var bytes: Int64
     /// The number of bytes received so far, including those of earlier runs.
-    public var receivedBytes: Int64
+    package var receivedBytes: Int64
     /// The total length in bytes; nil if unknown.
-    public var expectedBytes: Int64?
+    package var expectedBytes: Int64?
 }
 
 /// Converts the events of a download to progress steps.
-///
-/// ```swift
-/// var meter = ProgressMeter()
-/// for await event in task.events {
-///     if let step = meter.step(for: event) { update(step.bytes, step.receivedBytes, step.expectedBytes) }
-/// }
-/// ```
-public struct ProgressMeter: Sendable {
+package struct ProgressMeter: Sendable {
     /// The received bytes at the last step; nil before anything is known.
     private var received: Int64?
 
     /// Makes a meter for one download.
-    public init() {}
+    package init() {}
 
     /// Handles an event.
     ///
@@ -30,7 +23,7 @@ public struct ProgressMeter: Sendable {
     ///
     /// - Parameter event: Each event of the download, in order.
     /// - Returns: The step to report; nil if the event is not about progress.
-    public mutating func step(for event: DownloadEvent) -> ProgressStep? {
+    package mutating func step(for event: DownloadEvent) -> ProgressStep? {
         switch event {
         case .started, .restarted:
             received = 0

@@ -1,6 +1,7 @@
 public import ResumeHTTP
 
 /// An event of a download.
+@nonexhaustive
 public enum DownloadEvent: Sendable, Hashable {
     /// Another task or process downloads the same resource; the download waits for it.
     case waiting

@@ -19,15 +19,15 @@ public struct DownloadRequest: Sendable {
     /// The resume data that the request was made from.
     ///
     /// If the store no longer has the data it names, an event reports it.
-    public internal(set) var resumeData: ResumeData?
+    package internal(set) var resumeData: ResumeData?
     /// Additional header fields.
     ///
     /// Fields that the engine sets itself, such as `Range`, are ignored.
-    public var fields = HTTPFields()
+    public var headerFields = HTTPFields()
     /// The names of fields that must not be sent to other origins than the URL's.
     ///
     /// Well-known credentials need not be listed.
-    public var secretFields: Set<HTTPField.Name> = []
+    public var secretHeaderFields: Set<HTTPField.Name> = []
     /// The digest that the file must have; nil if unknown.
     ///
     /// It takes precedence over any digest announced by the server.
@@ -61,7 +61,7 @@ public struct DownloadRequest: Sendable {
     /// Called for a new URL or new fields after 401, 403, 404, 407, 410 and 451, while the partial data is kept.
     ///
     /// Returns nil if there are none. An error that it throws ends the download.
-    public var renewal: (@Sendable (Refusal) async throws -> Renewal?)?
+    public var refresh: (@Sendable (AuthorizationChallenge) async throws -> RefreshedRequest?)?
     /// Called before each request, including redirects, to decide whether it is permitted; nil permits all.
     ///
     /// It sees host names, which may resolve to any address; `AsyncHTTPTransport` can check those as well. No
@@ -75,18 +75,18 @@ public struct DownloadRequest: Sendable {
     /// or answers with the whole file, no more are opened. With HTTP/2, they are streams of one connection.
     public var connections = 1
     /// The maximum number of connections for one download.
-    public static let mostConnections = 16
+    package static let mostConnections = 16
     /// Whether to discard the partial data and start over.
     public var restarts = false
     /// Whether to wait for another task or process that downloads the same resource, then copy its file; false to fail
     /// at once.
     public var waits = true
     /// How many bytes before the first missing one are fetched again and compared; 0 for none.
-    public var overlap: Int64 = ResumePolicy.defaultOverlap
+    package var overlap: Int64 = ResumePolicy.defaultOverlap
     /// The header fields with the content codings; with the URL, they decide which bytes are sent, and who may have
     /// them.
     var identityFields: HTTPFields {
-        var fields = fields
+        var fields = headerFields
         fields[.acceptEncoding] = acceptEncoding
         return fields
     }
@@ -99,7 +99,7 @@ public struct DownloadRequest: Sendable {
             storesCoded: acceptEncoding.lowercased() != "identity")
     }
     /// How often to retry, and with which delays.
-    public var limits = RetryBudget.Limits()
+    public var retryPolicy = RetryPolicy()
     /// The time during which less than ``stallBytes`` may be received before the connection is closed.
     public var stallTimeout: Duration = .seconds(30)
     /// The timeout, limited to sensible values.
@@ -107,7 +107,7 @@ public struct DownloadRequest: Sendable {
     /// The number of connections, limited to valid values.
     var boundedConnections: Int { min(max(connections, 1), Self.mostConnections) }
     /// The number of bytes that must be received in each ``stallTimeout``.
-    public var stallBytes: Int64 = 1024
+    package var stallBytes: Int64 = 1024
     /// The rate limit in bytes per second; nil for no limit.
     public var rateLimit: Int64?
     /// The maximum length of the file in bytes; nil for no limit.
@@ -128,7 +128,7 @@ public struct DownloadRequest: Sendable {
     /// The reason for cancelling the task; nil if the task belongs to the caller.
     package var interruption: Interruption?
     /// The key in the store: ``key`` or the URL without user info and signature, and the selection.
-    public var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
+    package var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
 
     /// Checks that the destination, or the folder for a file named by the server, can be written.
     ///
@@ -158,7 +158,7 @@ public struct DownloadRequest: Sendable {
     ///   - resumeData: The data of the earlier download.
     ///   - destination: The path to which the file is delivered.
     ///   - url: A fresh URL if the original one was signed, had credentials or should not be used again; nil for the
-    ///     one in the data. If the server refuses the request (401, 403), ``renewal`` is called and the partial data is
+    ///     one in the data. If the server refuses the request (401, 403), ``refresh`` is called and the partial data is
     ///     kept.
     public init(resuming resumeData: ResumeData, to destination: String, at url: DownloadURL? = nil) {
         self.init(url ?? resumeData.url, to: destination)
@@ -168,38 +168,12 @@ public struct DownloadRequest: Sendable {
     }
 }
 
+extension DownloadRequest: DownloadKeyConvertible {
+    /// The key of the request: ``key`` or the URL without user info and signature, and the selection.
+    public var downloadKey: DownloadKey { DownloadKey(rawValue: storeKey) }
+}
+
 extension DownloadRequest: CustomStringConvertible {
     /// The URL and destination, without fields, user info and signature, which may be secrets.
     public var description: String { "\(url) to \(Printable.escaped(destination))" }
-}
-
-/// A response that refuses a request for lack of credentials or of a valid URL.
-public struct Refusal: Sendable {
-    /// The key of the download in the store.
-    public var key: String
-    /// The requested URL.
-    public var url: DownloadURL
-    /// 401, 403, 404, 407, 410 or 451.
-    public var status: Int
-    /// The header fields of the response, such as `WWW-Authenticate`.
-    public var responseFields: HTTPFields
-}
-
-/// The URL and fields for further requests.
-public struct Renewal: Sendable {
-    /// The new URL, such as a newly signed one; nil to keep the old one.
-    public var url: DownloadURL?
-    /// The complete header fields; nil to keep the old ones.
-    ///
-    /// If they are kept and the URL has another origin, secret fields are dropped.
-    public var fields: HTTPFields?
-    /// Further names of fields that must not be sent to other origins than the URL's.
-    public var secretFields: Set<HTTPField.Name>
-
-    /// Makes a renewal.
-    public init(url: DownloadURL? = nil, fields: HTTPFields? = nil, secretFields: Set<HTTPField.Name> = []) {
-        self.url = url
-        self.fields = fields
-        self.secretFields = secretFields
-    }
 }

@@ -24,7 +24,7 @@ public struct DownloadResult: Sendable, Hashable {
     /// equal, but others may belong to different versions of the file.
     public var isProved: Bool
     /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
-    public var agreedSamples: Int?
+    package var agreedSamples: Int?
 }
 
 /// The failure of a download.

@@ -28,10 +28,10 @@ extension DownloadRun {
     /// - Returns: Whether there are any.
     private mutating func renew(after response: HTTPResponse) async throws -> Bool {
         guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
-            let renewal = request.renewal
+            let renewal = request.refresh
         else { return false }
         renewals += 1
-        let refusal = Refusal(
+        let refusal = AuthorizationChallenge(
             key: transfer.key, url: request.url, status: response.status.code, responseFields: response.headerFields)
         // The caller's code and its actors must not run on the queue of this transfer.
         let renewed = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await renewal(refusal) }
@@ -39,13 +39,14 @@ extension DownloadRun {
         if let url = new.url {
             // Secrets of the old origin are not sent to another one.
             if url.origin != request.url.origin {
-                request.fields = Redirection.withoutSecrets(request.fields, secret: request.secretFields)
+                request.headerFields = Redirection.withoutSecrets(
+                    request.headerFields, secret: request.secretHeaderFields)
             }
             request.url = url
         }
-        if let fields = new.fields { request.fields = fields }
+        if let fields = new.headerFields { request.headerFields = fields }
         await transfer.move(to: request.url, headerFields: request.identityFields)
-        request.secretFields.formUnion(new.secretFields)
+        request.secretHeaderFields.formUnion(new.secretHeaderFields)
         return true
     }
 }

@@ -85,7 +85,7 @@ extension DownloadRun {
 
     private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
         let url = redirection.url
-        var fields = redirection.permitted(request.fields, secret: request.secretFields)
+        var fields = redirection.permitted(request.headerFields, secret: request.secretHeaderFields)
         if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
         if fields[.accept] == nil { fields[.accept] = "*/*" }
         if redirection.isAtFirstOrigin, fields[.authorization] == nil, let credentials = request.url.credentials {

@@ -49,7 +49,7 @@ struct DownloadRun {
 
     /// Downloads and delivers the file.
     func run() async throws -> DownloadResult {
-        var loop = RequestLoop(self, request.limits, sampleSeed: request.sampleSeed)
+        var loop = RequestLoop(self, request.retryPolicy, sampleSeed: request.sampleSeed)
         loop.client.reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()

@@ -19,7 +19,7 @@ public struct Downloader: Sendable {
     /// The store that keeps partial data.
     public let store: DownloadStore
     /// The HTTP client.
-    public let transport: any Transport
+    package let transport: any Transport
     private let logger: Logger?
 
     /// Makes a downloader.
@@ -132,7 +132,7 @@ public struct Downloader: Sendable {
     ) async throws -> Transfer {
         var policy = request.policy
         policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
-        return try await store.begin(
+        return try await store.open(
             request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
             policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits, on: queue)
     }

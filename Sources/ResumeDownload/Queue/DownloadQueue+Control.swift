@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+public import ResumeHTTP
 internal import ResumeStore
 
 /// Pausing, cancelling, limits, and the report.
@@ -9,17 +9,21 @@ extension DownloadQueue {
     ///
     /// Further requests for it wait as well, unless they are forced.
     ///
-    /// - Parameter key: The request's ``DownloadRequest/storeKey``.
+    /// - Parameter download: The request, its key, or its URL.
     /// - Returns: Whether there is such a download that can be paused; always false if the queue is closed.
     @discardableResult
-    public func pause(_ key: String) -> Bool { stepIfKnown { $0.pause(key) } }
+    public func pause(_ download: some DownloadKeyConvertible) -> Bool {
+        let key = download.downloadKey.rawValue
+        return stepIfKnown { $0.pause(key) }
+    }
 
     /// Queues a download again that is paused or has failed.
     ///
-    /// - Parameter key: The request's ``DownloadRequest/storeKey``.
+    /// - Parameter download: The request, its key, or its URL.
     /// - Returns: Whether there is one that can continue. A download of an earlier process may need a request first.
     @discardableResult
-    public func resume(_ key: String) -> Bool {
+    public func resume(_ download: some DownloadKeyConvertible) -> Bool {
+        let key = download.downloadKey.rawValue
         let isKnown = stepIfKnown { $0.resume(key) }
         if isKnown { live[key]?.failure = nil }
         return isKnown
@@ -35,15 +39,18 @@ extension DownloadQueue {
 
     /// Cancels a download for all its callers, which get a ``QueueError``.
     ///
-    /// A soft cancellation keeps the partial data, and the next request resumes it. A hard one removes the partial data
-    /// before this returns, unless another process is using it.
+    /// With `.keepingPartial`, the next request resumes it. `.discardingPartial` removes the partial data before this
+    /// returns, unless another process is using it.
     ///
     /// - Parameters:
-    ///   - key: The request's ``DownloadRequest/storeKey``.
+    ///   - download: The request, its key, or its URL.
     ///   - cancellation: Whether to keep the partial data.
     /// - Returns: Whether there is such a download.
     @discardableResult
-    public func cancel(_ key: String, _ cancellation: QueueCancellation = .soft) async -> Bool {
+    public func cancel(
+        _ download: some DownloadKeyConvertible, _ cancellation: Cancellation = .keepingPartial
+    ) async -> Bool {
+        let key = download.downloadKey.rawValue
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
         // Set even if the run is already being paused.
         if isKnown { live[key]?.interruption?.set(interruption(of: key)) }
@@ -69,10 +76,11 @@ extension DownloadQueue {
     ///
     /// - Parameters:
     ///   - rate: In bytes per second; nil for no limit.
-    ///   - key: The request's ``DownloadRequest/storeKey``.
+    ///   - download: The request, its key, or its URL.
     /// - Returns: Whether there is such a download that has a request.
     @discardableResult
-    public func setRateLimit(_ rate: Int64?, for key: String) -> Bool {
+    public func setRateLimit(_ rate: Int64?, for download: some DownloadKeyConvertible) -> Bool {
+        let key = download.downloadKey.rawValue
         guard !state.isClosed, let item = live[key] else { return false }
         let requested = item.deliveries.filter { $0.value.request != nil }.keys
         for delivery in requested { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
@@ -96,7 +104,7 @@ extension DownloadQueue {
     }
 
     /// Returns what runs, waits, is paused or has failed at this moment, and what the store's collector removed of it.
-    public func report() async -> QueueReport {
+    public func report() async -> DownloadQueue.Report {
         await noteEvictions()
         let running = state.running.compactMap { state.items[$0] }
         let waiting = state.waiting.compactMap { state.items[$0] }
@@ -105,7 +113,7 @@ extension DownloadQueue {
             ($0.wish.state.rawValue, $1.rank) < ($1.wish.state.rawValue, $0.rank)
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
-        return QueueReport(
+        return DownloadQueue.Report(
             maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
             items: (running + waiting + rest).map(reported))
     }
@@ -133,15 +141,16 @@ extension DownloadQueue {
         reader.cancel()
     }
 
-    private func reported(_ item: QueueState.Item) -> QueueReport.Item {
+    private func reported(_ item: QueueState.Item) -> DownloadQueue.Report.Item {
         var progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
         let isRunning = item.run.map { !$0.isStopping } ?? false
-        return QueueReport.Item(
+        return DownloadQueue.Report.Item(
             key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
             state: isRunning ? .downloading : item.wish.state, receivedBytes: progress.receivedBytes,
-            evictedBytes: evicted, totalBytes: progress.totalBytes, priority: item.priority, isForced: item.isForced,
+            evictedBytes: evicted, totalBytes: progress.totalBytes, priority: item.priority,
+            isExclusive: item.isExclusive,
             callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
     }
 
@@ -192,7 +201,7 @@ extension DownloadQueue {
 }
 
 extension QueueState.Wish {
-    fileprivate var state: QueueReport.State {
+    fileprivate var state: DownloadQueue.Report.State {
         switch self {
         case .waiting: .waiting
         case .paused: .paused

@@ -96,7 +96,7 @@ extension DownloadQueue {
                 id: known?.row?.id, key: key, url: known?.request?.url.redacted ?? known?.row?.url ?? live.url,
                 destination: delivery.destination,
                 state: delivery.failure != nil ? .failed : isPaused ? .paused : isRunning ? .running : .waiting,
-                priority: Int64(item.priority.rawValue), isForced: item.isForced, position: item.rank,
+                priority: Int64(item.priority.rawValue), isExclusive: item.isExclusive, position: item.rank,
                 terms: known?.row?.terms, failure: delivery.failure)
             if var request = known?.request {
                 // If the process dies during a requested restart, the restart is not repeated.

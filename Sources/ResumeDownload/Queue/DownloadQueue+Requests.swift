@@ -8,7 +8,8 @@ extension DownloadQueue {
     ///
     /// Does not access the disk, so that requests are added in the order in which they arrive.
     func checked(
-        _ request: DownloadRequest, caller: QueueState.Caller? = nil, priority: QueuePriority, isForced: Bool = false
+        _ request: DownloadRequest, caller: QueueState.Caller? = nil, priority: DownloadQueue.Priority,
+        isExclusive: Bool = false
     ) throws -> QueueState.Addition {
         guard !state.isClosed else { throw QueueError.closed }
         let destination = try Destination(request.destination).path
@@ -16,7 +17,7 @@ extension DownloadQueue {
         for other in live[key]?.deliveries.values.compactMap(\.request) ?? [] {
             try request.requireAgreement(with: other)
         }
-        return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isForced: isForced)
+        return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
     }
 
     /// Adds checked requests.
@@ -86,11 +87,11 @@ extension DownloadRequest {
     ///
     /// False for requests with closures, whose effect is unknown.
     func fares(like other: DownloadRequest) -> Bool {
-        [self, other].allSatisfy { $0.renewal == nil && $0.permits == nil }
+        [self, other].allSatisfy { $0.refresh == nil && $0.permits == nil }
             && isSame(as: other) && headURL == other.headURL && digest == other.digest && condition == other.condition
             && allowsUnvalidated == other.allowsUnvalidated
             && acceptEncoding.lowercased() == other.acceptEncoding.lowercased()
-            && limits == other.limits && stallTimeout == other.stallTimeout && stallBytes == other.stallBytes
+            && retryPolicy == other.retryPolicy && stallTimeout == other.stallTimeout && stallBytes == other.stallBytes
             && maximumLength == other.maximumLength && waits == other.waits
     }
 
@@ -104,6 +105,6 @@ extension DownloadRequest {
 
     /// Whether the same request is sent to the server.
     private func isSame(as other: DownloadRequest) -> Bool {
-        url == other.url && fields == other.fields && secretFields == other.secretFields
+        url == other.url && headerFields == other.headerFields && secretHeaderFields == other.secretHeaderFields
     }
 }

@@ -4,16 +4,16 @@ internal import ResumeStore
 extension DownloadQueue {
     static func restore(
         _ rows: [QueuedRequest], into state: inout QueueState
-    ) -> (live: [String: Live], left: [(delivery: Int, download: RestoredDownload)]) {
+    ) -> (live: [String: Live], left: [(delivery: Int, download: DownloadQueue.RestoredDownload)]) {
         var live: [String: Live] = [:]
-        var left: [(delivery: Int, download: RestoredDownload)] = []
+        var left: [(delivery: Int, download: DownloadQueue.RestoredDownload)] = []
         for (row, rank) in zip(rows, ranks(of: rows)) {
-            let priority = QueuePriority(rawValue: Int(clamping: row.priority)) ?? .normal
+            let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request =
                 isPlace(row.destination)
                 ? QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination) : nil
             let delivery = state.restore(
-                QueueState.Addition(row.key, to: row.destination, priority: priority, isForced: row.isForced),
+                QueueState.Addition(row.key, to: row.destination, priority: priority, isExclusive: row.isExclusive),
                 rank: rank, isPaused: row.state == .paused, failure: row.failure, isReady: request != nil)
             var item =
                 live[row.key]
@@ -28,7 +28,7 @@ extension DownloadQueue {
             left.append(
                 (
                     delivery,
-                    RestoredDownload(
+                    DownloadQueue.RestoredDownload(
                         key: row.key, url: row.url, destination: row.destination, priority: priority,
                         isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
                         totalBytes: row.totalBytes, request: request)
@@ -58,9 +58,9 @@ extension DownloadQueue {
     }
 
     /// The downloads that an earlier process left and that have not been resumed or requested since.
-    public var restored: [RestoredDownload] { waitingForRequest.map(\.download) }
+    public var restored: [DownloadQueue.RestoredDownload] { waitingForRequest.map(\.download) }
 
-    private var waitingForRequest: [(delivery: Int, download: RestoredDownload)] {
+    private var waitingForRequest: [(delivery: Int, download: DownloadQueue.RestoredDownload)] {
         left.filter { delivery, download in
             state.items[download.key]?.deliveries.contains { $0.number == delivery && $0.isRestored } == true
         }
@@ -78,9 +78,9 @@ extension DownloadQueue {
     ///   destination. Then nothing is resumed.
     @discardableResult
     public func resumeRestored(
-        _ supply: @Sendable (RestoredDownload) async throws -> DownloadRequest? = { $0.request }
+        _ supply: @Sendable (DownloadQueue.RestoredDownload) async throws -> DownloadRequest? = { $0.request }
     ) async throws -> Int {
-        var supplied: [(delivery: Int, download: RestoredDownload, request: DownloadRequest)] = []
+        var supplied: [(delivery: Int, download: DownloadQueue.RestoredDownload, request: DownloadRequest)] = []
         for (delivery, download) in waitingForRequest where Self.isPlace(download.destination) {
             guard let request = try await supply(download) else { continue }
             guard request.storeKey == download.key,

@@ -196,7 +196,7 @@ extension DownloadQueue {
         if let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first {
             _ = try? await downloader.store.purge(name: key, of: request.identity, because: .cancelledRemoved)
         } else {
-            _ = try? await downloader.store.purge(key: key, because: .cancelledRemoved)
+            _ = try? await downloader.store.purge(key, because: .cancelledRemoved)
         }
         live[key]?.listeners.reset()
         for continuation in drops.removeValue(forKey: key) ?? [] { continuation.resume() }

@@ -8,7 +8,7 @@ internal import ResumeStore
 /// let result = try await queue.download(DownloadRequest(url, to: "image.jpg"))
 /// ```
 ///
-/// Requests with the same ``DownloadRequest/storeKey`` share one download: each caller gets the result, progress and
+/// Requests with the same key share one download: each caller gets the result, progress and
 /// errors, and each destination gets the file. Downloads that wait, run or are paused are recorded in the store and
 /// restored when a later process opens the queue; see ``resumeRestored(_:)``. Softly cancelled downloads are
 /// remembered by this process only, but their partial data stays in the store.
@@ -23,7 +23,7 @@ public actor DownloadQueue {
         /// Only one queue of a name can be open at a time, across all processes.
         public var name: String
         /// Which of two downloads with the same priority runs first.
-        public var order: QueueOrder
+        public var order: Order
         /// How many downloads run at a time, at least 1.
         ///
         /// Small files that have been received and are being committed do not count.
@@ -37,7 +37,7 @@ public actor DownloadQueue {
 
         /// Makes a configuration; by default, four downloads run at a time, last in, first out, without a rate limit.
         public init(
-            name: String = "default", order: QueueOrder = .lastInFirstOut, maximumRunning: Int = 4,
+            name: String = "default", order: Order = .lastInFirstOut, maximumRunning: Int = 4,
             rateLimit: Int64? = nil, onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)? = nil
         ) {
             self.name = name
@@ -156,7 +156,7 @@ public actor DownloadQueue {
     ///     destination, the newer one applies from the next start on. If a running download does not answer the new
     ///     request, because it has other fields, lacks a digest or has a higher limit, the new request runs after it.
     ///   - priority: The priority. It can raise that of an existing download but does not lower it.
-    ///   - isForced: Pauses everything else and runs this download alone until it is done. A later forced download
+    ///   - isExclusive: Pauses everything else and runs this download alone until it is done. A later forced download
     ///     replaces it.
     ///   - onEvent: Called with each event, in order; the download waits for it to return. After this method has thrown
     ///     because of a cancellation, one more event may still be delivered.
@@ -164,14 +164,14 @@ public actor DownloadQueue {
     /// - Throws: The errors of ``Downloader/download(_:onEvent:)``; ``QueueError`` if the queue is closed, the download
     ///   is cancelled, or the request conflicts with another one.
     public func download(
-        _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false,
+        _ request: DownloadRequest, priority: Priority = .normal, isExclusive: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         lastCaller += 1
         let caller = lastCaller
         return try await withTaskCancellationHandler {
             try await answer(
-                to: caller, request, priority: priority, isForced: isForced, onEvent: onEvent)
+                to: caller, request, priority: priority, isExclusive: isExclusive, onEvent: onEvent)
         } onCancel: {
             Task { await self.leave(caller) }
         }
@@ -182,13 +182,13 @@ public actor DownloadQueue {
     /// - Parameters:
     ///   - request: What to download, where to, and how.
     ///   - priority: The priority.
-    ///   - isForced: Pauses everything else and runs this download alone until it is done.
+    ///   - isExclusive: Pauses everything else and runs this download alone until it is done.
     /// - Returns: The events, in order. Leaving the loop early removes this caller.
     public nonisolated func events(
-        _ request: DownloadRequest, priority: QueuePriority = .normal, isForced: Bool = false
-    ) -> DownloadEvents<any Error> {
+        _ request: DownloadRequest, priority: Priority = .normal, isExclusive: Bool = false
+    ) -> some AsyncSequence<DownloadEvent, any Error> & Sendable {
         DownloadEvents { onEvent in
-            _ = try await self.download(request, priority: priority, isForced: isForced, onEvent: onEvent)
+            _ = try await self.download(request, priority: priority, isExclusive: isExclusive, onEvent: onEvent)
         }
     }
 
@@ -205,7 +205,7 @@ public actor DownloadQueue {
     ///   - priority: The priority of all of them.
     /// - Throws: ``QueueError`` if the queue is closed or a request conflicts with another one, `StoreError` if they
     ///   cannot be recorded. Then none is added.
-    public func add(_ requests: [DownloadRequest], priority: QueuePriority = .normal) async throws {
+    public func add(_ requests: [DownloadRequest], priority: Priority = .normal) async throws {
         var additions: [QueueState.Addition] = []
         var earlier: [String: [DownloadRequest]] = [:]
         for request in requests {
@@ -219,10 +219,10 @@ public actor DownloadQueue {
     }
 
     private func answer(
-        to caller: QueueState.Caller, _ request: DownloadRequest, priority: QueuePriority, isForced: Bool,
+        to caller: QueueState.Caller, _ request: DownloadRequest, priority: Priority, isExclusive: Bool,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
-        let addition = try checked(request, caller: caller, priority: priority, isForced: isForced)
+        let addition = try checked(request, caller: caller, priority: priority, isExclusive: isExclusive)
         return try await withCheckedThrowingContinuation { continuation in
             enlist(continuation, request, addition, onEvent)
         }

@@ -53,7 +53,7 @@ struct QueuedTerms: Codable {
         guard request.permits == nil, request.headURL == nil else { return nil }
         if let key {
             takeFields(of: request, key)
-        } else if request.renewal != nil || !request.fields.isEmpty || !request.secretFields.isEmpty
+        } else if request.refresh != nil || !request.headerFields.isEmpty || !request.secretHeaderFields.isEmpty
             || request.url.hasSecrets
         {
             return nil
@@ -71,10 +71,10 @@ struct QueuedTerms: Codable {
         waits = unusual(\.waits)
         connections = unusual(\.connections)
         overlap = unusual(\.overlap)
-        retries = unusual(\.limits.retries)
-        firstDelay = unusual(\.limits.firstDelay).map { $0 / .seconds(1) }
-        longestDelay = unusual(\.limits.longestDelay).map { $0 / .seconds(1) }
-        restartLimit = unusual(\.limits.restarts)
+        retries = unusual(\.retryPolicy.retries)
+        firstDelay = unusual(\.retryPolicy.firstDelay).map { $0 / .seconds(1) }
+        longestDelay = unusual(\.retryPolicy.longestDelay).map { $0 / .seconds(1) }
+        restartLimit = unusual(\.retryPolicy.restarts)
         stallTimeout = unusual(\.stallTimeout).map { $0 / .seconds(1) }
         stallBytes = unusual(\.stallBytes)
         rateLimit = request.rateLimit
@@ -85,8 +85,9 @@ struct QueuedTerms: Codable {
     private mutating func takeFields(of request: DownloadRequest, _ key: [UInt8]) {
         var needs: [String] = request.url.hasSecrets ? [Self.neededURL] : []
         var known: [String] = []
-        for field in request.fields {
-            if request.secretFields.contains(field.name) || field.name == .authorization || field.name == .cookie {
+        for field in request.headerFields {
+            if request.secretHeaderFields.contains(field.name) || field.name == .authorization || field.name == .cookie
+            {
                 if !needs.contains(field.name.rawName) { needs.append(field.name.rawName) }
             } else {
                 known += [field.name.rawName, field.value]
@@ -153,10 +154,11 @@ struct QueuedTerms: Codable {
         request.waits = waits ?? request.waits
         request.connections = connections ?? request.connections
         request.overlap = overlap ?? request.overlap
-        request.limits.retries = retries ?? request.limits.retries
-        request.limits.firstDelay = firstDelay.map { .bounded(seconds: $0) } ?? request.limits.firstDelay
-        request.limits.longestDelay = longestDelay.map { .bounded(seconds: $0) } ?? request.limits.longestDelay
-        request.limits.restarts = restartLimit ?? request.limits.restarts
+        request.retryPolicy.retries = retries ?? request.retryPolicy.retries
+        request.retryPolicy.firstDelay = firstDelay.map { .bounded(seconds: $0) } ?? request.retryPolicy.firstDelay
+        request.retryPolicy.longestDelay =
+            longestDelay.map { .bounded(seconds: $0) } ?? request.retryPolicy.longestDelay
+        request.retryPolicy.restarts = restartLimit ?? request.retryPolicy.restarts
         request.stallTimeout = stallTimeout.map { .bounded(seconds: $0) } ?? request.stallTimeout
         request.stallBytes = stallBytes ?? request.stallBytes
         request.rateLimit = rateLimit
@@ -166,7 +168,7 @@ struct QueuedTerms: Codable {
             guard let name = fields.flatMap({ HTTPField.Name($0[index]) }), let value = fields?[index + 1] else {
                 continue
             }
-            request.fields.append(HTTPField(name: name, value: value))
+            request.headerFields.append(HTTPField(name: name, value: value))
         }
         return request
     }

@@ -1,28 +1,30 @@
 public import ResumeHTTP
 
-/// A download that an earlier process left in a queue.
-public struct RestoredDownload: Sendable {
-    /// The key in the store.
-    public var key: String
-    /// Its URL, without user info and signature.
-    public var url: String
-    /// The path to which it is delivered.
-    public var destination: String
-    /// Its priority.
-    public var priority: QueuePriority
-    /// Whether it was paused; it stays paused until it is resumed.
-    public var isPaused: Bool
-    /// Why it failed permanently; it does not run again before ``DownloadQueue/resume(_:)``.
-    ///
-    /// nil if it did not fail.
-    public var failure: Reason?
-    /// The number of received bytes in the store.
-    public var receivedBytes: Int64
-    /// The total length in bytes; nil if unknown.
-    public var totalBytes: Int64?
-    /// The original request, if it can be recreated from what was recorded.
-    ///
-    /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a
-    /// renewal. Then the program must supply a request with the same key and destination.
-    public var request: DownloadRequest?
+extension DownloadQueue {
+    /// A download that an earlier process left in a queue.
+    public struct RestoredDownload: Sendable {
+        /// The key in the store.
+        public var key: String
+        /// Its URL, without user info and signature.
+        public var url: String
+        /// The path to which it is delivered.
+        public var destination: String
+        /// Its priority.
+        public var priority: Priority
+        /// Whether it was paused; it stays paused until it is resumed.
+        public var isPaused: Bool
+        /// Why it failed permanently; it does not run again before ``DownloadQueue/resume(_:)``.
+        ///
+        /// nil if it did not fail.
+        public var failure: Reason?
+        /// The number of received bytes in the store.
+        public var receivedBytes: Int64
+        /// The total length in bytes; nil if unknown.
+        public var totalBytes: Int64?
+        /// The original request, if it can be recreated from what was recorded.
+        ///
+        /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a
+        /// renewal. Then the program must supply a request with the same key and destination.
+        public var request: DownloadRequest?
+    }
 }

@@ -4,7 +4,7 @@ internal import ResumeStore
 /// The bytes of a running download, from the first one on, and random access to the bytes received so far.
 ///
 /// ```swift
-/// for try await piece in downloader.stream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
+/// for try await piece in downloader.makeStream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
 /// ```
 ///
 /// The download works like ``Downloader/download(_:onEvent:)``, at its own speed, and delivers to its destination.

@@ -4,32 +4,31 @@ internal import Synchronization
 /// The events of a download, in order, for one reader.
 ///
 /// Of several progress events in a row, a slow reader gets only the last one. All others are delivered, however slow it
-/// is, up to a thousand that wait; beyond that, the oldest ones are dropped. Each event is delivered only once, so iterate
-/// over this only once.
-public struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
+/// is. Each event is delivered only once, so iterate over this only once.
+package struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
     /// An event.
-    public typealias Element = DownloadEvent
+    package typealias Element = DownloadEvent
 
     let mailbox: EventMailbox<Failure>
 
     /// Makes the iterator.
-    public func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
+    package func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
 
     /// Waits for one event after another.
-    public struct Iterator: AsyncIteratorProtocol {
+    package struct Iterator: AsyncIteratorProtocol {
         fileprivate let mailbox: EventMailbox<Failure>
 
         /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
         ///
         /// - Throws: The error with which the download ended.
-        public mutating func next() async throws(Failure) -> DownloadEvent? {
+        package mutating func next() async throws(Failure) -> DownloadEvent? {
             try await mailbox.next(isolation: #isolation)
         }
 
         /// Returns the next event like ``next()``.
         ///
         /// - Throws: The error with which the download ended.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
+        package mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
             try await mailbox.next(isolation: actor)
         }
     }
@@ -40,16 +39,28 @@ final class EventMailbox<Failure: Error>: Sendable {
     private typealias Waiter = CheckedContinuation<Result<DownloadEvent?, Failure>, Never>
 
     private struct State {
+        /// The events that wait, after some that were read.
         var events: [DownloadEvent] = []
+        var read = 0
         var waiter: Waiter?
         /// How the download ended; nil while it is running.
         var end: Result<DownloadEvent?, Failure>?
         /// Called once if the events are no longer read.
         var onAbandon: (@Sendable () -> Void)?
-    }
 
-    /// The maximum number of events that wait; a server can cause any number.
-    private static var most: Int { 1024 }
+        mutating func takeFirst() -> DownloadEvent? {
+            guard read < events.count else { return nil }
+            defer {
+                read += 1
+                // In amortized constant time, however many events wait.
+                if read > events.count / 2 {
+                    events.removeFirst(read)
+                    read = 0
+                }
+            }
+            return events[read]
+        }
+    }
 
     private let state = Mutex(State())
 
@@ -62,10 +73,8 @@ final class EventMailbox<Failure: Error>: Sendable {
         let waiter = state.withLock { state -> Waiter? in
             guard state.end == nil else { return nil }
             if let waiter = state.waiter.take() { return waiter }
-            if case .progress = event, case .progress? = state.events.last { state.events.removeLast() }
-            if state.events.count >= Self.most {
-                let progress = state.events.firstIndex { if case .progress = $0 { true } else { false } }
-                state.events.remove(at: progress ?? 0)
+            if case .progress = event, case .progress? = state.events.last, state.read < state.events.count {
+                state.events.removeLast()
             }
             state.events.append(event)
             return nil
@@ -91,7 +100,7 @@ final class EventMailbox<Failure: Error>: Sendable {
         let next = await withCancellation(isolation: actor) {
             await withCheckedContinuation { (waiter: Waiter) in
                 let ready = state.withLock { state -> Result<DownloadEvent?, Failure>? in
-                    if !state.events.isEmpty { return .success(state.events.removeFirst()) }
+                    if let event = state.takeFirst() { return .success(event) }
                     // There is only one reader.
                     if state.end == nil, state.waiter != nil { return .success(nil) }
                     if state.end == nil { state.waiter = waiter }

@@ -7,11 +7,11 @@ internal import Synchronization
 /// Tasks start suspended: call ``resume()``.
 ///
 /// ```swift
-/// let task = downloader.task(DownloadRequest(url, to: "image.iso"))
+/// let task = downloader.makeTask(DownloadRequest(url, to: "image.iso"))
 /// task.resume()
-/// let resumeData = await task.cancelProducingResumeData()  // keep it, in this program or the next one
+/// let resumeData = await task.cancelByProducingResumeData()  // keep it, in this program or the next one
 /// if let resumeData {
-///     let again = downloader.task(resuming: resumeData, to: "image.iso")
+///     let again = downloader.makeTask(DownloadRequest(resuming: resumeData, to: "image.iso"))
 ///     again.resume()
 ///     print(try await again.value.reusedBytes)
 /// }
@@ -23,6 +23,7 @@ internal import Synchronization
 /// released. A suspended one ends then, and its partial data is kept.
 public final class DownloadTask: Sendable {
     /// The state of a task.
+    @nonexhaustive
     public enum State: Sendable, Hashable {
         /// Does nothing until ``DownloadTask/resume()`` is called; the received bytes are recorded.
         case suspended
@@ -58,20 +59,21 @@ public final class DownloadTask: Sendable {
 
     /// The events of the download, in order, across pauses, until it ends in any way; for one reader.
     ///
-    /// A slow reader misses progress events, and others only if a thousand wait.
-    public let events: DownloadEvents<Never>
+    /// Of several progress events in a row, a slow reader gets only the last one; all others arrive.
+    public var events: some AsyncSequence<DownloadEvent, Never> & Sendable { stream }
+    private let stream: DownloadEvents<Never>
 
     private let downloader: Downloader
     private let mutable: Mutex<Mutable>
 
     init(_ request: DownloadRequest, downloader: Downloader) {
         self.downloader = downloader
-        events = DownloadEvents(mailbox: EventMailbox())
+        stream = DownloadEvents(mailbox: EventMailbox())
         mutable = Mutex(Mutable(request: request))
     }
 
     deinit {
-        events.mailbox.finish()
+        stream.mailbox.finish()
     }
 
     /// The current state.
@@ -138,7 +140,7 @@ public final class DownloadTask: Sendable {
     ///
     /// - Returns: nil if the file had been delivered, if nothing was received, if the partial data cannot be resumed,
     ///   or if the store cannot be read, in which case ``Downloader/resumeData(for:)`` throws the error.
-    public func cancelProducingResumeData() async -> ResumeData? {
+    public func cancelByProducingResumeData() async -> ResumeData? {
         cancel()
         if case .success = await finished() { return nil }
         let request = mutable.withLock(\.request)
@@ -200,7 +202,7 @@ public final class DownloadTask: Sendable {
         case .damaged(let reason) where reason.code == Reason.evicted(0).code: break
         default: mutable.withLock { $0.request.restarts = false }
         }
-        events.mailbox.add(event)
+        stream.mailbox.add(event)
     }
 
     private func ended(with outcome: Result<DownloadResult, any Error>, _ resumeData: ResumeData?) {
@@ -224,7 +226,7 @@ public final class DownloadTask: Sendable {
     ///
     /// Not called with the lock held: resuming a task may wait for its cancellation handler, which takes the lock.
     private func finish(_ waiters: [Waiter]) {
-        events.mailbox.finish()
+        stream.mailbox.finish()
         for waiter in waiters { waiter.resume() }
     }
 

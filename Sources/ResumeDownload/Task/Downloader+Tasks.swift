@@ -1,4 +1,4 @@
-public import ResumeHTTP
+package import ResumeHTTP
 public import ResumeStore
 
 /// The other ways to run a download.
@@ -6,36 +6,23 @@ extension Downloader {
     /// Downloads one file and returns its events.
     ///
     /// Iterate to the end: the last element is ``DownloadEvent/finished(_:)``, or the sequence throws what
-    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps its partial data. A slow
-    /// reader misses progress events, and others only if a thousand wait.
+    /// ``download(_:onEvent:)`` throws. Leaving the loop early cancels the download and keeps its partial data. Of
+    /// several progress events in a row, a slow reader gets only the last one; all others arrive.
     ///
     /// - Parameter request: What to download, where to, and how.
     /// - Returns: The events, in order.
-    public func events(_ request: DownloadRequest) -> DownloadEvents<any Error> {
+    public func events(_ request: DownloadRequest) -> some AsyncSequence<DownloadEvent, any Error> & Sendable {
         DownloadEvents { onEvent in _ = try await download(request, onEvent: onEvent) }
     }
 
-    /// Returns a task for a download that can be paused; start it with ``DownloadTask/resume()``.
+    /// Makes a task for a download that can be paused; start it with ``DownloadTask/resume()``.
+    ///
+    /// To resume an earlier download, use a `DownloadRequest(resuming:to:at:)`.
     ///
     /// - Parameter request: What to download, where to, and how.
     /// - Returns: The task, suspended.
-    public func task(_ request: DownloadRequest) -> DownloadTask {
+    public func makeTask(_ request: DownloadRequest) -> DownloadTask {
         DownloadTask(request, downloader: self)
-    }
-
-    /// Returns a task that resumes an earlier download; start it with ``DownloadTask/resume()``.
-    ///
-    /// To set other options, use ``task(_:)`` with a `DownloadRequest(resuming:to:at:)`.
-    ///
-    /// - Parameters:
-    ///   - resumeData: The data of the earlier download.
-    ///   - destination: The path to which the download is delivered.
-    ///   - url: A fresh URL if the original one was signed; nil for the one in the data.
-    /// - Returns: The task, suspended.
-    public func task(
-        resuming resumeData: ResumeData, to destination: String, at url: DownloadURL? = nil
-    ) -> DownloadTask {
-        task(DownloadRequest(resuming: resumeData, to: destination, at: url))
     }
 
     /// Returns the data to resume a download later, in this or another process.
@@ -68,7 +55,7 @@ extension Downloader {
     ///   - request: What to download, where to, and how.
     ///   - onEvent: Called with each event, in order; the download waits for it to return.
     /// - Returns: The bytes, and random access to those received so far.
-    public func stream(
+    public func makeStream(
         _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) -> DownloadStream {
         DownloadStream(request, downloader: self, onEvent: onEvent)

@@ -1,9 +1,9 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// What the response to a HEAD request says about the range request after it.
 ///
 /// It never makes a download complete; only received bytes do.
-public enum HeadVerdict: Sendable, Hashable {
+package enum HeadVerdict: Sendable, Hashable {
     /// The server has the same representation as the stored bytes: request the rest.
     case unchanged
     /// The server has another representation: request the whole file.
@@ -18,7 +18,7 @@ public enum HeadVerdict: Sendable, Hashable {
     /// - Parameters:
     ///   - response: The response's head; redirects have been followed already.
     ///   - validator: The validator of the stored bytes.
-    public init(for response: HTTPResponse, validator: Validator) {
+    package init(for response: HTTPResponse, validator: Validator) {
         let fields = response.headerFields
         switch response.status.code {
         case 200, 206:

@@ -1,23 +1,23 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// The stored state of a download that the next request depends on.
-public struct HeldPartial: Sendable, Hashable {
+package struct HeldPartial: Sendable, Hashable {
     /// The representation of the bytes; nil before the first response.
-    public var representation: Representation?
+    package var representation: Representation?
     /// The number of contiguous bytes from the first requested one on.
-    public var length: Int64
+    package var length: Int64
     /// The first range after the first gap; nil if there is none.
-    public var nextHeld: Range<Int64>?
+    package var nextHeld: Range<Int64>?
     /// The requested ranges of the representation; nil for all of it.
-    public var selection: RangeSelection?
+    package var selection: RangeSelection?
     /// Whether the caller may use the bytes.
-    public var access: Access
+    package var access: Access
     /// Whether the bytes were received by another program, or from another URL, and were not compared with the server's
     /// file yet.
-    public var isUnproved: Bool
+    package var isUnproved: Bool
 
     /// Whether a caller may use the stored bytes.
-    public enum Access: Sendable, Hashable {
+    package enum Access: Sendable, Hashable {
         /// The bytes were fetched with the same request as the caller's, or the server has since confirmed that it
         /// sends them to this caller; complete data needs no request.
         case granted
@@ -29,7 +29,7 @@ public struct HeldPartial: Sendable, Hashable {
     }
 
     /// Creates a value from the state of a store.
-    public init(
+    package init(
         representation: Representation?, length: Int64, nextHeld: Range<Int64>? = nil, selection: RangeSelection? = nil,
         access: Access = .granted, isUnproved: Bool = false
     ) {
@@ -42,24 +42,24 @@ public struct HeldPartial: Sendable, Hashable {
     }
 
     /// Whether no bytes are stored.
-    public var isEmpty: Bool { length <= 0 && nextHeld == nil }
+    package var isEmpty: Bool { length <= 0 && nextHeld == nil }
 
     /// The number of requested bytes; nil if it is not known yet.
-    public var totalLength: Int64? {
+    package var totalLength: Int64? {
         guard let representation else { return nil }
         guard let selection else { return representation.completeLength }
         return selection.length(completeLength: representation.completeLength)
     }
 
     /// Whether every requested byte is stored, which depends on the stored ranges only.
-    public var hasAllBytes: Bool { totalLength == length }
+    package var hasAllBytes: Bool { totalLength == length }
 
     /// Whether every requested byte is stored, and the caller may use them without a request.
-    public var isComplete: Bool { hasAllBytes && access == .granted && !isUnproved }
+    package var isComplete: Bool { hasAllBytes && access == .granted && !isUnproved }
 }
 
 /// The next request of a download, decided before anything is sent.
-public enum Plan: Sendable, Hashable {
+package enum Plan: Sendable, Hashable {
     /// Request the whole file; `reason` says why stored bytes are not resumed, if there are any.
     case whole(reason: Reason?)
     /// Request the first of the caller's ranges; `reason` as above.
@@ -70,19 +70,19 @@ public enum Plan: Sendable, Hashable {
     case complete
 
     /// A request for the bytes from `start` on.
-    public struct RangeRequest: Sendable, Hashable {
+    package struct RangeRequest: Sendable, Hashable {
         /// The first requested byte: a few KiB before the first missing one, to be compared with the stored bytes.
-        public var start: Int64
+        package var start: Int64
         /// The first byte that is missing.
-        public var offset: Int64
+        package var offset: Int64
         /// The end of the missing bytes, excluded; nil for the end of the representation.
-        public var end: Int64?
+        package var end: Int64?
         /// The number of stored bytes after `end` that are requested as well, to be compared.
-        public var tail: Int64 = 0
+        package var tail: Int64 = 0
         /// How the server compares the validator.
-        public var condition: ResumePolicy.Condition
+        package var condition: ResumePolicy.Condition
         /// The validator that the server compares and the response must have; nil only if the policy allows that.
-        public var validator: Validator?
+        package var validator: Validator?
         /// The first byte of the caller's range; 0 if the whole file is requested.
         package var first: Int64 = 0
         /// The offset in the representation minus the offset in the file.
@@ -98,7 +98,7 @@ public enum Plan: Sendable, Hashable {
     ///   - policy: The conditions for resuming.
     ///   - avoidsRange: If not nil, requests the whole file whatever is stored, because resuming failed for this
     ///     reason.
-    public init(for held: HeldPartial, policy: ResumePolicy = ResumePolicy(), avoidsRange: Reason? = nil) {
+    package init(for held: HeldPartial, policy: ResumePolicy = ResumePolicy(), avoidsRange: Reason? = nil) {
         if held.isComplete {
             self = .complete
             return
@@ -180,7 +180,7 @@ public enum Plan: Sendable, Hashable {
     }
 
     /// The plan with `If-Range` instead of a preceding HEAD request, for use after an unknown ``HeadVerdict``.
-    public var conditional: Plan {
+    package var conditional: Plan {
         guard case .range(var range) = self, range.condition == .head else { return self }
         range.condition = .ifRange
         return .range(range)
@@ -190,7 +190,7 @@ public enum Plan: Sendable, Hashable {
     ///
     /// They request `identity`, since offsets into a compressed stream do not apply to the file. To receive coded bytes
     /// (``ResumePolicy/storesCoded``), set `Accept-Encoding` after these fields.
-    public var fields: HTTPFields {
+    package var fields: HTTPFields {
         var fields = HTTPFields()
         fields[.acceptEncoding] = "identity"
         switch self {
@@ -205,7 +205,7 @@ public enum Plan: Sendable, Hashable {
     }
 
     /// The fields that a caller may not set, because the plan sets them.
-    public static let ownedFieldNames: [HTTPField.Name] = [
+    package static let ownedFieldNames: [HTTPField.Name] = [
         .range, .ifRange, .acceptEncoding, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
     ]
 }

@@ -3,7 +3,7 @@
 /// Source: [RFC 9110, 14.1.2](https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2).
 public struct RangeSelection: Sendable, Hashable {
     /// One range of bytes.
-    public enum Element: Sendable, Hashable {
+    package enum Element: Sendable, Hashable {
         /// `a-b`: both included.
         case bytes(first: Int64, last: Int64)
         /// `a-`: to the end.
@@ -23,12 +23,12 @@ public struct RangeSelection: Sendable, Hashable {
     }
 
     /// The maximum number of ranges of one download.
-    public static let limit = 1000
+    package static let limit = 1000
     /// The largest accepted position, so that sums of positions cannot overflow.
     private static let largest: Int64 = 1 << 52
 
     /// The ranges, in the order in which they are delivered; never empty.
-    public let elements: [Element]
+    package let elements: [Element]
 
     /// The error for text that is not a list of ranges.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
@@ -94,7 +94,7 @@ public struct RangeSelection: Sendable, Hashable {
     }
 
     /// Returns the total length of the ranges; nil if it is not known yet, or if a range lies beyond the end.
-    public func length(completeLength: Int64?) -> Int64? {
+    package func length(completeLength: Int64?) -> Int64? {
         parts(completeLength: completeLength).flatMap { $0.last.map { $0.position + $0.count } }
     }
 }

@@ -159,7 +159,7 @@ extension Reason {
     static let noProgress = Reason("range-without-progress", "the server sent only bytes that were already stored")
 
     /// The overlap, or the beginning of a complete response, differs from the stored bytes.
-    public static func heldBytesDiffer(at offset: Int64) -> Reason {
+    package static func heldBytesDiffer(at offset: Int64) -> Reason {
         Reason(
             "held-bytes-differ",
             "the file changed on the server: its bytes differ from the stored ones at byte \(offset)")
@@ -192,10 +192,10 @@ extension Reason {
     static let rangeRejected = Reason("range-rejected", "the server rejects range requests for this file")
 
     /// A download began without stored bytes.
-    public static let firstRequest = Reason("first-request", "no partial data was stored")
+    package static let firstRequest = Reason("first-request", "no partial data was stored")
 
     /// The caller requested to start over.
-    public static let restartRequested = Reason("restart-requested", "a restart was requested")
+    package static let restartRequested = Reason("restart-requested", "a restart was requested")
 }
 
 // Why a response is not used, temporarily or permanently.
@@ -215,12 +215,12 @@ extension Reason {
 
 extension EntityTag: CustomStringConvertible {
     /// The tag as received; bytes outside ASCII are escaped if they are control characters.
-    public var description: String { Printable.escaped(rawValue) }
+    package var description: String { Printable.escaped(rawValue) }
 }
 
 extension Validator: CustomStringConvertible {
     /// The entity tag or the date.
-    public var description: String {
+    package var description: String {
         switch self {
         case .entityTag(let tag): tag.description
         case .lastModified(let date): Printable.escaped(date)

@@ -1,6 +1,6 @@
 extension Representation {
     /// Why there is no ``validator``; nil if there is one.
-    public var weakness: Reason? {
+    package var weakness: Reason? {
         guard validator == nil else { return nil }
         if entityTag != nil { return .weakEntityTag }
         guard let lastModified else { return .noValidator }

@@ -31,7 +31,7 @@ package struct RequestCourse: Sendable {
     package private(set) var avoidsRange: Reason?
 
     /// Begins with a full budget.
-    package init(_ limits: RetryBudget.Limits) {
+    package init(_ limits: RetryPolicy) {
         budget = RetryBudget(limits)
     }
 

@@ -18,10 +18,10 @@ public struct ResumePolicy: Sendable, Hashable {
     ///
     /// nginx and Caddy use the same strong entity tag for different bytes if a file is replaced within a second;
     /// aiohttp and moto respond with 206 regardless of `If-Range`.
-    public static let defaultOverlap: Int64 = 4096
+    package static let defaultOverlap: Int64 = 4096
 
     /// The number of bytes that must be received again and be the same if there is neither a validator nor a digest.
-    public static let unvalidatedOverlap: Int64 = 65_536
+    package static let unvalidatedOverlap: Int64 = 65_536
 
     /// How the server compares the validator.
     public var condition: Condition
@@ -42,7 +42,7 @@ public struct ResumePolicy: Sendable, Hashable {
 
     /// Creates a policy; the defaults suit most servers.
     public init(
-        condition: Condition = .ifRange, overlap: Int64 = ResumePolicy.defaultOverlap, allowsUnvalidated: Bool = false,
+        condition: Condition = .ifRange, overlap: Int64 = 4096, allowsUnvalidated: Bool = false,
         hasDigest: Bool = false, storesCoded: Bool = false
     ) {
         self.condition = condition

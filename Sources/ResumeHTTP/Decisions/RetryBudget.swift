@@ -1,33 +1,7 @@
 /// Decides whether and when to retry: exponential backoff with jitter, reset by progress.
 public struct RetryBudget: Sendable {
-    /// The configurable limits.
-    public struct Limits: Sendable, Hashable {
-        /// The maximum number of consecutive failures without a byte of progress.
-        public var retries: Int
-        /// The first delay; each further one is twice as long.
-        public var firstDelay: Duration
-        /// The longest delay, unless the server requests a longer one.
-        public var longestDelay: Duration
-        /// How many times a download may restart from the beginning before the server counts as unstable.
-        public var restarts: Int
-
-        /// Creates limits; the default delays are 0.5, 1, 2, … seconds, at most 30.
-        public init(
-            retries: Int = 5, firstDelay: Duration = .milliseconds(500), longestDelay: Duration = .seconds(30),
-            restarts: Int = 3
-        ) {
-            self.retries = max(retries, 0)
-            self.longestDelay = Self.bounded(longestDelay)
-            self.firstDelay = Self.bounded(firstDelay)
-            self.restarts = max(restarts, 0)
-        }
-
-        /// Limits a delay, which may also have been set later, to a day.
-        fileprivate static func bounded(_ delay: Duration) -> Duration { min(max(delay, .zero), .seconds(86_400)) }
-    }
-
     /// The step after a failure.
-    public enum Action: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
         /// Retry after a delay.
         case wait(Duration)
         /// Stop: all retries are used up.
@@ -39,13 +13,13 @@ public struct RetryBudget: Sendable {
     /// The longest delay after a useful connection; it limits requests to fifty per second.
     private static let pause: Duration = .milliseconds(20)
 
-    private let limits: Limits
+    private let policy: RetryPolicy
     private var failures = 0
     private var restarts = 0
 
     /// Begins with a full budget.
-    public init(_ limits: Limits = Limits()) {
-        self.limits = limits
+    public init(_ policy: RetryPolicy = RetryPolicy()) {
+        self.policy = policy
     }
 
     /// Records a failure.
@@ -56,16 +30,29 @@ public struct RetryBudget: Sendable {
     ///   - retryAfter: The minimum delay that the server requested, in seconds.
     ///   - jitter: A random number from 0 to 1, a parameter so that the decision is reproducible.
     /// - Returns: The next step.
-    public mutating func failed(received: Int64, retryAfter: Int64?, jitter: Double) -> Action {
+    package mutating func failed(received: Int64, retryAfter: Int64?, jitter: Double) -> Action {
         if received > 0 { progressed() }
-        guard failures < limits.retries else { return .giveUp }
-        let doubled = Limits.bounded(limits.firstDelay) * (1 << min(failures, 20))
+        guard failures < policy.retries else { return .giveUp }
+        let doubled = RetryPolicy.bounded(policy.firstDelay) * (1 << min(failures, 20))
         failures += 1
         // Half fixed, half random: never immediately, and not all clients at the same time.
         let random = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
-        let delay = min(doubled, Limits.bounded(limits.longestDelay)) * (0.5 + random / 2)
+        let delay = min(doubled, RetryPolicy.bounded(policy.longestDelay)) * (0.5 + random / 2)
         let asked = Duration.seconds(retryAfter ?? 0)
         return .wait(max(received > Self.enough ? min(delay, Self.pause) : delay, asked))
+    }
+
+    /// Records a failed request and returns the delay before the next one, with a random part.
+    ///
+    /// - Parameters:
+    ///   - received: The number of bytes that the request added; any progress resets the count of failures.
+    ///   - retryAfter: The minimum delay that the server requested; nil if there was none.
+    /// - Returns: The delay; nil if all retries are used up.
+    public mutating func nextDelay(received: Int64, retryAfter: Duration? = nil) -> Duration? {
+        let seconds = retryAfter?.components.seconds
+        guard case .wait(let delay) = failed(received: received, retryAfter: seconds, jitter: .random(in: 0...1))
+        else { return nil }
+        return delay
     }
 
     /// Resets the count of failures.
@@ -74,8 +61,8 @@ public struct RetryBudget: Sendable {
     /// Records a restart from the beginning.
     ///
     /// - Returns: Whether it is allowed; false if the server's validator changes too often.
-    public mutating func restarted() -> Bool {
+    package mutating func restarted() -> Bool {
         restarts += 1
-        return restarts <= limits.restarts
+        return restarts <= policy.restarts
     }
 }

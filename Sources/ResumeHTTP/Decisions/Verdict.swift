@@ -1,7 +1,7 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// What to do with a response, decided from its head alone before any of its body is used.
-public enum Verdict: Sendable, Hashable {
+package enum Verdict: Sendable, Hashable {
     /// Use the body to continue the stored bytes.
     case append(Continuation)
     /// Store the body in a new blob; the old blob is no longer used.
@@ -18,34 +18,34 @@ public enum Verdict: Sendable, Hashable {
     case refuse(reason: Reason)
 
     /// How a body continues the stored bytes.
-    public struct Continuation: Sendable, Hashable {
+    package struct Continuation: Sendable, Hashable {
         /// The offset in the file of the first byte of the body, after ``skipped`` bytes.
-        public var bodyStart: Int64
+        package var bodyStart: Int64
         /// The offset of the first missing byte; bytes before it are compared with the stored ones, not written.
-        public var offset: Int64
+        package var offset: Int64
         /// The offset of the end of the body, excluded; nil if it is unknown.
         ///
         /// Additional bytes are an error, unless ``goesOn``.
-        public var bodyEnd: Int64?
+        package var bodyEnd: Int64?
         /// The end of the stored bytes that must be compared after ``bodyEnd``, which may be more than the body
         /// contains.
         ///
         /// There are none if it is nil or not greater than ``bodyEnd``.
-        public var comparedEnd: Int64?
+        package var comparedEnd: Int64?
         /// The number of bytes at the beginning of the body that are not requested.
-        public var skipped: Int64 = 0
+        package var skipped: Int64 = 0
         /// Whether the body continues after the requested bytes.
-        public var goesOn = false
+        package var goesOn = false
         /// The offset in the file of the first byte of the body, including bytes that are skipped.
         package var firstPosition: Int64 { bodyStart - skipped }
         /// The updated metadata of the representation.
-        public var representation: Representation
+        package var representation: Representation
         /// Why the body may be used.
-        public var reason: Reason
+        package var reason: Reason
     }
 
     /// Whether the body must be used; if not, it must be discarded.
-    public var usesBody: Bool { continuation != nil }
+    package var usesBody: Bool { continuation != nil }
 
     /// How the body is used; nil if it is discarded.
     package var continuation: Continuation? {
@@ -68,7 +68,7 @@ public enum Verdict: Sendable, Hashable {
     ///   - plan: The request.
     ///   - held: The state of the store, the same value that `plan` was made for.
     ///   - policy: The conditions for resuming, the same as for the plan.
-    public init(
+    package init(
         for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy()
     ) {
         let fields = response.headerFields

@@ -1,9 +1,9 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// A parsed `Content-Range` field.
 ///
 /// Source: [RFC 9110, 14.4](https://www.rfc-editor.org/rfc/rfc9110.html#section-14.4).
-public enum ContentRange: Sendable, Hashable {
+package enum ContentRange: Sendable, Hashable {
     /// The bytes `first` to `last`, both included, of a representation of `completeLength` bytes (nil: `*`).
     case bytes(first: Int64, last: Int64, completeLength: Int64?)
     /// `bytes */N`: the requested range lies outside a representation of N bytes.
@@ -14,7 +14,7 @@ public enum ContentRange: Sendable, Hashable {
     /// - Returns: nil for another unit, malformed text, numbers that need more than 63 bits, a last byte before the
     ///   first, or a complete length that does not include the last byte. Such a body must not be combined with stored
     ///   bytes.
-    public init?(_ value: String) {
+    package init?(_ value: String) {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
         let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)
@@ -36,7 +36,7 @@ public enum ContentRange: Sendable, Hashable {
     /// Reads the field of a message.
     ///
     /// - Returns: nil if it is absent, occurs twice with different values, or is malformed.
-    public init?(in fields: HTTPFields) {
+    package init?(in fields: HTTPFields) {
         guard let text = SingletonField(.contentRange, in: fields).text else { return nil }
         self.init(text)
     }
@@ -53,16 +53,16 @@ enum Decimal64 {
 /// The delay that a server requests in `Retry-After`.
 ///
 /// Source: [RFC 9110, 10.2.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3).
-public enum RetryAfter {
+package enum RetryAfter {
     /// The longest delay that is honored, in seconds, so that a server cannot block a client for a year.
-    public static let longest: Int64 = 600
+    package static let longest: Int64 = 600
 
     /// Returns the seconds to wait, from 0 to ``longest``.
     ///
     /// A date is compared with the response's own `Date`, so that a wrong local clock does not matter.
     ///
     /// - Returns: nil if the field is absent or malformed, or is a date in a response without `Date`.
-    public static func seconds(in fields: HTTPFields) -> Int64? {
+    package static func seconds(in fields: HTTPFields) -> Int64? {
         guard let text = SingletonField(.retryAfter, in: fields).text else { return nil }
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isNumber { return min(Decimal64.parse(text) ?? longest, longest) }

@@ -3,22 +3,22 @@ internal import HTTPTypes
 /// An entity tag, with which an origin server identifies one version of a representation.
 ///
 /// Source: [RFC 9110, 8.8.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-8.8.3).
-public struct EntityTag: Sendable, Hashable {
+package struct EntityTag: Sendable, Hashable {
     /// The maximum length of a tag, in bytes; longer ones are not used as validators.
-    public static let maximumLength = 8192
+    package static let maximumLength = 8192
 
     /// Whether the tag is weak (begins with `W/`): bodies with the same weak tag may differ.
-    public let isWeak: Bool
+    package let isWeak: Bool
 
     /// The field value as received, including quotes and `W/`.
     ///
     /// Each scalar is one byte (ISO 8859-1), so that a tag with bytes outside ASCII is sent back unchanged.
-    public let rawValue: String
+    package let rawValue: String
 
     /// Parses the bytes of a field value without surrounding white space.
     ///
     /// - Returns: nil if it does not match the grammar of entity tags, or is longer than ``maximumLength``.
-    public init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maximumLength else { return nil }
         var opaque = ArraySlice(bytes)
         isWeak = opaque.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")])
@@ -40,7 +40,7 @@ public struct EntityTag: Sendable, Hashable {
     /// Parses a stored ``rawValue``.
     ///
     /// - Returns: nil if it is not an entity tag, for example because the row was damaged or manipulated.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         var bytes: [UInt8] = []
         for scalar in rawValue.unicodeScalars {
             guard let byte = UInt8(exactly: scalar.value) else { return nil }
@@ -50,12 +50,12 @@ public struct EntityTag: Sendable, Hashable {
     }
 
     /// The bytes to send.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     }
 
     /// Compares strongly: true if both tags are equal and neither is weak (RFC 9110, 8.8.3.2).
-    public func isStronglyEqual(to other: EntityTag) -> Bool {
+    package func isStronglyEqual(to other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && rawValue == other.rawValue
     }
 }

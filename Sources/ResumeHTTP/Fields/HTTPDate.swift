@@ -1,9 +1,9 @@
 /// An HTTP date in any of its three formats, as seconds since 1970-01-01T00:00:00Z.
 ///
 /// Source: [RFC 9110, 5.6.7](https://www.rfc-editor.org/rfc/rfc9110.html#section-5.6.7).
-public struct HTTPDate: Sendable, Hashable, Comparable {
+package struct HTTPDate: Sendable, Hashable, Comparable {
     /// Seconds since the epoch, without leap seconds.
-    public let secondsSinceEpoch: Int64
+    package let secondsSinceEpoch: Int64
 
     /// Compares two texts as dates, in whatever format; texts that are not dates are compared as text.
     static func isSame(_ first: String, _ second: String) -> Bool {
@@ -13,7 +13,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     }
 
     /// Creates a date from seconds since the epoch.
-    public init(secondsSinceEpoch: Int64) {
+    package init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = secondsSinceEpoch
     }
 
@@ -23,7 +23,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     /// whatever the local clock says, since no decision here depends on it.
     ///
     /// - Returns: nil for any other text.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count <= 40, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
         let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         switch words.count {
@@ -88,7 +88,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     }
 
     /// Orders dates from earlier to later.
-    public static func < (left: HTTPDate, right: HTTPDate) -> Bool {
+    package static func < (left: HTTPDate, right: HTTPDate) -> Bool {
         left.secondsSinceEpoch < right.secondsSinceEpoch
     }
 }

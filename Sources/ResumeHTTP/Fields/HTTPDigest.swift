@@ -3,7 +3,7 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
-public import HTTPTypes
+package import HTTPTypes
 internal import RawStructuredFieldValues
 
 /// A digest, and the algorithm that computed it.
@@ -11,6 +11,7 @@ internal import RawStructuredFieldValues
 /// Source: [RFC 9530](https://www.rfc-editor.org/rfc/rfc9530.html).
 public struct HTTPDigest: Sendable, Hashable {
     /// The supported algorithms; the insecure ones of the registry (MD5, checksums) are ignored.
+    @nonexhaustive
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {
         /// SHA-256, 32 bytes.
         case sha256 = "sha-256"
@@ -18,7 +19,7 @@ public struct HTTPDigest: Sendable, Hashable {
         case sha512 = "sha-512"
 
         /// The length of a digest in bytes.
-        public var byteCount: Int {
+        package var byteCount: Int {
             switch self {
             case .sha256: 32
             case .sha512: 64
@@ -46,7 +47,7 @@ public struct HTTPDigest: Sendable, Hashable {
     /// The error for a text that is not a digest.
     public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// The required number of hexadecimal digits.
-        public var digits: Int
+        package var digits: Int
 
         package init(digits: Int) {
             self.digits = digits
@@ -82,14 +83,14 @@ extension HTTPDigest {
     /// Parses a `Repr-Digest` or `Content-Digest` field and uses the strongest supported digest in it.
     ///
     /// - Returns: nil if it is absent, malformed, or has no supported algorithm.
-    public init?(field text: String?) {
+    package init?(field text: String?) {
         let known = Self.known(in: text)
         guard let digest = known[.sha512] ?? known[.sha256] else { return nil }
         self = digest
     }
 
     /// Reads the `Content-Digest` field of a message, which is the digest of the bytes of its body.
-    public init?(contentDigestIn fields: HTTPFields) {
+    package init?(contentDigestIn fields: HTTPFields) {
         self.init(field: SingletonField(.contentDigest, in: fields).text)
     }
 

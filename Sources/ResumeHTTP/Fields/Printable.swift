@@ -1,8 +1,8 @@
 /// Makes untrusted text safe to display.
-public enum Printable {
+package enum Printable {
     /// Replaces control characters, line separators and characters that change the text direction with escapes such as
     /// `\u{1B}`, so that text from a server or a filename cannot control the terminal.
-    public static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         // Nearly all texts; looking up the category of a character takes long.
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }

@@ -1,34 +1,34 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// The metadata of the representation that partial data belongs to, as sent in the first response.
-public struct Representation: Sendable, Hashable {
+package struct Representation: Sendable, Hashable {
     /// The entity tag, weak or strong; nil if the response had no usable one.
-    public var entityTag: EntityTag?
+    package var entityTag: EntityTag?
     /// `Last-Modified`, byte for byte as received.
-    public var lastModified: String?
+    package var lastModified: String?
     /// `Date` of the response that had `lastModified`; it determines whether that is a strong validator.
-    public var date: String?
+    package var date: String?
     /// The length of the whole representation in bytes; nil until it is known.
-    public var completeLength: Int64?
+    package var completeLength: Int64?
     /// `Content-Type` as received.
-    public var contentType: String?
+    package var contentType: String?
     /// `Repr-Digest` (RFC 9530) as received.
-    public var reprDigest: String?
+    package var reprDigest: String?
     /// The content codings in lower case, in the order in which they were applied; nil for identity.
-    public var contentCoding: String?
+    package var contentCoding: String?
     /// Whether the server may be asked for ranges: false after `Accept-Ranges: none`.
-    public var acceptsRanges: Bool
+    package var acceptsRanges: Bool
     /// The filename that the server suggests (`Content-Disposition`, RFC 6266): a single path component that is not
     /// hidden; nil if the server suggests none, or an unsuitable one.
-    public var suggestedFilename: String?
+    package var suggestedFilename: String?
     /// The request fields that the response depends on (`Vary`, RFC 9110, 12.5.5), separated by commas.
     ///
     /// Their names are in lower case and sorted. `*` if the response depends on more than the request, nil if there are
     /// no names.
-    public var vary: String?
+    package var vary: String?
 
     /// Creates a representation from stored columns.
-    public init(
+    package init(
         entityTag: EntityTag? = nil, lastModified: String? = nil, date: String? = nil, completeLength: Int64? = nil,
         contentType: String? = nil, reprDigest: String? = nil, contentCoding: String? = nil, acceptsRanges: Bool = true,
         suggestedFilename: String? = nil, vary: String? = nil
@@ -46,7 +46,7 @@ public struct Representation: Sendable, Hashable {
     }
 
     /// Reads a representation from the fields of a complete (200) response.
-    public init(fields: HTTPFields) {
+    package init(fields: HTTPFields) {
         let text: (HTTPField.Name?) -> String? = { SingletonField($0, in: fields).text }
         if case .value(let bytes) = SingletonField(.eTag, in: fields) { entityTag = EntityTag(bytes) }
         // If the entity tag is not usable, the date must not be used either (RFC 9110, 13.1.5).
@@ -110,7 +110,7 @@ public struct Representation: Sendable, Hashable {
     ///
     /// A strong entity tag, or `Last-Modified` if there is no entity tag at all and the date is at least a second
     /// before the stored `Date` (RFC 9110, 8.8.2.2); otherwise nil.
-    public var validator: Validator? {
+    package var validator: Validator? {
         if let entityTag { return entityTag.isWeak ? nil : .entityTag(entityTag) }
         guard let lastModified, let modified = HTTPDate(lastModified), let sent = date.flatMap({ HTTPDate($0) }),
             modified.secondsSinceEpoch < sent.secondsSinceEpoch
@@ -125,14 +125,14 @@ public struct Representation: Sendable, Hashable {
 }
 
 /// A strong validator: responses with the same one have the same bytes (RFC 9110, 8.8.1).
-public enum Validator: Sendable, Hashable {
+package enum Validator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
     /// A date that was at least a second old when it was received, byte for byte as received.
     case lastModified(String)
 
     /// The bytes of an `If-Range` field.
-    public var fieldValue: [UInt8] {
+    package var fieldValue: [UInt8] {
         switch self {
         case .entityTag(let tag): tag.bytes
         case .lastModified(let date): Array(date.utf8)

@@ -10,3 +10,10 @@ extension DownloadURL {
     /// - Throws: ``Problem`` if it is not an absolute `http` or `https` URL with a valid host and port.
     public init(_ url: URL) throws(Problem) { try self.init(url.absoluteString) }
 }
+
+extension URL: DownloadKeyConvertible {
+    /// The key of a download of the whole file; no download has that of a URL that cannot be requested.
+    public var downloadKey: DownloadKey {
+        (try? DownloadURL(self))?.downloadKey ?? DownloadKey(rawValue: DownloadURL.redactedKey(absoluteString))
+    }
+}

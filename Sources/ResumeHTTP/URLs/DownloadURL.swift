@@ -14,7 +14,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// The host in lower case; IPv6 addresses are in brackets.
     public let host: String
     /// The port; the scheme's default port if the URL has none.
-    public let port: Int
+    package let port: Int
     /// Host, and port unless it is the scheme's default.
     public let authority: String
     /// User and password, percent-encoded as given; nil if the URL has none.
@@ -23,6 +23,7 @@ public struct DownloadURL: Sendable, Hashable {
     public let requestTarget: String
 
     /// The error for a text that is not a supported URL.
+    @nonexhaustive
     public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// Not an absolute URL.
         case notAURL
@@ -90,13 +91,13 @@ public struct DownloadURL: Sendable, Hashable {
     /// The origin: scheme, host and port.
     ///
     /// Secrets for one origin are never sent to another one.
-    public var origin: String { "\(scheme)://\(authority)" }
+    package var origin: String { "\(scheme)://\(authority)" }
 
     /// The URL without user info and fragment, as it is requested.
     public var absoluteString: String { origin + requestTarget }
 
     /// User and password, percent-decoded, as `user:password` for basic authentication.
-    public var credentials: String? {
+    package var credentials: String? {
         userInfo.map { info in
             let text = PercentEncoding.decoded(info) ?? info
             return info.contains(":") ? text : text + ":"
@@ -125,7 +126,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// Resolves a `Location` field against this URL.
     ///
     /// - Throws: ``Problem`` if the result is not a supported URL.
-    public func resolving(_ location: String) throws(Problem) -> DownloadURL {
+    package func resolving(_ location: String) throws(Problem) -> DownloadURL {
         guard Self.isPlain(location), !location.isEmpty, let base = URL(string: absoluteString),
             let resolved = URL(string: PercentEncoding.encodingInvalid(location), relativeTo: base)
         else { throw .notAURL }

@@ -1,19 +1,19 @@
-public import HTTPTypes
+package import HTTPTypes
 
 /// Follows redirects, and decides what may be sent to their destinations.
 ///
 /// Source: [RFC 9110, 15.4](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4).
-public struct Redirection: Sendable {
+package struct Redirection: Sendable {
     /// The maximum number of redirects; more are taken for a loop.
-    public static let limit = 20
+    package static let limit = 20
 
     /// The URL of the next request.
-    public private(set) var url: DownloadURL
+    package private(set) var url: DownloadURL
     private var followed = 0
     private var hasLeftOrigin = false
 
     /// The reason for not following a redirect.
-    public enum Problem: Error, Sendable, Hashable {
+    package enum Problem: Error, Sendable, Hashable {
         /// More than ``Redirection/limit`` redirects in a row.
         case tooMany
         /// A redirect from https to http.
@@ -23,7 +23,7 @@ public struct Redirection: Sendable {
     }
 
     /// Begins at the requested URL.
-    public init(from url: DownloadURL) {
+    package init(from url: DownloadURL) {
         self.url = url
     }
 
@@ -38,7 +38,7 @@ public struct Redirection: Sendable {
     ///
     /// - Returns: Whether it was a redirect.
     /// - Throws: ``Problem`` if it is a redirect that must not be followed.
-    public mutating func follow(_ response: HTTPResponse) throws(Problem) -> Bool {
+    package mutating func follow(_ response: HTTPResponse) throws(Problem) -> Bool {
         guard [301, 302, 303, 307, 308].contains(response.status.code) else { return false }
         guard followed < Self.limit else { throw .tooMany }
         guard let location = SingletonField(.location, in: response.headerFields).text,
@@ -60,7 +60,7 @@ public struct Redirection: Sendable {
     ///   - fields: The caller's fields.
     ///   - secret: Names that the caller marks as secret, in addition to the well-known ones.
     /// - Returns: All fields at the first origin, otherwise those that are not secret.
-    public func permitted(_ fields: HTTPFields, secret: Set<HTTPField.Name> = []) -> HTTPFields {
+    package func permitted(_ fields: HTTPFields, secret: Set<HTTPField.Name> = []) -> HTTPFields {
         hasLeftOrigin ? Self.withoutSecrets(fields, secret: secret) : fields
     }
 
@@ -70,14 +70,14 @@ public struct Redirection: Sendable {
     }
 
     /// Whether ``url`` is at the first origin and every redirect so far stayed there.
-    public var isAtFirstOrigin: Bool { !hasLeftOrigin }
+    package var isAtFirstOrigin: Bool { !hasLeftOrigin }
 
     private static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
 }
 
 extension Redirection.Problem: CustomStringConvertible {
     /// The reason, as the end of a sentence.
-    public var description: String {
+    package var description: String {
         switch self {
         case .tooMany: "more than \(Redirection.limit) redirects"
         case .downgrade: "it leads from https to http"

@@ -1,12 +1,12 @@
 internal import ResumeFiles
-public import ResumeHTTP
+package import ResumeHTTP
 
 /// A partial file that another program has left, and which of its bytes that program has received.
 ///
 /// Nothing is trusted yet: ``DownloadStore`` copies the bytes, and the engine compares them with the server's file.
-public struct ForeignPartial: Sendable, Hashable {
+package struct ForeignPartial: Sendable, Hashable {
     /// The program that has left a file, as far as its name and the files beside it tell.
-    public enum Program: String, Sendable, Hashable, CaseIterable {
+    package enum Program: String, Sendable, Hashable, CaseIterable {
         /// A program that writes a file from its beginning under its final name, such as curl and wget.
         case curlOrWget = "curl or wget"
         /// aria2, with its control file.
@@ -26,23 +26,23 @@ public struct ForeignPartial: Sendable, Hashable {
     }
 
     /// The path of the data.
-    public let path: String
+    package let path: String
     /// The program.
-    public let program: Program
+    package let program: Program
     /// The ranges that the program has received, in order and disjoint, without those that may not be on the disk.
-    public let ranges: [Range<Int64>]
+    package let ranges: [Range<Int64>]
     /// The length of the whole file; nil if the program has not recorded it.
-    public let totalBytes: Int64?
+    package let totalBytes: Int64?
     /// The digest of the whole file, for programs that name files by it.
-    public let digest: HTTPDigest?
+    package let digest: HTTPDigest?
     /// The URL in the file's extended attributes, as wget and curl record it with `--xattr`; nil if there is none.
-    public let url: DownloadURL?
+    package let url: DownloadURL?
     /// The identity and the length of the file when it was examined.
     let identity: FileIdentity
     let size: Int64
 
     /// The number of bytes that may be adopted.
-    public var heldBytes: Int64 { ranges.reduce(0) { $0.addingSaturating($1.upperBound &- $1.lowerBound) } }
+    package var heldBytes: Int64 { ranges.reduce(0) { $0.addingSaturating($1.upperBound &- $1.lowerBound) } }
 
     /// The bytes before the end of each range that are dropped: other programs write without syncing.
     static let untrustedTail: Int64 = 65_536
@@ -52,7 +52,7 @@ public struct ForeignPartial: Sendable, Hashable {
     /// - Parameter path: The path of the data, or of a control file beside it.
     /// - Throws: ``StoreError``: `noEntry` if there is no such file or nothing of it can be adopted, `misuse` if it can
     ///   not be adopted at all, `io`.
-    public init(examining path: String) throws {
+    package init(examining path: String) throws {
         var path = path
         for suffix in [".aria2", ".st"] where path.hasSuffix(suffix) && path.utf8.count > suffix.utf8.count {
             let data = String(path.dropLast(suffix.count))

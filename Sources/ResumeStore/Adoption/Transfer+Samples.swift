@@ -1,10 +1,10 @@
 internal import ResumeFiles
-public import ResumeHTTP
+package import ResumeHTTP
 
 /// Bytes that are compared with the server's file by samples.
 extension Transfer {
     /// The conditions for resuming.
-    public var policy: ResumePolicy {
+    package var policy: ResumePolicy {
         guard entry.agreedSamples != nil else { return caller.policy }
         // Adopted bytes are compared with the server's file whether or not it has a validator.
         var policy = caller.policy

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+package import ResumeFiles
 
 extension Block: Extent {}
 

@@ -1,5 +1,5 @@
 internal import ResumeFiles
-package import ResumeHTTP
+public import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
@@ -52,10 +52,16 @@ extension DownloadStore {
     /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
     /// - Returns: The removed entry, or that it is in use; empty if there is no such entry.
     /// - Throws: ``StoreError``.
-    public func purge(key: String) async throws -> RemovalReport { try await purge(key: key, because: .purged) }
+    @discardableResult
+    public func purge(_ download: some DownloadKeyConvertible) async throws -> RemovalReport {
+        try await purge(download, because: .purged)
+    }
 
     /// Removes one entry, with a reason for the events.
-    package func purge(key: String, because reason: Reason) async throws -> RemovalReport {
+    package func purge(
+        _ download: some DownloadKeyConvertible, because reason: Reason
+    ) async throws -> RemovalReport {
+        let key = download.downloadKey.rawValue
         let entry = try await read { connection in try connection.entry(key: key) }
         return try await purge(entry.map { [$0] } ?? [], because: reason)
     }

@@ -39,7 +39,7 @@ extension DownloadStore {
     /// Returns the number of bytes that can still be written to the store's file system.
     ///
     /// - Throws: ``StoreError``.
-    public func freeSpace() throws -> Int64 {
+    package func freeSpace() throws -> Int64 {
         try StoreError.refuseForkedChild()
         return try StoreError.wrapping { try folder.blobs.space() }
     }

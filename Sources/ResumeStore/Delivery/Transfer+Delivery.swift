@@ -34,7 +34,7 @@ extension Transfer {
     /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`, or `misuse` for a store
     ///   in memory (see ``promote(to:)``); the complete download stays in the store. `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were
     ///   discarded, and the next plan requests them again.
-    public func deliver(to destination: Destination) async throws {
+    public func deliver(to destination: DownloadStore.Destination) async throws {
         try await deliver(to: destination, fulfilling: nil, isProved: isProved)
     }
 

@@ -1,11 +1,11 @@
 internal import ResumeSQLite
 
 /// Which entries of a store are visited, and in which order.
-public struct EntryQuery: Sendable, Hashable {
+package struct EntryQuery: Sendable, Hashable {
     /// An order of entries.
     ///
     /// Entries that are equal in it are in the order of their creation.
-    public struct Order: Sendable, Hashable {
+    package struct Order: Sendable, Hashable {
         enum Kind {
             case use, creation, size, received, url
         }
@@ -13,32 +13,32 @@ public struct EntryQuery: Sendable, Hashable {
         let kind: Kind
 
         /// By last use, least recently used first.
-        public static let use = Order(kind: .use)
+        package static let use = Order(kind: .use)
         /// By creation, oldest first.
-        public static let creation = Order(kind: .creation)
+        package static let creation = Order(kind: .creation)
         /// By the size of the file, or the number of received bytes if that is unknown, smallest first; files of the
         /// same size by received bytes.
         ///
         /// Unlike the other orders, it has no index, since that would change with each checkpoint. The first entry is
         /// found after all rows were read.
-        public static let size = Order(kind: .size)
+        package static let size = Order(kind: .size)
         /// By the number of received bytes, smallest first.
-        public static let received = Order(kind: .received)
+        package static let received = Order(kind: .received)
         /// By URL.
-        public static let url = Order(kind: .url)
+        package static let url = Order(kind: .url)
     }
 
     /// The order.
-    public var order: Order
+    package var order: Order
     /// Whether the order is reversed.
-    public var isReversed: Bool
+    package var isReversed: Bool
     /// The state of the entries; nil for any.
-    public var state: Entry.State?
+    package var state: Entry.State?
     /// Only entries that were last used before this time, in milliseconds since 1970; nil for any.
-    public var usedBefore: Int64?
+    package var usedBefore: Int64?
 
     /// Creates a query; by default, for all entries in the order of their last use.
-    public init(
+    package init(
         order: Order = .use, isReversed: Bool = false, state: Entry.State? = nil, usedBefore: Int64? = nil
     ) {
         self.order = order

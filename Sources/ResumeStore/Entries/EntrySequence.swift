@@ -1,5 +1,6 @@
 internal import ResumeFiles
 internal import ResumeSQLite
+public import ResumeHTTP
 
 /// The entries of a store that a query selects, read page by page with a separate connection.
 ///
@@ -7,20 +8,20 @@ internal import ResumeSQLite
 /// delay others. Each page is a consistent state of the store, but different pages may be of different times: an entry
 /// that changes its place in the order during the iteration may appear twice or not at all. In the order of
 /// ``EntryQuery/Order/creation``, each entry that exists throughout appears once.
-public struct EntrySequence: AsyncSequence, Sendable {
+package struct EntrySequence: AsyncSequence, Sendable {
     /// An entry.
-    public typealias Element = Entry
+    package typealias Element = Entry
     /// ``StoreError`` or `CancellationError`.
-    public typealias Failure = any Error
+    package typealias Failure = any Error
 
     let store: DownloadStore
     let query: EntryQuery
 
     /// Creates an iterator, which opens its connection for the first entry.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
+    package func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
 
     /// Reads the entries.
-    public struct Iterator: AsyncIteratorProtocol {
+    package struct Iterator: AsyncIteratorProtocol {
         private let store: DownloadStore
         private var cursor: EntryCursor
         private var reader: (connection: Database, leases: ByteLocks)?
@@ -34,7 +35,7 @@ public struct EntrySequence: AsyncSequence, Sendable {
         /// Returns the next entry; nil at the end.
         ///
         /// - Throws: ``StoreError``, `CancellationError`.
-        public mutating func next() async throws -> Entry? {
+        package mutating func next() async throws -> Entry? {
             while page.isEmpty {
                 guard let entries = try await nextPage() else { return nil }
                 page = ArraySlice(entries)
@@ -70,7 +71,7 @@ public struct EntrySequence: AsyncSequence, Sendable {
 
 extension DownloadStore {
     /// Returns entries one by one, without reading all of them into memory.
-    public func entries(matching query: EntryQuery) -> EntrySequence { EntrySequence(store: self, query: query) }
+    package func entries(matching query: EntryQuery) -> EntrySequence { EntrySequence(store: self, query: query) }
 
     /// Returns all entries, least recently used first; for stores with few entries.
     ///
@@ -82,11 +83,12 @@ extension DownloadStore {
 
     /// Returns the entry with a key.
     ///
-    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
+    /// - Parameter download: Its key, which includes the ranges of a selection, or its URL.
     /// - Returns: The entry, nil if there is none.
     /// - Throws: ``StoreError``.
-    public func entry(key: String) async throws -> Entry? {
-        try await found { connection in try connection.entry(key: key).map { [$0] } ?? [] }.first
+    public func entry(for download: some DownloadKeyConvertible) async throws -> Entry? {
+        let key = download.downloadKey.rawValue
+        return try await found { connection in try connection.entry(key: key).map { [$0] } ?? [] }.first
     }
 
     /// Returns the entries with a URL, at most a page of them, last used first.

@@ -24,9 +24,9 @@ public struct StoreError: Error, Sendable, Equatable {
         /// SQLite's write-ahead log does not work on this file system.
         public static let unsupportedFileSystem = Code("unsupported-file-system")
         /// The SQLite library is too old.
-        public static let unsupportedSQLite = Code("unsupported-sqlite")
+        package static let unsupportedSQLite = Code("unsupported-sqlite")
         /// There is no such entry.
-        public static let noEntry = Code("no-entry")
+        package static let noEntry = Code("no-entry")
         /// Another process or task is using the entry, and the caller does not wait.
         public static let inUse = Code("in-use")
         /// Another process has held a lock for too long.
@@ -44,23 +44,23 @@ public struct StoreError: Error, Sendable, Equatable {
         /// The download has more bytes than are allowed in memory.
         public static let tooLarge = Code("too-large")
         /// The store that data is moved to already has more bytes of the download.
-        public static let holdsMore = Code("holds-more")
+        package static let holdsMore = Code("holds-more")
         /// The file system reported an error.
         public static let io = Code("io")
         /// SQLite reported another error.
-        public static let database = Code("database")
+        package static let database = Code("database")
         /// The stored bytes differ from those of the server.
         public static let heldBytesDiffer = Code("held-bytes-differ")
         /// The body is longer than its Content-Range or length allows.
-        public static let surplusBytes = Code("surplus-bytes")
+        package static let surplusBytes = Code("surplus-bytes")
         /// The bytes to read are not stored.
         public static let notHeld = Code("not-held")
         /// The process was forked from one with an open store.
         ///
         /// The methods of ``Transfer``, an actor, cannot throw it: they stop the process with a message.
-        public static let forkedChild = Code("forked-child")
+        package static let forkedChild = Code("forked-child")
         /// A call that is not valid in the current state, such as a write before the head of a response.
-        public static let misuse = Code("misuse")
+        package static let misuse = Code("misuse")
     }
 
     /// The kind of error.
@@ -68,9 +68,11 @@ public struct StoreError: Error, Sendable, Equatable {
     /// What happened, in one sentence.
     public var message: String
     /// What to do about it; empty if the message is sufficient.
-    public var advice: String
-    /// The cause, such as a `SQLiteError` or a ``SystemError``.
+    package var advice: String
+    /// The underlying error.
     public var cause: (any Error)?
+    /// The number of the failed system call's error (`errno`); nil if another kind of error is the cause.
+    public var errorNumber: Int32? { (cause as? SystemError)?.number }
 
     /// Creates an error.
     public init(_ code: Code, _ message: String, advice: String = "", cause: (any Error)? = nil) {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+package import ResumeFiles
 
 /// The name of a blob: a path relative to the store, in one of two fixed formats.
 ///

@@ -2,162 +2,169 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
-/// The destination file of a download.
-public struct Destination: Sendable, Hashable {
-    /// The folder.
-    let folder: String
-    /// The file's name in it.
-    let name: String
+extension DownloadStore {
+    /// The destination file of a download.
+    public struct Destination: Sendable, Hashable {
+        /// The folder.
+        let folder: String
+        /// The file's name in it.
+        let name: String
 
-    /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
-    public var replaces = true
+        /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
+        public var replaces = true
 
-    /// The complete path.
-    public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+        /// The complete path.
+        public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
-    /// Creates a destination and checks that files can be created in its folder; the name itself may be unusable.
-    ///
-    /// - Throws: ``StoreError`` with `destination`.
-    package init(checkingFolderOf path: String) throws {
-        try self.init(path)
-        try check { _ in }
-    }
-
-    /// Creates a destination and checks, before anything is fetched, that it can be written.
-    ///
-    /// - Parameter path: An absolute path, or one relative to the working directory.
-    /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
-    ///   is a link to something, that is not a regular file.
-    public init(checking path: String) throws {
-        try self.init(path)
-        let destination = self
-        try check { try destination.requireReplaceable(in: $0) }
-    }
-
-    /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
-    var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }
-
-    /// Checks that a file may replace whatever has the name, if anything does.
-    ///
-    /// - Parameter open: The folder.
-    /// - Throws: ``StoreError`` with `destination`; ``SystemError``.
-    func requireReplaceable(in open: Folder) throws {
-        guard let status = try open.status(of: name), status.kind != .regular else { return }
-        guard status.kind == .link, !Self.isLinkToOther(path) else {
-            let what = status.kind == .folder ? "a folder" : "not a regular file"
-            throw StoreError(
-                .destination, "cannot write \(path): it is \(what)",
-                advice: "Choose a file name; only regular files can be replaced.")
+        /// Creates a destination and checks that files can be created in its folder; the name itself may be unusable.
+        ///
+        /// - Throws: ``StoreError`` with `destination`.
+        package init(checkingFolderOf path: String) throws {
+            try self.init(path)
+            try check { _ in }
         }
-    }
 
-    /// Runs a check on the folder, then checks that files can be created in it.
-    private func check(_ look: (Folder) throws -> Void) throws {
-        do {
-            let open = try Folder(folder, followsLinks: true)
-            try look(open)
-            // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
-            try open.probe()
-        } catch let error as SystemError {
-            let advice =
-                error.isMissing
-                ? "Create the folder first, or choose another one." : "Choose a location that this user may write to."
-            throw StoreError(
-                .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
+        /// Creates a destination and checks, before anything is fetched, that it can be written.
+        ///
+        /// - Parameter path: An absolute path, or one relative to the working directory.
+        /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
+        ///   is a link to something, that is not a regular file.
+        public init(checking path: String) throws {
+            try self.init(path)
+            let destination = self
+            try check { try destination.requireReplaceable(in: $0) }
         }
-    }
 
-    /// Whether a link leads to something other than a regular file, as `/dev/stdout` does, so that a download must not
-    /// replace it.
-    ///
-    /// A link to a file may be replaced, as may a broken link, but not a link that leads to a file through a process's
-    /// open files.
-    private static func isLinkToOther(_ path: String) -> Bool {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return false }
-        return status.st_mode & S_IFMT != S_IFREG || isLinkToOpenFile(path)
-    }
+        /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
+        var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }
 
-    private static func isLinkToOpenFile(_ path: String) -> Bool {
-        let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            unsafe count = max(readlink(path, start, buffer.count), 0)
-        }
-        return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
-    }
-
-    /// Splits a path without accessing the disk.
-    package init(_ path: String) throws(StoreError) {
-        guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
-        }
-        var absolute = path
-        // Compares bytes, because a name that begins with a combining mark would hide the slash before it.
-        let slash = UInt8(ascii: "/")
-        if path.utf8.first != slash {
-            guard let working = unsafe getcwd(nil, 0) else {
-                throw StoreError(.destination, "the working folder no longer exists", advice: "Use an absolute path.")
+        /// Checks that a file may replace whatever has the name, if anything does.
+        ///
+        /// - Parameter open: The folder.
+        /// - Throws: ``StoreError`` with `destination`; ``SystemError``.
+        func requireReplaceable(in open: Folder) throws {
+            guard let status = try open.status(of: name), status.kind != .regular else { return }
+            guard status.kind == .link, !Self.isLinkToOther(path) else {
+                let what = status.kind == .folder ? "a folder" : "not a regular file"
+                throw StoreError(
+                    .destination, "cannot write \(path): it is \(what)",
+                    advice: "Choose a file name; only regular files can be replaced.")
             }
-            defer { unsafe free(working) }
-            absolute = unsafe "\(String(cString: working))/\(path)"
         }
-        guard let border = absolute.utf8.lastIndex(of: slash) else {
-            throw StoreError(.destination, "cannot write \(path): it is not a file name", advice: "Choose a file name.")
+
+        /// Runs a check on the folder, then checks that files can be created in it.
+        private func check(_ look: (Folder) throws -> Void) throws {
+            do {
+                let open = try Folder(folder, followsLinks: true)
+                try look(open)
+                // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
+                try open.probe()
+            } catch let error as SystemError {
+                let advice =
+                    error.isMissing
+                    ? "Create the folder first, or choose another one."
+                    : "Choose a location that this user may write to."
+                throw StoreError(
+                    .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
+            }
         }
-        let last = String(absolute[absolute.utf8.index(after: border)...])
-        guard !last.isEmpty, last != ".", last != ".." else {
-            throw StoreError(
-                .destination, "cannot write \(path): it is a folder",
-                advice: "Choose a file name in it.")
+
+        /// Whether a link leads to something other than a regular file, as `/dev/stdout` does, so that a download must not
+        /// replace it.
+        ///
+        /// A link to a file may be replaced, as may a broken link, but not a link that leads to a file through a process's
+        /// open files.
+        private static func isLinkToOther(_ path: String) -> Bool {
+            var status = stat()
+            guard unsafe stat(path, &status) == 0 else { return false }
+            return status.st_mode & S_IFMT != S_IFREG || isLinkToOpenFile(path)
         }
-        folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
-        name = last
-    }
 
-    /// Returns a destination in the same folder with the name that the server suggests.
-    ///
-    /// It replaces no existing file, since a server must not choose which of the user's files are overwritten.
-    ///
-    /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
-    /// - Returns: The destination.
-    package func named(byServer name: String?) -> Destination { Destination(folder: folder, name: name ?? self.name) }
-
-    private init(folder: String, name: String) {
-        self.folder = folder
-        self.name = name
-        replaces = false
-    }
-
-    /// Checks, before anything is discarded for it, that a destination that replaces nothing is free.
-    ///
-    /// - Throws: ``StoreError`` with `destinationExists`.
-    package func requireFree() throws {
-        let name = name
-        try check { if try $0.status(of: name) != nil { throw isTaken } }
-    }
-
-    /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
-    ///
-    /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
-    func mode(in folder: Folder) throws(SystemError) -> mode_t {
-        guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
-            return FileMode.ordinary
+        private static func isLinkToOpenFile(_ path: String) -> Bool {
+            let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
+                guard let start = buffer.baseAddress else { return }
+                unsafe count = max(readlink(path, start, buffer.count), 0)
+            }
+            return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
         }
-        return old.permissions & 0o777 | 0o600
-    }
 
-    /// The error for an existing file that must not be replaced.
-    var isTaken: StoreError {
-        StoreError(
-            .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
-            advice: "Move it away, or choose another file name.",
-            cause: SystemError(number: EEXIST, call: "rename", path: path))
-    }
+        /// Splits a path without accessing the disk.
+        package init(_ path: String) throws(StoreError) {
+            guard !path.isEmpty, !path.utf8.contains(0) else {
+                throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
+            }
+            var absolute = path
+            // Compares bytes, because a name that begins with a combining mark would hide the slash before it.
+            let slash = UInt8(ascii: "/")
+            if path.utf8.first != slash {
+                guard let working = unsafe getcwd(nil, 0) else {
+                    throw StoreError(
+                        .destination, "the working folder no longer exists", advice: "Use an absolute path.")
+                }
+                defer { unsafe free(working) }
+                absolute = unsafe "\(String(cString: working))/\(path)"
+            }
+            guard let border = absolute.utf8.lastIndex(of: slash) else {
+                throw StoreError(
+                    .destination, "cannot write \(path): it is not a file name", advice: "Choose a file name.")
+            }
+            let last = String(absolute[absolute.utf8.index(after: border)...])
+            guard !last.isEmpty, last != ".", last != ".." else {
+                throw StoreError(
+                    .destination, "cannot write \(path): it is a folder",
+                    advice: "Choose a file name in it.")
+            }
+            folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
+            name = last
+        }
 
-    /// Returns the temporary name of a blob's bytes beside the destination until they are complete.
-    ///
-    /// It is always the same for a blob, so that it can be recognized after a crash.
-    static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
+        /// Returns a destination in the same folder with the name that the server suggests.
+        ///
+        /// It replaces no existing file, since a server must not choose which of the user's files are overwritten.
+        ///
+        /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
+        /// - Returns: The destination.
+        package func named(byServer name: String?) -> Destination {
+            Destination(folder: folder, name: name ?? self.name)
+        }
+
+        private init(folder: String, name: String) {
+            self.folder = folder
+            self.name = name
+            replaces = false
+        }
+
+        /// Checks, before anything is discarded for it, that a destination that replaces nothing is free.
+        ///
+        /// - Throws: ``StoreError`` with `destinationExists`.
+        package func requireFree() throws {
+            let name = name
+            try check { if try $0.status(of: name) != nil { throw isTaken } }
+        }
+
+        /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
+        ///
+        /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
+        func mode(in folder: Folder) throws(SystemError) -> mode_t {
+            guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
+                return FileMode.ordinary
+            }
+            return old.permissions & 0o777 | 0o600
+        }
+
+        /// The error for an existing file that must not be replaced.
+        var isTaken: StoreError {
+            StoreError(
+                .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
+                advice: "Move it away, or choose another file name.",
+                cause: SystemError(number: EEXIST, call: "rename", path: path))
+        }
+
+        /// Returns the temporary name of a blob's bytes beside the destination until they are complete.
+        ///
+        /// It is always the same for a blob, so that it can be recognized after a crash.
+        static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
+    }
 }
 
 extension Folder {
@@ -198,3 +205,5 @@ extension Folder {
         try remove(name)
     }
 }
+
+package typealias Destination = DownloadStore.Destination

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+package import ResumeFiles
 internal import ResumeSQLite
 
 /// Checks before SQLite opens a file of the store, or anything is written to one.

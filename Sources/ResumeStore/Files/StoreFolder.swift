@@ -1,4 +1,4 @@
-internal import ResumeFiles
+package import ResumeFiles
 
 /// The folder of a store and its contents.
 ///

@@ -35,7 +35,7 @@ extension Connection {
             else { return nil }
             return QueuedRequest(
                 id: id, key: key, url: url, destination: destination, state: state, priority: priority,
-                isForced: row.integer(6) == 1, position: min(max(position, -Self.largest), Self.largest),
+                isExclusive: row.integer(6) == 1, position: min(max(position, -Self.largest), Self.largest),
                 terms: row.text(8), failure: state == .failed ? Reason(stored: row.text(9) ?? "") : nil)
         }.compactMap { $0 }
     }
@@ -51,7 +51,7 @@ extension Connection {
                 UPDATE queued SET url = ?, state = ?, priority = ?, forced = ?, position = ?, terms = ?, failure = ?
                 WHERE id = ? AND queue = ?
                 """, .text(request.url), .text(request.state.rawValue), .integer(request.priority),
-                .flag(request.isForced), .integer(request.position), .optional(request.terms),
+                .flag(request.isExclusive), .integer(request.position), .optional(request.terms),
                 .optional(request.failure?.stored), .integer(id), .integer(queue))
             return id
         }
@@ -64,7 +64,7 @@ extension Connection {
                 terms = excluded.terms, failure = excluded.failure
             RETURNING id
             """, .integer(queue), .text(request.key), .text(request.url), .text(request.destination),
-            .text(request.state.rawValue), .integer(request.priority), .flag(request.isForced),
+            .text(request.state.rawValue), .integer(request.priority), .flag(request.isExclusive),
             .integer(request.position), .optional(request.terms), .optional(request.failure?.stored))
         return id ?? 0
     }

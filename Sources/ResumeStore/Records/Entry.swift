@@ -1,112 +1,115 @@
 public import ResumeHTTP
 
-/// A download in the store.
-public struct Entry: Sendable, Hashable {
-    /// Whether bytes are missing.
-    public enum State: String, Sendable, Hashable {
-        /// Bytes are or may be missing.
-        case partial
-        /// All bytes are stored but not delivered; no request is needed.
-        case complete
+extension DownloadStore {
+    /// A download in the store.
+    public struct Entry: Sendable, Hashable {
+        /// Whether bytes are missing.
+        package enum State: String, Sendable, Hashable {
+            /// Bytes are or may be missing.
+            case partial
+            /// All bytes are stored but not delivered; no request is needed.
+            case complete
+        }
+
+        /// A part of the stored bytes.
+        package struct Chunk: Sendable, Hashable {
+            /// The path of the file, relative to the store.
+            package var path: String
+            /// The offset of the part in the file, which contains the representation or the requested ranges of it.
+            package var offset: Int64
+            /// The number of bytes that survive a crash of the process.
+            package var length: Int64
+            /// The number of bytes that survive a power failure.
+            package var durable: Int64
+        }
+
+        /// The row's ID, which is never reused.
+        package var id: Int64
+        /// A random number that changes with each blob and when bytes are discarded; 0 before the first response.
+        ///
+        /// A writer with another generation must no longer change the entry.
+        package let generation: Int64
+        /// The boot of the machine during which the bytes were received.
+        let bootID: String
+        /// The request that the bytes were fetched with.
+        var requester: Requester
+
+        /// The key of the download: by default its URL without signature.
+        public var key: String
+        /// The number of the variant of its download: 1, or another one that the server sent for a different request.
+        package var variant: Int
+        /// The last requested URL, without user info and signature.
+        public var url: String
+        /// The requested ranges of the representation; nil for all of it.
+        package var selection: RangeSelection?
+        /// The representation that the bytes belong to; nil before the first response.
+        package var representation: Representation?
+        /// Whether bytes are missing.
+        package var state: State
+        /// The stored parts, in the order of their offsets.
+        package var chunks: [Chunk]
+        /// The destination of the download, if it is known.
+        public var destination: String?
+        /// Whether the collector keeps it.
+        public var isPinned: Bool
+        /// The time of creation, in milliseconds since 1970.
+        package var createdAt: Int64
+        /// The time of the last use, in milliseconds since 1970.
+        package var usedAt: Int64
+        /// Since when the server has reported that the resource does not exist (404, 410), in milliseconds since 1970; nil
+        /// if its last response was different.
+        package var goneAt: Int64?
+        /// Whether it is currently in use.
+        public var isInUse: Bool
+        /// Whether the length of the blob counts in addition to the rows of its parts.
+        ///
+        /// It does if one stream has written the whole blob, in order, during the current boot of the machine.
+        var grows = false
+        /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
+        ///
+        /// 0 before samples were compared; nil if all bytes were received by this program.
+        package var agreedSamples: Int?
+
+        /// The name of its download, which is the same for all variants.
+        package var name: String { Variant.name(key, variant) }
+
+        /// The number of stored bytes that survive a crash of the process.
+        public var receivedBytes: Int64 { chunks.heldBytes }
+
+        /// The number of stored bytes that survive a power failure.
+        public var durableBytes: Int64 { chunks.durable.heldBytes }
+
+        /// The number of requested bytes, of the whole file or of the ranges; nil if it is unknown.
+        public var totalBytes: Int64? { held.totalLength }
+
+        /// Whether the next request can be for the remaining bytes only.
+        public var isResumable: Bool {
+            state == .complete || agreedSamples != nil
+                || (representation?.validator != nil && representation?.acceptsRanges == true)
+        }
+
+        /// The state that the next request depends on.
+        package var held: HeldPartial { held(upTo: chunks.contiguousEnd) }
+
+        /// The same with a given number of contiguous bytes and the caller's access to them.
+        func held(upTo end: Int64, _ access: HeldPartial.Access = .granted) -> HeldPartial {
+            HeldPartial(
+                representation: representation, length: end, nextHeld: chunks.nextHeld(after: end),
+                selection: selection,
+                access: access, isUnproved: agreedSamples == 0)
+        }
+
+        /// The name of the blob; nil if there is none.
+        package var blobName: BlobName? { chunks.first.flatMap { BlobName(path: $0.path) } }
+
+        /// The part that is written next.
+        var part: PartReference {
+            PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
+        }
+
+        /// Creates a unique generation.
+        static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
     }
-
-    /// A part of the stored bytes.
-    public struct Chunk: Sendable, Hashable {
-        /// The path of the file, relative to the store.
-        public var path: String
-        /// The offset of the part in the file, which contains the representation or the requested ranges of it.
-        public var offset: Int64
-        /// The number of bytes that survive a crash of the process.
-        public var length: Int64
-        /// The number of bytes that survive a power failure.
-        public var durable: Int64
-    }
-
-    /// The row's ID, which is never reused.
-    package var id: Int64
-    /// A random number that changes with each blob and when bytes are discarded; 0 before the first response.
-    ///
-    /// A writer with another generation must no longer change the entry.
-    package let generation: Int64
-    /// The boot of the machine during which the bytes were received.
-    let bootID: String
-    /// The request that the bytes were fetched with.
-    var requester: Requester
-
-    /// The key of the download: by default its URL without signature.
-    public var key: String
-    /// The number of the variant of its download: 1, or another one that the server sent for a different request.
-    public var variant: Int
-    /// The last requested URL, without user info and signature.
-    public var url: String
-    /// The requested ranges of the representation; nil for all of it.
-    public var selection: RangeSelection?
-    /// The representation that the bytes belong to; nil before the first response.
-    public var representation: Representation?
-    /// Whether bytes are missing.
-    public var state: State
-    /// The stored parts, in the order of their offsets.
-    public var chunks: [Chunk]
-    /// The destination of the download, if it is known.
-    public var destination: String?
-    /// Whether the collector keeps it.
-    public var isPinned: Bool
-    /// The time of creation, in milliseconds since 1970.
-    public var createdAt: Int64
-    /// The time of the last use, in milliseconds since 1970.
-    public var usedAt: Int64
-    /// Since when the server has reported that the resource does not exist (404, 410), in milliseconds since 1970; nil
-    /// if its last response was different.
-    public var goneAt: Int64?
-    /// Whether it is currently in use.
-    public var isInUse: Bool
-    /// Whether the length of the blob counts in addition to the rows of its parts.
-    ///
-    /// It does if one stream has written the whole blob, in order, during the current boot of the machine.
-    var grows = false
-    /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
-    ///
-    /// 0 before samples were compared; nil if all bytes were received by this program.
-    public var agreedSamples: Int?
-
-    /// The name of its download, which is the same for all variants.
-    package var name: String { Variant.name(key, variant) }
-
-    /// The number of stored bytes that survive a crash of the process.
-    public var receivedBytes: Int64 { chunks.heldBytes }
-
-    /// The number of stored bytes that survive a power failure.
-    public var durableBytes: Int64 { chunks.durable.heldBytes }
-
-    /// The number of requested bytes, of the whole file or of the ranges; nil if it is unknown.
-    public var totalBytes: Int64? { held.totalLength }
-
-    /// Whether the next request can be for the remaining bytes only.
-    public var isResumable: Bool {
-        state == .complete || agreedSamples != nil
-            || (representation?.validator != nil && representation?.acceptsRanges == true)
-    }
-
-    /// The state that the next request depends on.
-    public var held: HeldPartial { held(upTo: chunks.contiguousEnd) }
-
-    /// The same with a given number of contiguous bytes and the caller's access to them.
-    func held(upTo end: Int64, _ access: HeldPartial.Access = .granted) -> HeldPartial {
-        HeldPartial(
-            representation: representation, length: end, nextHeld: chunks.nextHeld(after: end), selection: selection,
-            access: access, isUnproved: agreedSamples == 0)
-    }
-
-    /// The name of the blob; nil if there is none.
-    package var blobName: BlobName? { chunks.first.flatMap { BlobName(path: $0.path) } }
-
-    /// The part that is written next.
-    var part: PartReference {
-        PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
-    }
-
-    /// Creates a unique generation.
-    static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }
 }
 
 extension Int64 {
@@ -117,60 +120,67 @@ extension Int64 {
     }
 }
 
-/// An event of a download, recorded for users.
-public struct Event: Sendable, Hashable {
-    /// The kind of event.
-    public enum Kind: String, Sendable, Hashable {
-        /// A download began without stored bytes.
-        case started
-        /// A download was resumed.
-        case resumed
-        /// A download started over although bytes were stored.
-        case restarted
-        /// A download ended early; the received bytes are kept.
-        case interrupted
-        /// A queue or a task paused a download; the received bytes are kept.
-        case paused
-        /// A download was cancelled; the received bytes are kept.
-        case cancelled
-        /// A response was refused.
-        case refused
-        /// A download was delivered to its destination.
-        case delivered
-        /// The collector removed a download.
-        case evicted
-        /// A user or program removed a download, for example by a cancellation that discards the received bytes.
-        case purged
-        /// Part of a download was discarded, since it was damaged on disk.
-        case damaged
+extension DownloadStore {
+    /// An event of a download, recorded for users.
+    public struct Event: Sendable, Hashable {
+        /// The kind of event.
+        @nonexhaustive
+        public enum Kind: String, Sendable, Hashable {
+            /// A download began without stored bytes.
+            case started
+            /// A download was resumed.
+            case resumed
+            /// A download started over although bytes were stored.
+            case restarted
+            /// A download ended early; the received bytes are kept.
+            case interrupted
+            /// A queue or a task paused a download; the received bytes are kept.
+            case paused
+            /// A download was cancelled; the received bytes are kept.
+            case cancelled
+            /// A response was refused.
+            case refused
+            /// A download was delivered to its destination.
+            case delivered
+            /// The collector removed a download.
+            case evicted
+            /// A user or program removed a download, for example by a cancellation that discards the received bytes.
+            case purged
+            /// Part of a download was discarded, since it was damaged on disk.
+            case damaged
+        }
+
+        /// The download's key.
+        public var key: String
+        /// The time, in milliseconds since 1970.
+        package var at: Int64
+        /// The kind of event.
+        public var kind: Kind
+        /// The reason.
+        public var reason: Reason
+        /// The number of bytes that were stored, kept, freed or delivered.
+        public var bytes: Int64
+
+        package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
+            (self.key, self.at, self.kind, self.reason, self.bytes) = (key, at, kind, reason, bytes)
+        }
     }
 
-    /// The download's key.
-    public var key: String
-    /// The time, in milliseconds since 1970.
-    public var at: Int64
-    /// The kind of event.
-    public var kind: Kind
-    /// The reason.
-    public var reason: Reason
-    /// The number of bytes that were stored, kept, freed or delivered.
-    public var bytes: Int64
+    /// The totals of a store, which are available without scanning it.
+    public struct Totals: Sendable, Hashable {
+        /// The number of entries.
+        public var entries: Int64
+        /// The number of bytes of all entries.
+        public var receivedBytes: Int64
 
-    package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
-        (self.key, self.at, self.kind, self.reason, self.bytes) = (key, at, kind, reason, bytes)
+        /// Creates totals.
+        package init(entries: Int64, receivedBytes: Int64) {
+            self.entries = entries
+            self.receivedBytes = receivedBytes
+        }
     }
 }
 
-/// The totals of a store, which are available without scanning it.
-public struct Totals: Sendable, Hashable {
-    /// The number of entries.
-    public var entries: Int64
-    /// The number of bytes of all entries.
-    public var receivedBytes: Int64
-
-    /// Creates totals.
-    public init(entries: Int64, receivedBytes: Int64) {
-        self.entries = entries
-        self.receivedBytes = receivedBytes
-    }
-}
+package typealias Entry = DownloadStore.Entry
+package typealias Event = DownloadStore.Event
+package typealias Totals = DownloadStore.Totals

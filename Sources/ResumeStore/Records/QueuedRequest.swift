@@ -19,7 +19,7 @@ package struct QueuedRequest: Sendable, Hashable {
     package var destination: String
     package var state: State
     package var priority: Int64
-    package var isForced: Bool
+    package var isExclusive: Bool
     /// Among requests with the same priority, those with a higher position run first.
     package var position: Int64
     /// The other conditions of the request, encoded by the queue; nil if they cannot be stored completely.
@@ -32,7 +32,8 @@ package struct QueuedRequest: Sendable, Hashable {
     package var totalBytes: Int64?
 
     package init(
-        id: Int64? = nil, key: String, url: String, destination: String, state: State, priority: Int64, isForced: Bool,
+        id: Int64? = nil, key: String, url: String, destination: String, state: State, priority: Int64,
+        isExclusive: Bool,
         position: Int64, terms: String?, failure: Reason? = nil
     ) {
         self.id = id
@@ -41,7 +42,7 @@ package struct QueuedRequest: Sendable, Hashable {
         self.destination = destination
         self.state = state
         self.priority = priority
-        self.isForced = isForced
+        self.isExclusive = isExclusive
         self.position = position
         self.terms = terms
         self.failure = failure

@@ -33,10 +33,10 @@ extension PartialStore {
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
-        retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
+        retries: RetryPolicy = RetryPolicy(retries: 2),
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
     ) async throws -> [UInt8] where Body.Element: Sequence<UInt8> {
-        let transfer = try await begin(
+        let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
         return try await transfer.run(policy: policy, limit: Int64(limit), retries: retries, send) {
             try await $0.takeData(upTo: limit)
@@ -52,10 +52,10 @@ extension DownloadStore {
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, to destination: Destination, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
-        retries: RetryBudget.Limits = RetryBudget.Limits(retries: 2),
+        retries: RetryPolicy = RetryPolicy(retries: 2),
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
     ) async throws where Body.Element: Sequence<UInt8> {
-        let transfer = try await begin(
+        let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy)
         try await transfer.run(policy: policy, limit: .max, retries: retries, send) {
             try await $0.deliver(to: destination)
@@ -66,7 +66,7 @@ extension DownloadStore {
 extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        policy: ResumePolicy, limit: Int64, retries: RetryBudget.Limits,
+        policy: ResumePolicy, limit: Int64, retries: RetryPolicy,
         _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
         finish: (Transfer) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {

@@ -21,7 +21,7 @@ package struct RequestLoop<Client: RequestClient> {
     let sampleSeed: UInt64?
 
     /// Creates a loop that has sent no request yet; without a seed, the offsets of samples are random.
-    package init(_ client: Client, _ limits: RetryBudget.Limits, sampleSeed: UInt64? = nil) {
+    package init(_ client: Client, _ limits: RetryPolicy, sampleSeed: UInt64? = nil) {
         self.client = client
         course = RequestCourse(limits)
         self.sampleSeed = sampleSeed

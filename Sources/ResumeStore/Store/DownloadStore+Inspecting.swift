@@ -3,13 +3,22 @@ public import ResumeHTTP
 internal import ResumeSQLite
 
 extension DownloadStore {
-    /// Returns the last events, oldest first.
+    /// Returns the last events of a download, oldest first.
     ///
-    /// - Parameter key: The ``Entry/key`` of an entry for its events only; nil for all events.
+    /// - Parameter download: Its key or URL.
     /// - Returns: At most the last 1000 events.
     /// - Throws: ``StoreError``.
-    public func events(key: String? = nil) async throws -> [Event] {
-        try await read { connection in try connection.events(key: key) }
+    public func events(for download: some DownloadKeyConvertible) async throws -> [Event] {
+        let key = download.downloadKey.rawValue
+        return try await read { connection in try connection.events(key: key) }
+    }
+
+    /// Returns the last events of all downloads, oldest first.
+    ///
+    /// - Returns: At most the last 1000 events.
+    /// - Throws: ``StoreError``.
+    public func events() async throws -> [Event] {
+        try await read { connection in try connection.events(key: nil) }
     }
 
     /// Returns the totals without scanning the entries.
@@ -21,18 +30,23 @@ extension DownloadStore {
 
     /// Protects an entry from the collector, or ends its protection.
     ///
+    /// - Parameters:
+    ///   - isPinned: Whether the collector keeps it.
+    ///   - download: The download's key or URL.
     /// - Returns: Whether there is such an entry.
     /// - Throws: ``StoreError``.
-    public func setPinned(_ isPinned: Bool, key: String) async throws -> Bool {
-        try await write { connection in
+    @discardableResult
+    public func setPinned(_ isPinned: Bool, for download: some DownloadKeyConvertible) async throws -> Bool {
+        let key = download.downloadKey.rawValue
+        return try await write { connection in
             try connection.run("UPDATE download SET pinned = ? WHERE key = ?", .flag(isPinned), .text(key)) > 0
         }
     }
 
-    /// Records an event, which ``events(key:)`` returns.
+    /// Records an event, which ``events()`` returns.
     ///
     /// - Throws: ``StoreError``.
-    public func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64 = 0) async throws {
+    package func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64 = 0) async throws {
         try await write { connection in try connection.record(kind, key: key, reason: reason, bytes: bytes) }
     }
 

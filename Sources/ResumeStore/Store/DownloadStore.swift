@@ -9,9 +9,9 @@ package import ResumeSQLite
 ///
 /// ```swift
 /// let store = try await DownloadStore.open(at: "/var/cache/example")
-/// let transfer = try await store.begin(url)
-/// let plan = await transfer.plan()
-/// request.headerFields = plan.fields  // set on your client's request: Range and If-Range when resuming
+/// let transfer = try await store.open(url)
+/// let fields = await transfer.nextRequest()
+/// request.headerFields = fields  // set on your client's request: Range and If-Range when resuming
 /// ```
 public final class DownloadStore: Sendable {
     /// The options of a store.
@@ -34,7 +34,7 @@ public final class DownloadStore: Sendable {
         /// number.
         ///
         /// Called synchronously after each batch. If the process ends, the next opening continues.
-        public var onMigration: (@Sendable (_ converted: Int64, _ entries: Int64) -> Void)?
+        package var onMigration: (@Sendable (_ converted: Int64, _ entries: Int64) -> Void)?
         /// The clock that determines when received bytes are recorded and synced.
         package var clock = StoreClock.continuous
         /// Whether transfers share a few threads, for programs without tasks of high priority.
@@ -57,7 +57,7 @@ public final class DownloadStore: Sendable {
     /// The path of the folder.
     public let path: String
     /// The options that the store was opened with.
-    public let configuration: Configuration
+    package let configuration: Configuration
 
     package let folder: StoreFolder
     private let presence: Presence

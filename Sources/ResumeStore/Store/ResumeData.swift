@@ -17,22 +17,23 @@ public struct ResumeData: Sendable, Hashable {
     /// The requested URL, without user info and signature.
     public let url: DownloadURL
     /// The key of the download in the store; nil for ``url``.
-    public let key: String?
+    package let key: String?
     /// The requested ranges of the representation; nil for all of it.
-    public let selection: RangeSelection?
+    package let selection: RangeSelection?
     /// The validator of the stored bytes when this was created; nil if there was none.
-    public let validator: Validator?
+    package let validator: Validator?
     /// The number of stored bytes when this was created.
     public let receivedBytes: Int64
     /// The number of requested bytes; nil if it was unknown.
     public let totalBytes: Int64?
 
     /// The entity tag as received; nil if there was none.
-    public var entityTag: String? {
+    package var entityTag: String? {
         if case .entityTag(let tag) = validator { tag.rawValue } else { nil }
     }
 
     /// The error for bytes that are not resume data.
+    @nonexhaustive
     public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// They were not created by this library, or are incomplete.
         case malformed

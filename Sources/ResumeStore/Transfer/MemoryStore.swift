@@ -42,7 +42,7 @@ public final class MemoryStore: PartialStore {
     }
 
     /// The limits.
-    public let configuration: Configuration
+    package let configuration: Configuration
     private let state: Mutex<State>
     /// The key of the hashes that identify requesters.
     let identityKey: [UInt8]
@@ -56,7 +56,7 @@ public final class MemoryStore: PartialStore {
     }
 
     /// All entries, sorted by key; of one in use, the state when that began.
-    public var entries: [Entry] { state.withLock { $0.shelf.contents } }
+    public var entries: [DownloadStore.Entry] { state.withLock { $0.shelf.contents } }
 
     /// The total capacity reserved for all entries in bytes.
     public var size: Int { state.withLock { $0.shelf.size } }
@@ -70,10 +70,10 @@ public final class MemoryStore: PartialStore {
     }
 
     /// Opens a download exclusively; see
-    /// ``PartialStore/begin(_:headerFields:key:selection:policy:waits:)`` for the parameters.
+    /// ``PartialStore/open(_:headerFields:key:selection:policy:waits:)`` for the parameters.
     ///
     /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
-    public func begin(
+    public func open(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), waits: Bool = true
     ) async throws -> Transfer {
@@ -97,14 +97,17 @@ public final class MemoryStore: PartialStore {
     /// Moves a partial download to a store on disk, so that it survives the process.
     ///
     /// - Parameters:
-    ///   - key: The key: ``Entry/key``, or the URL without user info and signature.
+    ///   - download: Its key or URL.
     ///   - disk: The store.
     ///   - waits: Whether to wait if another task is using the download, or to fail.
     /// - Returns: How many bytes were moved.
     /// - Throws: The errors of ``Transfer/promote(to:)``; also `inUse` if it is in use and `waits` is false. Then the
     ///   data in memory is kept.
     @discardableResult
-    public func promote(_ key: String, to disk: DownloadStore, waits: Bool = true) async throws -> Int64 {
+    public func promote(
+        _ download: some DownloadKeyConvertible, to disk: DownloadStore, waits: Bool = true
+    ) async throws -> Int64 {
+        let key = download.downloadKey.rawValue
         guard let held = try await take(key, orElse: nil, waits: waits) else { throw StoreError.nothingHeld(key) }
         let (entry, owner) = (held.entry, held.blob?.owner)
         let caller = try Caller(url: DownloadURL(entry.url), identity: owner, policy: ResumePolicy())

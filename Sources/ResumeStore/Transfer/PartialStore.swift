@@ -4,7 +4,7 @@ public import ResumeHTTP
 /// A store of partial downloads, on disk (``DownloadStore``) or in memory (``MemoryStore``).
 ///
 /// ``fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` runs a whole download with the caller's HTTP
-/// client; ``begin(_:headerFields:key:selection:policy:waits:)`` is for callers that issue each request themselves.
+/// client; ``open(_:headerFields:key:selection:policy:waits:)`` is for callers that issue each request themselves.
 public protocol PartialStore: Sendable {
     /// Opens a download exclusively.
     ///
@@ -19,7 +19,7 @@ public protocol PartialStore: Sendable {
     ///   - waits: Whether to wait if the download is in use, or to throw an error.
     /// - Returns: The transfer. When it is closed or released, others can open the download.
     /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
-    func begin(
+    func open(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
         waits: Bool
     ) async throws -> Transfer
@@ -33,8 +33,8 @@ extension PartialStore {
     ///   - headerFields: The caller's header fields of the request; nil if the server must be asked in any case.
     /// - Returns: The transfer.
     /// - Throws: ``StoreError``, `CancellationError`.
-    public func begin(_ url: DownloadURL, headerFields: HTTPFields? = nil) async throws -> Transfer {
-        try await begin(
+    public func open(_ url: DownloadURL, headerFields: HTTPFields? = nil) async throws -> Transfer {
+        try await open(
             url, headerFields: headerFields, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
     }
 }
@@ -43,11 +43,11 @@ extension DownloadStore: PartialStore {
     /// Opens a download without a known destination.
     ///
     /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
-    public func begin(
+    public func open(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
         waits: Bool
     ) async throws -> Transfer {
-        try await begin(
+        try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: nil,
             waits: waits)
     }

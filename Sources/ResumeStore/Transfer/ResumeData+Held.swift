@@ -1,4 +1,4 @@
-public import ResumeHTTP
+package import ResumeHTTP
 internal import ResumeSQLite
 
 extension ResumeData {
@@ -50,7 +50,7 @@ extension DownloadStore {
     /// - Returns: nil if no bytes are stored, or if they cannot be resumed because there is no validator or the server
     ///   does not support ranges.
     /// - Throws: ``StoreError``.
-    public func resumeData(
+    package func resumeData(
         for key: String, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy()
     ) async throws -> ResumeData? {
         let name = Self.key(DownloadURL.redactedKey(key), selection)
@@ -70,7 +70,7 @@ extension DownloadStore {
 
 extension Transfer {
     /// The resume data of the stored bytes; nil if there are none or they cannot be resumed.
-    public var resumeData: ResumeData? {
+    package var resumeData: ResumeData? {
         ResumeData(of: entry, held: partial, receivedBytes: receivedBytes, policy: policy)
     }
 }

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 
 /// Compares stored bytes with their checksums before they leave the store.

@@ -149,7 +149,7 @@ extension Transfer {
     /// Records the received bytes, so that they survive the process, and starts a sync to disk if one is due.
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the download.
-    public func checkpoint() throws {
+    package func checkpoint() throws {
         if held > 0 { try claim() }
         try main.checkpoint()
         for segment in segments { try segment.checkpoint() }

@@ -31,7 +31,7 @@ extension Transfer {
         isClosed = true
         do {
             let bytes = try blob.bytes(count: Int(held))
-            let transfer = try await disk.begin(
+            let transfer = try await disk.open(
                 caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,
                 waits: false, on: TransferQueue(of: disk))
             do {

@@ -19,7 +19,7 @@ extension Transfer {
         guard let representation = entry.representation, representation.validator == nil, receivedBytes > 0 else {
             return false
         }
-        guard let events = try? await store.events(key: entry.key),
+        guard let events = try? await store.events(for: entry.key),
             let start = events.lastIndex(where: { $0.kind == .started || $0.kind == .restarted })
         else { return true }
         return events[start...].contains { $0.reason.code == Reason.resumedUnvalidatedCode }

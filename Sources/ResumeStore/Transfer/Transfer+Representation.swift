@@ -117,7 +117,7 @@ extension Transfer {
     ///   - length: The number of bytes to keep.
     ///   - reason: Why the others are wrong.
     /// - Throws: ``StoreError``
-    public func rewind(to length: Int64, reason: Reason) async throws {
+    package func rewind(to length: Int64, reason: Reason) async throws {
         try requireOpen()
         main.endBody()
         try claim()
@@ -162,7 +162,7 @@ extension Transfer {
     /// Records the destination, for `list` and for a delivery after a crash.
     ///
     /// - Throws: ``StoreError``
-    public func setDestination(_ destination: Destination) async throws {
+    package func setDestination(_ destination: Destination) async throws {
         guard entry.destination != destination.path else { return }
         let id = entry.id
         if isClaimed {

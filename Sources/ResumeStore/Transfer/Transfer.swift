@@ -1,13 +1,13 @@
-public import HTTPTypes
+package import HTTPTypes
 internal import ResumeFiles
-public import ResumeHTTP
+package import ResumeHTTP
 internal import ResumeSQLite
 
 /// One download that this process has exclusive use of, on disk or in memory: plans requests, judges responses, receives
 /// bytes, delivers the file.
 ///
 /// This is the API for programs with their own HTTP client; the engine uses it too. Call in this order, for each
-/// request: ``plan(avoidsRange:)``, send the request, ``receive(_:to:)``, ``write(_:)`` for each part of the body,
+/// request: ``nextRequest(avoidingRange:)``, send the request, ``receive(_:)``, ``write(_:)`` for each part of the body,
 /// ``endBody(_:)``; when that returns true, ``deliver(to:)`` or ``takeData(upTo:)``. Call ``close()`` at the end, also
 /// after an error: received bytes are kept for the next request.
 ///
@@ -61,7 +61,9 @@ public actor Transfer {
     /// The number of stored bytes before the body.
     private(set) var receivedBefore: Int64 = 0
     /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
-    public internal(set) var damage: Reason?
+    package internal(set) var damage: Reason?
+    /// The plan of the request whose response is expected, if a program issues each request itself.
+    var sent: Plan?
     /// The caller of the download.
     var caller: Caller
     /// Whether the caller may use the stored bytes.
@@ -106,7 +108,7 @@ public actor Transfer {
     package nonisolated var held: Int64 { main.held }
 
     /// The current state of the stored bytes.
-    public var partial: HeldPartial { entry.held(upTo: held, access) }
+    package var partial: HeldPartial { entry.held(upTo: held, access) }
 
     /// The key of the current entry: the transfer's ``key`` and the number of the variant.
     package var entryKey: String { entry.key }
@@ -141,7 +143,7 @@ public actor Transfer {
     /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if
     ///   possible.
     /// - Returns: What to request, with the header fields to send.
-    public func plan(avoidsRange: Reason? = nil) -> Plan {
+    package func plan(avoidsRange: Reason? = nil) -> Plan {
         Plan(for: partial, policy: policy, avoidsRange: avoidsRange ?? (asksForWhole ? .gapNotCompared : nil))
     }
 
@@ -153,7 +155,7 @@ public actor Transfer {
     /// - Returns: What to do: if `Verdict.usesBody` is true, the body must be written, otherwise discarded.
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`,
     ///   `database`. Then the stored bytes are kept.
-    public func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
+    package func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
         let verdict = try judge(response, to: plan)
         try await follow(verdict, of: response)
         return verdict

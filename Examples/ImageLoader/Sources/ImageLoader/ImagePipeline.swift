@@ -23,13 +23,13 @@ struct ImagePipeline: Sendable {
     ///
     /// If several tasks load the same image at the same time, one makes the request, and all get the image.
     func image(_ address: URL, onPart: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> [UInt8] {
-        let url = try DownloadURL(address.absoluteString)
-        if try await disk.entry(key: url.redacted) == nil {
+        let url = try DownloadURL(address)
+        if try await disk.entry(for: url) == nil {
             do {
                 return try await load(address, as: url, from: memory, onPart)
             } catch let error as StoreError where error.code == .tooLarge || error.code == .noSpace {
                 // Bytes received before that was known are moved to disk.
-                _ = try? await memory.promote(url.redacted, to: disk)
+                _ = try? await memory.promote(url, to: disk)
             }
         }
         return try await load(address, as: url, from: disk, onPart)

@@ -44,16 +44,16 @@ struct MediaLibrary: Sendable {
     ///
     /// Repeated calls fetch it only once.
     func open(_ name: String) async throws -> DownloadResult {
-        try await queue.download(request(name), isForced: true)
+        try await queue.download(request(name), isExclusive: true)
     }
 
     /// Cancels the download of a cell that is no longer visible, and keeps its partial data for later.
     func leave(_ name: String) async throws {
-        await queue.cancel(try request(name).storeKey, .soft)
+        await queue.cancel(try request(name))
     }
 
     /// Returns a human-readable report.
-    func report() async -> QueueReport { await queue.report() }
+    func report() async -> DownloadQueue.Report { await queue.report() }
 
     /// Waits until all downloads have ended.
     func wait() async { await queue.waitUntilIdle() }

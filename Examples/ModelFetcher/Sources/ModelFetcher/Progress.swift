@@ -21,7 +21,7 @@ struct Progress {
         case .damaged(let reason): say("downloading damaged data again: \(reason)")
         case .retrying(let reason, let delay): say("\(reason); retrying in \(delay)")
         case .waiting: say("waiting for another process that is downloading it")
-        case .started, .progress, .finished: break
+        default: break
         }
     }
 

@@ -36,9 +36,9 @@ struct PresignedObjects {
         if asksHead { request.headURL = try await backend.url(for: "HEAD", key) }
         // Called when the store refuses a URL, as it does once the URL has expired. The received bytes are kept, and the
         // download continues with the new URL.
-        request.renewal = { refusal in
-            say("the URL was refused with status \(refusal.status); asking for another one")
-            return Renewal(url: try await backend.url(for: "GET", key))
+        request.refresh = { challenge in
+            say("the URL was refused with status \(challenge.status); asking for another one")
+            return RefreshedRequest(url: try await backend.url(for: "GET", key))
         }
         return request
     }

@@ -11,7 +11,7 @@ extension QueueState {
         let stopping = stop(key)
         update(key) {
             $0.wish = .paused
-            $0.isForced = false
+            $0.isExclusive = false
         }
         return stopping + schedule()
     }
@@ -96,7 +96,7 @@ extension QueueState {
             // If one delivery is to continue, the whole item does.
             if wish == .restored || $0.wish == .failed { $0.wish = wish }
         }
-        if new.isForced, wish == .restored { force(new.key) }
+        if new.isExclusive, wish == .restored { force(new.key) }
         return delivery.number
     }
 

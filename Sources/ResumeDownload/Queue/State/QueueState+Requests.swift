@@ -6,18 +6,18 @@ extension QueueState {
         package var destination: String
         /// The caller that waits for it; nil if it is wanted without one.
         package var caller: Caller?
-        package var priority = QueuePriority.normal
-        package var isForced = false
+        package var priority = DownloadQueue.Priority.normal
+        package var isExclusive = false
 
         package init(
-            _ key: Key, to destination: String, caller: Caller? = nil, priority: QueuePriority = .normal,
-            isForced: Bool = false
+            _ key: Key, to destination: String, caller: Caller? = nil, priority: DownloadQueue.Priority = .normal,
+            isExclusive: Bool = false
         ) {
             self.key = key
             self.destination = destination
             self.caller = caller
             self.priority = priority
-            self.isForced = isForced
+            self.isExclusive = isExclusive
         }
     }
 
@@ -46,7 +46,7 @@ extension QueueState {
             if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }
         }
         if let caller = new.caller { enlist(caller, for: new.key) }
-        if new.isForced { force(new.key) }
+        if new.isExclusive { force(new.key) }
     }
 
     /// Updates an existing item for a further request.
@@ -63,7 +63,7 @@ extension QueueState {
             switch $0.wish {
             case .cancelled, .restored, .failed: $0.wish = .waiting
             // A paused item stays paused unless the new request is forced.
-            case .paused where new.isForced: $0.wish = .waiting
+            case .paused where new.isExclusive: $0.wish = .waiting
             case .paused, .waiting, .dropped: break
             }
         }
@@ -97,14 +97,14 @@ extension QueueState {
     /// Cancels an item for all its callers.
     ///
     /// - Returns: nil if there is no such item.
-    package mutating func cancel(_ key: Key, _ cancellation: QueueCancellation) -> [Action]? {
+    package mutating func cancel(_ key: Key, _ cancellation: DownloadQueue.Cancellation) -> [Action]? {
         guard let item = items[key] else { return nil }
         var actions = answer(item.callers, .cancelled)
         if item.wish == .dropped {
             update(key) { $0.deliveries = [] }
             return actions
         }
-        let wish: Wish = cancellation == .hard ? .dropped : .cancelled
+        let wish: Wish = cancellation == .discardingPartial ? .dropped : .cancelled
         actions += giveUp(key, wish)
         if wish == .dropped, item.run == nil { actions.append(.drop(key)) }
         return actions + schedule()
@@ -113,7 +113,7 @@ extension QueueState {
     mutating func giveUp(_ key: Key, _ wish: Wish) -> [Action] {
         update(key) {
             $0.wish = wish
-            $0.isForced = false
+            $0.isExclusive = false
             $0.deliveries = []
         }
         return stop(key)

@@ -134,7 +134,7 @@ extension QueueState {
                 guard $0.wish == .waiting else { return }
                 let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
                 $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
-                if $0.wish != .restored { $0.isForced = false }
+                if $0.wish != .restored { $0.isExclusive = false }
             }
         }
     }

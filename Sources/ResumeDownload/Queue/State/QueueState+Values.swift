@@ -69,8 +69,8 @@ extension QueueState {
     /// One download.
     package struct Item: Sendable, Hashable {
         package let key: Key
-        package var priority: QueuePriority
-        package var isForced = false
+        package var priority: DownloadQueue.Priority
+        package var isExclusive = false
         package var rank: Int64
         package var wish: Wish
         package var run: Run?
@@ -83,7 +83,7 @@ extension QueueState {
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
         /// Whether it runs or waits to run.
         var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
-        var place: WaitingLine.Place { .init(isForced: isForced, priority: priority, rank: rank, key: key) }
+        var place: WaitingLine.Place { .init(isExclusive: isExclusive, priority: priority, rank: rank, key: key) }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
         /// Why it, or the first of its failed deliveries, failed permanently.
         package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }

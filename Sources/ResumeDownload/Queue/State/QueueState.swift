@@ -7,7 +7,7 @@ package struct QueueState: Sendable {
     /// A caller that waits for an answer.
     package typealias Caller = Int
 
-    package let order: QueueOrder
+    package let order: DownloadQueue.Order
     package internal(set) var maximumRunning: Int
     /// Whether the whole queue is paused.
     package internal(set) var isHeld = false
@@ -25,7 +25,7 @@ package struct QueueState: Sendable {
     private var top: Int64 = 0
     private var bottom: Int64 = 0
 
-    package init(order: QueueOrder = .lastInFirstOut, maximumRunning: Int = 4) {
+    package init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
         self.order = order
         self.maximumRunning = max(maximumRunning, 1)
     }
@@ -66,7 +66,7 @@ extension QueueState {
     mutating func insert(_ item: Item) {
         items[item.key] = item
         if item.isInLine { line.insert(item.place) }
-        if item.isForced { forced = item.key }
+        if item.isExclusive { forced = item.key }
         changed.insert(item.key)
     }
 
@@ -130,7 +130,7 @@ extension QueueState {
 
     /// Makes an item the forced one, replacing any other.
     mutating func force(_ key: Key) {
-        if let forced, forced != key { update(forced) { $0.isForced = false } }
-        update(key) { $0.isForced = true }
+        if let forced, forced != key { update(forced) { $0.isExclusive = false } }
+        update(key) { $0.isExclusive = true }
     }
 }

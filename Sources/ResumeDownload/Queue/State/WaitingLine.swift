@@ -2,14 +2,14 @@
 struct WaitingLine: Sendable {
     /// A place in the line.
     struct Place: Sendable, Comparable {
-        var isForced: Bool
-        var priority: QueuePriority
+        var isExclusive: Bool
+        var priority: DownloadQueue.Priority
         /// Ranks read from the store may be equal; then the keys decide.
         var rank: Int64
         var key: String
 
         static func < (left: Place, right: Place) -> Bool {
-            if left.isForced != right.isForced { return right.isForced }
+            if left.isExclusive != right.isExclusive { return right.isExclusive }
             if left.priority != right.priority { return left.priority < right.priority }
             return (left.rank, left.key) < (right.rank, right.key)
         }

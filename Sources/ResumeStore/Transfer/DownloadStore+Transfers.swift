@@ -18,27 +18,27 @@ extension DownloadStore {
     ///   - waits: Whether to wait if another task or process is using the download, or to throw an error.
     /// - Returns: The transfer. When it is closed or released, others can open the download.
     /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
-    public func begin(
+    public func open(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), destination: Destination? = nil, waits: Bool = true
     ) async throws -> Transfer {
-        try await begin(
+        try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
             waits: waits, on: TransferQueue(of: self))
     }
 
     /// Opens a download that runs on a queue of the caller.
-    package func begin(
+    package func open(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
         destination: Destination?, waits: Bool, on queue: isolated TransferQueue
     ) async throws -> Transfer {
-        try await begin(
+        try await open(
             Caller(url: url, headerFields: headerFields, policy: policy, destination: destination), key: key,
             selection: selection, waits: waits, on: queue)
     }
 
-    /// Implements ``begin(_:headerFields:key:selection:policy:destination:waits:)``.
-    func begin(
+    /// Implements ``open(_:headerFields:key:selection:policy:destination:waits:)``.
+    func open(
         _ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool, on queue: isolated TransferQueue
     ) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)

@@ -1,0 +1,49 @@
+public import HTTPTypes
+public import ResumeHTTP
+
+/// The steps of a request, for programs that issue each request themselves.
+extension Transfer {
+    /// What to do after the head of a response.
+    @nonexhaustive
+    public enum Step: Sendable, Hashable {
+        /// Write the body with ``Transfer/write(_:)``, then call ``Transfer/endBody(_:)``.
+        case writeBody
+        /// The server confirms that no bytes are missing.
+        case complete
+        /// Request the whole file: pass the reason to ``Transfer/nextRequest(avoidingRange:)``.
+        case requestWhole(Reason)
+        /// Send the same request later, at the earliest after the delay that the server asked for, if it did.
+        case retry(Reason, after: Duration?)
+        /// The request is refused permanently.
+        case fail(Reason)
+    }
+
+    /// Decides what to request next.
+    ///
+    /// - Parameter reason: Why the whole file is requested whatever is stored; nil to request the rest if possible.
+    /// - Returns: The header fields to add to a GET request, such as `Range` and `If-Range` (RFC 9110, 13.1.5 and 14.2).
+    public func nextRequest(avoidingRange reason: Reason? = nil) -> HTTPFields {
+        let plan = plan(avoidsRange: reason)
+        sent = plan
+        return plan.fields
+    }
+
+    /// Evaluates the head of the response to the last ``nextRequest(avoidingRange:)``, after redirects.
+    ///
+    /// - Parameter response: The status and the header fields.
+    /// - Returns: What to do. The body is written only after ``Step/writeBody``; otherwise discard it.
+    /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`.
+    ///   Then the stored bytes are kept.
+    public func receive(_ response: HTTPResponse) async throws -> Step {
+        guard let plan = sent.take() else {
+            throw StoreError(.misuse, "no request was planned for this response")
+        }
+        return switch try await receive(response, to: plan) {
+        case .append, .startOver, .startRange: .writeBody
+        case .complete: .complete
+        case .askForWhole(let reason): .requestWhole(reason)
+        case .retry(let reason, let seconds): .retry(reason, after: seconds.map { .seconds($0) })
+        case .refuse(let reason): .fail(reason)
+        }
+    }
+}
