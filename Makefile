@@ -34,7 +34,7 @@ setup:
 	@Scripts/install.sh libsqlite3-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin tmux xfsprogs e2fsprogs procps
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin tmux zsh fish xfsprogs e2fsprogs procps
 	@Scripts/install-moto.sh .build/moto
 	@Scripts/install-apsw.sh .build/apsw
 

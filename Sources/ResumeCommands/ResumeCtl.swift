@@ -55,6 +55,10 @@ package struct ResumeCtl: ParsableCommand {
             context.print(text)
             return .success
         }
+        if arguments.first == CompletionScripts.request {
+            await CompletionAnswer(context: context, root: Self.self).print(arguments.dropFirst())
+            return .success
+        }
         let command: any ParsableCommand
         let complete: [String]
         do throws(CommandFailure) {

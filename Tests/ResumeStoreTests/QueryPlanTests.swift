@@ -50,6 +50,16 @@ struct QueryPlanTests {
                 let plan = try Self.plan(column.sql, connection)
                 #expect(plan.first?.hasPrefix("SEARCH download USING INDEX") == true, "\(plan)")
             }
+            let searches = NameSearch.Column.allCases.map { NameSearch(.entries(pinned: true), $0, prefix: "") }
+            let jobs = [NameSearch.Column.key, .destination].map { NameSearch(.jobs(onlyLeft: true), $0, prefix: "") }
+            for search in searches + jobs {
+                for isReversed in [false, true] {
+                    let plan = try Self.plan(search.sql(isReversed: isReversed), connection)
+                    #expect(
+                        plan.count == 1 && plan[0].wholeMatch(of: /SEARCH \w+ USING INDEX .*>\? AND .*<\?\)/) != nil,
+                        "\(plan)")
+                }
+            }
             // The totals are compared without reading the entries.
             let sums = try Self.plan("SELECT count(*), total(received) FROM download", connection)
             #expect(sums == ["SCAN download USING COVERING INDEX download_by_received"])

@@ -8,48 +8,6 @@ struct TerminalTests {
     private static let content = Content(length: 300_000, seed: 7)
     private static let numbers = (1...16).map { $0 < 10 ? "0\($0)" : "\($0)" }
 
-    /// A shell in a terminal.
-    private struct Terminal {
-        let folder: TemporaryFolder
-
-        func tmux(_ arguments: String...) async throws -> String {
-            let outcome = try await Shell.outcome(
-                "tmux", ["-S", folder["tmux"], "-f", "/dev/null"] + arguments,
-                environment: Resumectl(folder: folder).environment)
-            guard outcome.status == 0 else { throw Shell.Failure(description: "tmux \(arguments): \(outcome.errors)") }
-            return outcome.output
-        }
-
-        /// The rows of the screen, without empty ones at the end and spaces at the ends of rows.
-        func rows() async throws -> [String] {
-            var rows = try await tmux("capture-pane", "-p").split(separator: "\n", omittingEmptySubsequences: false)
-            while rows.last?.isEmpty == true { rows.removeLast() }
-            return rows.map { row in
-                var row = row
-                while row.last == " " { row.removeLast() }
-                return String(row)
-            }
-        }
-
-        func resize(_ width: Int, _ height: Int) async throws {
-            _ = try await tmux("resize-window", "-x", "\(width)", "-y", "\(height)")
-        }
-
-        /// Waits until the screen is as expected.
-        func expect(
-            _ what: String, at location: SourceLocation = #_sourceLocation, _ isExpected: ([String]) -> Bool
-        ) async throws {
-            let deadline = ContinuousClock.now + .seconds(60)
-            var rows: [String] = []
-            while ContinuousClock.now < deadline {
-                rows = try await self.rows()
-                if isExpected(rows) { return }
-                try await Task.sleep(for: .milliseconds(50))
-            }
-            Issue.record("\(what), not on the screen:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
-        }
-    }
-
     /// Runs a test in a terminal in which sixteen downloads have received half of their bytes and wait for the rest.
     ///
     /// The test opens the gate at its end.
@@ -65,22 +23,15 @@ struct TerminalTests {
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             try await TemporaryFolder.with { folder async throws in
-                let terminal = Terminal(folder: folder)
-                _ = try await terminal.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
-                do {
+                try await Terminal.with("/bin/sh", in: folder, width: 80, height: 24) { terminal async throws in
                     let urls = "\(server.baseURL)/映画-"
                     let list = Self.numbers.map { "\(urls)\($0).bin\n" }.joined()
                     try Files.write(Array(list.utf8), to: folder["list"])
                     let get =
                         "PS1='$ '; clear; \(Resumectl.path) get --stall-timeout 1h -j 16 -i \(folder["list"]) -P \(folder["files"])"
-                    _ = try await terminal.tmux("send-keys", "-l", get)
-                    _ = try await terminal.tmux("send-keys", "Enter")
+                    try await terminal.type(get, "Enter")
                     try await body(terminal, gate, server.baseURL)
-                } catch {
-                    _ = try? await terminal.tmux("kill-server")
-                    throw error
                 }
-                _ = try await terminal.tmux("kill-server")
             }
         }
     }

@@ -76,6 +76,7 @@ struct FuzzCase: Sendable, CustomStringConvertible {
                 ["list", "--sort", "url", "--reverse"],
                 ["log", "-n", "0", "--since", "1d"], ["pin", key], ["unpin", key], ["set", "--limit-rate", "none"],
                 ["doctor", "--rebuild"],
+                ["---complete", "fish", "unpin", ""], ["---complete", "zsh", "resume", ""],
             ]))
     }
 

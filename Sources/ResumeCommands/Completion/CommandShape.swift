@@ -1,0 +1,74 @@
+internal import ArgumentParser
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The arguments of a command, as far as completing a command line needs them.
+struct CommandShape: Sendable, Decodable {
+    /// An option, a flag or a positional argument.
+    struct Argument: Sendable, Decodable {
+        /// What an argument is.
+        enum Kind: String, Decodable {
+            case positional, option, flag
+        }
+
+        struct Name: Sendable, Decodable {
+            /// How many dashes the name has.
+            enum Kind: String, Decodable {
+                case long, short, longWithSingleDash
+            }
+
+            let kind: Kind
+            let name: String
+
+            var text: String { kind == .long ? "--\(name)" : "-\(name)" }
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case kind, names, valueName, allValues, isRepeating, shouldDisplay, abstract, parsingStrategy
+        }
+
+        let kind: Kind
+        let names: [String]
+        let valueName: String
+        /// The values, if there are few.
+        let values: [String]
+        let isRepeating: Bool
+        /// Whether the help shows it.
+        let isShown: Bool
+        let abstract: String
+        /// Whether a value may begin with a dash.
+        let takesDashes: Bool
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            kind = try members.decode(Kind.self, forKey: .kind)
+            names = try members.decodeIfPresent([Name].self, forKey: .names)?.map(\.text) ?? []
+            valueName = try members.decodeIfPresent(String.self, forKey: .valueName) ?? ""
+            values = try members.decodeIfPresent([String].self, forKey: .allValues) ?? []
+            isRepeating = try members.decode(Bool.self, forKey: .isRepeating)
+            isShown = try members.decode(Bool.self, forKey: .shouldDisplay)
+            abstract = try members.decodeIfPresent(String.self, forKey: .abstract) ?? ""
+            takesDashes = try members.decodeIfPresent(String.self, forKey: .parsingStrategy) == "unconditional"
+        }
+    }
+
+    private struct Dump: Decodable {
+        let command: CommandShape
+    }
+
+    let arguments: [Argument]?
+
+    /// Returns the arguments of a command; nil if the parser describes them in an unknown form.
+    static func of(_ command: any ParsableCommand.Type) -> CommandShape? {
+        try? JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8)).command
+    }
+
+    /// Returns the option or flag with a name, including the dashes.
+    func argument(_ name: String) -> Argument? { arguments?.first { $0.names.contains(name) } }
+
+    /// The positional arguments in their order.
+    var positionals: [Argument] { arguments?.filter { $0.kind == .positional } ?? [] }
+}
