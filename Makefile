@@ -1,10 +1,11 @@
 # `make` without a target lists the targets.
-.PHONY: help setup setup-test build build-all release check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 export SWIFT
 # The Swift libraries are linked statically: the program runs on machines without Swift, and calls into them are cheaper.
 # Linkers other than lld warn about Foundation.
-STATIC = --static-swift-stdlib -Xswiftc -use-ld=lld
+# Without a table of dynamic symbols, which no other program uses, it starts sooner.
+STATIC = --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --no-export-dynamic
 RELEASE = --configuration release $(if $(filter Linux,$(shell uname)),$(STATIC))
 help:
 	@echo "make build    build everything, tests included"
@@ -20,6 +21,7 @@ help:
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
 	@echo "make release  build resumectl in the release configuration"
+	@echo "make dist     build the files of a release: a tarball, a Debian package, an SBOM and checksums"
 	@echo "make tsan     run the tests with ThreadSanitizer; make asan: with AddressSanitizer"
 	@echo "make fuzz     feed ten million malformed responses to the parsers, in about three minutes (SEED=1)"
 	@echo "make fuzz-store  plant random rows and damage random pages of stores, for every command (SECONDS=600, SEED=1)"
@@ -34,7 +36,7 @@ setup:
 	@Scripts/install.sh libsqlite3-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin tmux zsh fish xfsprogs e2fsprogs procps
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin tmux zsh fish groff-base xfsprogs e2fsprogs procps
 	@Scripts/install-moto.sh .build/moto
 	@Scripts/install-apsw.sh .build/apsw
 
@@ -43,6 +45,11 @@ build: setup
 
 release: setup
 	Scripts/swift.sh build $(RELEASE) --product resumectl
+
+# Linux only. The Debian package is left out where dpkg-dev is not installed.
+dist: setup
+	@Scripts/install.sh dpkg-dev binutils python3
+	Scripts/dist.sh
 
 # Needs neither root nor servers. What it leaves out is listed in CONTRIBUTING.md.
 check: setup

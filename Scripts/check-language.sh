@@ -178,6 +178,6 @@ files=()
 while IFS= read -r file; do
     if [ -f "$file" ]; then files+=("$file"); fi
 done < <(git ls-files README.md CONTRIBUTING.md CHANGELOG.md 'docs/*.md' 'Sources/*.docc/*.md' 'Examples/*.md' \
-    Makefile 'Scripts/*.sh' 'Benchmarks/*.sh' .ci/run Package.swift \
+    Makefile 'Scripts/*.sh' 'Packaging/*.txt' Packaging/control 'Benchmarks/*.sh' .ci/run Package.swift \
     'Sources/*.swift' 'Examples/*.swift' 'Benchmarks/*.swift')
 check "${files[@]}"

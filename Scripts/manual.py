@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Writes manual pages from the commands.
+
+manual.py RESUMECTL FOLDER [--date YYYY-MM-DD]
+
+`resumectl --experimental-dump-help` describes the commands. The plugin of swift-argument-parser reads the same, but has
+no sections for exit statuses, environment, files and examples, which are in Packaging/manual.txt and in the help texts.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def escaped(text):
+    """Text for roff. A dash is what a user types; a line must not begin with a control character."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
+
+
+def bold(text):
+    return f"\\fB{escaped(text)}\\fR"
+
+
+def italic(text):
+    return f"\\fI{escaped(text)}\\fR"
+
+
+def sections(path):
+    """The sections of a text file: a title at the beginning of a line, then indented lines until the next one."""
+    found, title = {}, None
+    for line in path.read_text().split("\n"):
+        if re.match(r"[A-Z]", line):
+            title = line.strip()
+            found[title] = []
+        elif title:
+            found[title].append(line[4:] if line.startswith("    ") else line)
+    return {title: "\n".join(lines).strip("\n") for title, lines in found.items()}
+
+
+def definitions(text):
+    """Roff for paragraphs and for terms: a line, and its explanation, which is indented."""
+    out = []
+    for block in text.split("\n\n"):
+        lines = block.split("\n")
+        if len(lines) > 1 and lines[1].startswith("    "):
+            out += [".TP", bold(lines[0]), escaped(" ".join(line.strip() for line in lines[1:]))]
+        else:
+            out += [".PP", escaped(" ".join(lines))]
+    return out
+
+
+def exit_statuses():
+    """Roff for the table of exit statuses in the documentation."""
+    page = (ROOT / "Sources/ResumeStore/ResumeStore.docc/Operating.md").read_text()
+    out = []
+    for row in re.findall(r"^\| (\d+) \| (.*?) \|(.*)\|$", page, re.M):
+        meaning, advice = (re.sub("`", "", text).strip() for text in row[1:])
+        text = meaning + (f" ({advice})" if advice else "")
+        out += [".TP", bold(row[0]), escaped(text[:1].upper() + text[1:] + ".")]
+    if not out:
+        raise SystemExit("manual.py: Operating.md has no table of exit statuses")
+    return out
+
+
+def split_help(discussion):
+    """The paragraphs of a help text, and its parts with a title in capitals (EXAMPLE:, EXIT STATUS:)."""
+    paragraphs, parts = [], {}
+    for block in re.split(r"\n\s*\n", discussion or ""):
+        head = re.match(r"([A-Z][A-Z ]+):\s*(.*)", block, re.S)
+        if head:
+            parts[head[1]] = head[2]
+        elif block.strip():
+            paragraphs.append(" ".join(block.split()))
+    return paragraphs, parts
+
+
+def option_names(argument):
+    return ["-" + ("-" if name["kind"] == "long" else "") + name["name"] for name in argument.get("names", [])]
+
+
+def option(argument):
+    """Roff for an option, flag or positional argument."""
+    value = f" {italic(argument['valueName'])}" if argument["kind"] == "option" else ""
+    names = ", ".join(bold(name) for name in option_names(argument)) or italic(argument["valueName"])
+    text = " ".join(filter(None, [argument.get("abstract"), argument.get("discussion")]))
+    if argument["kind"] == "option" and argument.get("allValues"):
+        text += f" One of {', '.join(argument['allValues'])}."
+    if argument.get("defaultValue"):
+        text += f" The default is {argument['defaultValue']}."
+    return [".TP", names + value, escaped(" ".join(text.split()))]
+
+
+def synopsis(command, name):
+    words = []
+    for argument in command.get("arguments", []):
+        if argument["kind"] == "positional":
+            word = italic(argument["valueName"]) + (" \\&..." if argument["isRepeating"] else "")
+            words.append(f"[{word}]" if argument["isOptional"] else word)
+    return [bold(name) + " [" + italic("options") + "] " + " ".join(words)]
+
+
+def examples(parts):
+    """Roff for the examples of a help text."""
+    text = parts.get("EXAMPLE", parts.get("EXAMPLES"))
+    if not text:
+        return []
+    lines = [line.strip() for line in text.strip().split("\n")]
+    return [".SH EXAMPLES", ".nf"] + [escaped(line) for line in lines] + [".fi"]
+
+
+class Manual:
+    def __init__(self, root, version, date):
+        self.root, self.version, self.date = root, version, date
+        self.texts = sections(ROOT / "Packaging/manual.txt")
+
+    def head(self, name, abstract):
+        abstract = abstract.rstrip(".")
+        abstract = abstract[:1].lower() + abstract[1:]
+        return [
+            f".TH {name.upper().replace('-', chr(92) + '-')} 1 {self.date} \"resumectl {self.version}\" \"User Commands\"",
+            ".nh", ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(abstract)}", ".SH SYNOPSIS"]
+
+    def common(self):
+        out = [".SH EXIT STATUS"] + exit_statuses()
+        for title in ("ENVIRONMENT", "FILES"):
+            out += [f".SH {title}"] + definitions(self.texts[title])
+        return out
+
+    def see_also(self, name):
+        pages = ["resumectl"] + [f"resumectl-{command['commandName']}" for command in self.commands()]
+        return [".SH SEE ALSO", ",\n".join(f"{bold(page)}(1)" for page in pages if page != name)]
+
+    def commands(self):
+        return [command for command in self.root["subcommands"] if command["commandName"] != "help"]
+
+    def main_page(self):
+        paragraphs, parts = split_help(self.root.get("discussion"))
+        out = self.head("resumectl", "download files so that interruptions do not matter")
+        out += [f"{bold('resumectl')} {italic('command')} [{italic('options')}] [{italic('arguments')}]"]
+        out += [".SH DESCRIPTION"] + definitions(self.texts["DESCRIPTION"])
+        for text in paragraphs:
+            out += [".PP", escaped(text)]
+        out += [".SH COMMANDS"]
+        for command in self.commands():
+            names = [command["commandName"]] + command.get("aliases", [])
+            out += [".TP", ", ".join(bold(name) for name in names), escaped(command.get("abstract", ""))]
+        out += examples(parts) + self.common()
+        return out + self.see_also("resumectl")
+
+    def page(self, command):
+        name = f"resumectl-{command['commandName']}"
+        paragraphs, parts = split_help(command.get("discussion"))
+        out = self.head(name, command.get("abstract", "")) + synopsis(command, f"resumectl {command['commandName']}")
+        out += [".SH DESCRIPTION", escaped(command.get("abstract", ""))]
+        for text in paragraphs:
+            out += [".PP", escaped(text)]
+        groups = {}
+        for argument in command.get("arguments", []):
+            # What no help explains is there for the habits of other programs' users.
+            if not argument.get("abstract") or option_names(argument) == ["--version"]:
+                continue
+            title = argument.get("sectionTitle") or ("arguments" if argument["kind"] == "positional" else "")
+            groups.setdefault(title if argument["shouldDisplay"] else "less common", []).append(argument)
+        out += [".SH OPTIONS"]
+        for title in sorted(groups, key=lambda title: (title != "arguments", title == "less common")):
+            out += [f".SS {escaped((title or 'other').capitalize())}"] if len(groups) > 1 else []
+            for argument in groups[title]:
+                out += option(argument)
+        return out + examples(parts) + self.common() + self.see_also(name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("resumectl")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--date", default="")
+    options = parser.parse_args()
+
+    def output(*arguments):
+        return subprocess.run([options.resumectl, *arguments], capture_output=True, text=True, check=True).stdout
+
+    manual = Manual(json.loads(output("--experimental-dump-help"))["command"], output("--version").strip(), options.date)
+    pages = {"resumectl": manual.main_page()}
+    for command in manual.commands():
+        pages[f"resumectl-{command['commandName']}"] = manual.page(command)
+        for alias in command.get("aliases", []):
+            pages[f"resumectl-{alias}"] = [f".so man1/resumectl-{command['commandName']}.1"]
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name, lines in pages.items():
+        (options.folder / f"{name}.1").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
