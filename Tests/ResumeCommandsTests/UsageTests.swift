@@ -232,7 +232,7 @@ struct UsageTests {
         let cases: [([String], String)] = [
             (["-o", "newdir/", Self.url], "--output requires a file; use --directory (-P)"),
             (["-P", home["a file"], Self.url], "a file: it is not a folder. Use --output (-o)"),
-            (["--limit-rate", "0", Self.url], "greater than 0; without it, the rate is not limited"),
+            (["--limit-rate", "0", Self.url], "a number of bytes per second, greater than 0"),
             ([Self.url, "file:///etc/passwd"], "argument 2: the scheme 'file' is not supported; use http or https"),
             ([Self.url, "s3://bucket/key"], "argument 2: s3://bucket/…: the scheme 's3' is not supported"),
             (["http://127.0.0.1:9/"], "argument 1: http://127.0.0.1:9/ does not contain a file name"),
