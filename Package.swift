@@ -52,6 +52,7 @@ let package = Package(
         .library(name: "ResumeDownload", targets: ["ResumeDownload"]),
         .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
         .library(name: "ResumeURLSession", targets: ["ResumeURLSession"]),
+        .library(name: "ResumeTesting", targets: ["ResumeTesting"]),
         .executable(name: "resumectl", targets: ["resumectl"]),
     ],
     traits: [
@@ -124,6 +125,8 @@ let package = Package(
             dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging],
             swiftSettings: settings),
         .target(
+            name: "ResumeTesting", dependencies: ["ResumeDownload", httpTypes], swiftSettings: settings),
+        .target(
             name: "ResumeURLSession", dependencies: ["ResumeDownload", "ResumeHTTP", httpTypes], swiftSettings: settings
         ),
         .target(
@@ -194,7 +197,7 @@ let package = Package(
             name: "ResumeDownloadTests",
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
-                "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging,
+                "ResumeTesting", "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging,
                 inMemoryTracing, logging, metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL,
                 tracing,
             ],
@@ -272,8 +275,8 @@ let package = Package(
         .target(
             name: "ReadmeExample",
             dependencies: [
-                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeURLSession",
-                httpTypes, logging,
+                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeTesting",
+                "ResumeURLSession", asyncHTTPClient, httpTypes, logging, metrics,
             ],
             path: "Tests/ReadmeExample", packageAccess: false),
         .target(

@@ -1,7 +1,7 @@
 #if !AsyncHTTP
 #error("ResumeAsyncHTTP needs the trait 'AsyncHTTP' of the package resume-store, which is enabled by default")
 #endif
-internal import AsyncHTTPClient
+public import AsyncHTTPClient
 public import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
@@ -20,6 +20,8 @@ public final class AsyncHTTPTransport: Transport {
     private let configuration: Configuration
     /// The transport's own event loops, since a body is written to its file on the loop that receives it.
     private let group: MultiThreadedEventLoopGroup
+    /// The application's client, which sends all requests; nil if the transport makes its own.
+    private let shared: SharedClient?
     private let addresses: AddressBook?
     private let state = Mutex(State())
 
@@ -98,11 +100,6 @@ public final class AsyncHTTPTransport: Transport {
     /// Whether it checks addresses (``Configuration/permitsAddress``).
     public var permitsSomeAddressesOnly: Bool { configuration.permitsAddress != nil }
 
-    /// Whether a file contains certificates in PEM format.
-    package static func hasCertificates(at path: String) -> Bool {
-        (try? NIOSSLCertificate.fromPEMFile(path).isEmpty) == false
-    }
-
     /// Makes a transport.
     ///
     /// Call ``shutdown()`` at the end.
@@ -110,12 +107,31 @@ public final class AsyncHTTPTransport: Transport {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(max(configuration.threads, 1), 256))
         self.configuration = configuration
         addresses = AddressBook(configuration.addresses)
+        shared = nil
+    }
+
+    /// Makes a transport that sends its requests with a client of the application.
+    ///
+    /// The client must not follow redirects (`redirectConfiguration = .disallow`) nor decode bodies
+    /// (`decompression = .disabled`). Its settings cannot be read: the first response for which it does either fails
+    /// with `TransportError` of `invalidRequest`.
+    ///
+    /// It lacks the guards that a transport adds to its own connections: limits for malformed and endless heads, the
+    /// rules of RFC 9525 for certificates, and `permitsAddress`. ``shutdown()`` leaves it open.
+    ///
+    /// - Parameter client: The client. Shut it down when the transport is no longer used.
+    public init(client: HTTPClient) {
+        group = .singleton
+        configuration = Configuration()
+        addresses = AddressBook(configuration.addresses)
+        shared = SharedClient(client: client)
     }
 
     /// Closes all connections; responses that are still being received fail.
     ///
     /// - Throws: The error of async-http-client if a connection cannot be closed.
     public func shutdown() async throws {
+        if shared != nil { return state.withLock { $0.isShutDown = true } }
         let (live, clients) = state.withLock { state in
             state.isShutDown = true
             // Nothing is left for a second call, since async-http-client permits only one shutdown.
@@ -129,6 +145,7 @@ public final class AsyncHTTPTransport: Transport {
     /// Shuts down the clients if ``shutdown()`` was not called, for example after an error; async-http-client requires
     /// it.
     deinit {
+        if shared != nil { return }
         let (clients, group) = (state.withLock { $0.isShutDown ? nil : Array($0.clients.values) }, group)
         if let clients { Task { try? await Self.end(clients, group) } }
     }
@@ -161,6 +178,11 @@ public final class AsyncHTTPTransport: Transport {
     }
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
+        if let shared {
+            if state.withLock(\.isShutDown) { throw Self.isShutDown }
+            guard let timeout else { return try await shared.send(request) }
+            return try await shared.send(request, timeout: timeout)
+        }
         let url = try Self.url(of: request)
         let way = Way(
             to: url, configuration.proxies, at: try await addresses?.address(for: url, configuration.proxies),
@@ -221,39 +243,4 @@ public final class AsyncHTTPTransport: Transport {
     }
 
     private static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
-
-    private static func url(of request: HTTPRequest) throws -> DownloadURL {
-        guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
-            let url = try? DownloadURL("\(scheme)://\(authority)\(path)")
-        else { throw TransportError(.invalidRequest, "the request has no valid URL") }
-        return url
-    }
-
-    private static func message(
-        for request: HTTPRequest, to url: DownloadURL, by way: Way
-    ) throws -> HTTPClient.Request {
-        var fields = HTTPHeaders()
-        var address = url.absoluteString
-        if way.origin != nil || way.route.isForward {
-            address = "http://\(way.route.authority(for: url))\(url.requestTarget)"
-            fields.add(name: "Host", value: url.authority)
-        }
-        for field in request.headerFields {
-            // The certificate is compared with this field, so it must be the host that is connected to.
-            if way.isSecure, field.name == HTTPField.Name("Host") {
-                guard field.value == url.authority else {
-                    throw TransportError(.invalidRequest, "the field Host is not the host of the URL, \(url.authority)")
-                }
-                continue
-            }
-            fields.add(name: field.name.rawName, value: field.value)
-        }
-        do {
-            return try HTTPClient.Request(
-                url: address, method: HTTPMethod(rawValue: request.method.rawValue),
-                headers: fields)
-        } catch {
-            throw TransportError(.invalidRequest, "cannot send the request to \(url.authority): \(error)")
-        }
-    }
 }

@@ -68,6 +68,13 @@ extension HTTPClient.Configuration {
     }
 }
 
+extension AsyncHTTPTransport {
+    /// Whether a file contains certificates in PEM format.
+    package static func hasCertificates(at path: String) -> Bool {
+        (try? NIOSSLCertificate.fromPEMFile(path).isEmpty) == false
+    }
+}
+
 extension AsyncHTTPTransport.Configuration {
     /// The connect timeout, limited to valid values.
     var connectTime: TimeAmount {

@@ -26,6 +26,18 @@ public enum DownloadEvent: Sendable, Hashable {
     case finished(DownloadResult)
 }
 
+extension DownloadEvent {
+    /// The received share, from 0 to 1, if this is progress with a known total length, or the end; otherwise nil.
+    public var fraction: Double? {
+        switch self {
+        case .progress(_, let total?) where total <= 0: 1
+        case .progress(let received, let total?): min(Double(received) / Double(total), 1)
+        case .finished: 1
+        default: nil
+        }
+    }
+}
+
 extension DownloadEvent: CustomStringConvertible {
     /// The event as a line for people.
     public var description: String {

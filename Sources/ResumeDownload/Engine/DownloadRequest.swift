@@ -14,6 +14,8 @@ public struct DownloadRequest: Sendable {
     /// Existing files are never replaced: if there is one of that name, the download fails with `StoreError` of
     /// `destinationExists`, if possible before anything is fetched or discarded.
     public var usesServerFilename = false
+    /// What to do if a file exists at the ``destination``.
+    public var ifExists = IfExists.replace
     /// The key of the download in the store; nil for the URL without user info and signature.
     public var key: String?
     /// The resume data that the request was made from.
@@ -135,7 +137,22 @@ public struct DownloadRequest: Sendable {
     /// - Returns: The destination.
     /// - Throws: `StoreError` with `destination`.
     package func checkedDestination() throws -> Destination {
-        try usesServerFilename ? Destination(checkingFolderOf: destination) : Destination(checking: destination)
+        if usesServerFilename { return try Destination(checkingFolderOf: destination) }
+        var checked = try Destination(checking: destination)
+        checked.replaces = ifExists == .replace
+        return checked
+    }
+
+    /// What to do with a file that exists at the destination.
+    @nonexhaustive
+    public enum IfExists: String, Sendable, Hashable, CaseIterable {
+        /// Replaces it as soon as the download is complete and verified.
+        case replace
+        /// Keeps it without a request: the download ends at once, with a result whose
+        /// ``DownloadResult/isExisting`` is true.
+        case skip
+        /// Keeps it, and fails with `StoreError` of `destinationExists`, before a request if possible.
+        case fail
     }
 
     /// Makes a request with the defaults.
@@ -165,6 +182,17 @@ public struct DownloadRequest: Sendable {
         self.resumeData = resumeData
         key = resumeData.key ?? resumeData.url.redacted
         selection = resumeData.selection
+    }
+}
+
+extension DownloadRequest {
+    /// Returns the length of the file at the destination if it is kept; nil if the download must run.
+    ///
+    /// - Throws: `StoreError` with `destinationExists` if the file must not exist.
+    func existingBytes(at destination: Destination) throws -> Int64? {
+        guard ifExists != .replace, !usesServerFilename else { return nil }
+        if ifExists == .fail { try destination.requireFree() }
+        return destination.existingBytes
     }
 }
 

@@ -23,8 +23,42 @@ public struct DownloadResult: Sendable, Hashable {
     /// Only ``DownloadRequest/allowsUnvalidated`` and ``DownloadRequest/adopts`` lead to that. The compared bytes are
     /// equal, but others may belong to different versions of the file.
     public var isProved: Bool
+    /// Whether the file existed and was kept, because of ``DownloadRequest/IfExists/skip``; nothing was requested.
+    public var isExisting: Bool
     /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
     package var agreedSamples: Int?
+
+    /// Makes a result, such as that of a test double.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - totalBytes: Its length in bytes.
+    ///   - reusedBytes: How many of them had been received before.
+    ///   - fetchedBytes: How many bytes were received over the network.
+    ///   - digest: The digest that was compared.
+    public init(
+        path: String, totalBytes: Int64, reusedBytes: Int64 = 0, fetchedBytes: Int64 = 0, digest: HTTPDigest? = nil
+    ) {
+        self.init(
+            path: path, totalBytes: totalBytes, reusedBytes: reusedBytes, fetchedBytes: fetchedBytes, digest: digest,
+            contentCoding: nil, isLengthVerified: true, isProved: true, agreedSamples: nil)
+    }
+
+    init(
+        path: String, totalBytes: Int64, reusedBytes: Int64, fetchedBytes: Int64, digest: HTTPDigest?,
+        contentCoding: String?, isLengthVerified: Bool, isProved: Bool, isExisting: Bool = false, agreedSamples: Int?
+    ) {
+        self.path = path
+        self.totalBytes = totalBytes
+        self.reusedBytes = reusedBytes
+        self.fetchedBytes = fetchedBytes
+        self.digest = digest
+        self.contentCoding = contentCoding
+        self.isLengthVerified = isLengthVerified
+        self.isProved = isProved
+        self.isExisting = isExisting
+        self.agreedSamples = agreedSamples
+    }
 }
 
 /// The failure of a download.
@@ -69,7 +103,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     /// The underlying error.
     public var cause: (any Error)?
 
-    init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {
+    /// Makes an error, such as that of a test double.
+    public init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.reason = reason
         self.status = status

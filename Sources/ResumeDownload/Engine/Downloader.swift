@@ -2,6 +2,7 @@
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
 public import Logging
+internal import ResumeFiles
 internal import ResumeHTTP
 public import ResumeStore
 
@@ -66,6 +67,13 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Before anything is fetched and before waiting for a lease.
         let destination = try request.checkedDestination()
+        if let size = try await Blocking.run({ try request.existingBytes(at: destination) }) {
+            let result = DownloadResult(
+                path: destination.path, totalBytes: size, reusedBytes: 0, fetchedBytes: 0, digest: nil,
+                contentCoding: nil, isLengthVerified: false, isProved: false, isExisting: true, agreedSamples: nil)
+            onEvent(.finished(result))
+            return result
+        }
         let observer = DownloadObserver(of: request, in: store, logger: logger)
         return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
             if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }

@@ -37,6 +37,28 @@ struct DownloadMetrics: Sendable {
         Gauge(label: "resume_store_size", factory: factory).record(bytes)
     }
 
+    /// Counts a download that has ended, and records how long it took.
+    ///
+    /// - Parameters:
+    ///   - outcome: `delivered`, `failed`, `cancelled` or `paused`.
+    ///   - duration: The time since it was requested.
+    func ended(as outcome: String, after duration: Duration) {
+        let dimensions = [("outcome", outcome)]
+        Counter(label: "resume_store_downloads", dimensions: dimensions, factory: factory).increment()
+        Timer(label: "resume_store_download_duration", dimensions: dimensions, factory: factory).record(
+            duration: duration)
+    }
+
+    /// Changes the number of downloads that run.
+    func active(by difference: Double) {
+        Meter(label: "resume_store_downloads_active", factory: factory).increment(by: difference)
+    }
+
+    /// Changes the number of downloads that wait for another task or process.
+    func waiting(by difference: Double) {
+        Meter(label: "resume_store_downloads_waiting", factory: factory).increment(by: difference)
+    }
+
     private func counter(_ label: String, _ reason: Reason.Code) -> Counter {
         Counter(label: label, dimensions: [("reason", reason.rawValue)], factory: factory)
     }

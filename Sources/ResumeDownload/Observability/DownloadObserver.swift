@@ -1,6 +1,7 @@
 internal import Logging
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 internal import Tracing
 
 /// Reports a download to the program's logger, metrics and tracer.
@@ -37,15 +38,30 @@ struct DownloadObserver: Sendable {
         over transport: any Transport, telling onEvent: @escaping @Sendable (DownloadEvent) -> Void,
         _ download: (any Transport, @escaping @Sendable (DownloadEvent) -> Void) async throws -> DownloadResult
     ) async throws -> DownloadResult {
+        let isWaiting = Atomic(false)
         let told: @Sendable (DownloadEvent) -> Void = { event in
+            noteWaiting(event == .waiting, isWaiting)
             note(event)
             onEvent(event)
         }
+        let start = ContinuousClock.now
+        metrics.active(by: 1)
+        defer {
+            metrics.active(by: -1)
+            noteWaiting(false, isWaiting)
+        }
         do {
             let result = try await traced(over: transport) { try await download($0, told) }
+            metrics.ended(as: "delivered", after: ContinuousClock.now - start)
             await noteSize()
             return result
         } catch {
+            let reason = Reason(for: error, interruption)
+            let isPaused = reason == .paused
+            metrics.ended(
+                as: error is Unchanged
+                    ? "unchanged" : error is CancellationError ? (isPaused ? "paused" : "cancelled") : "failed",
+                after: ContinuousClock.now - start)
             note(error)
             await noteSize()
             throw error
@@ -72,6 +88,11 @@ struct DownloadObserver: Sendable {
             span.fail(because: Reason(for: error, interruption).code.rawValue)
             throw error
         }
+    }
+
+    private func noteWaiting(_ isWaiting: Bool, _ before: borrowing Atomic<Bool>) {
+        guard before.exchange(isWaiting, ordering: .relaxed) != isWaiting else { return }
+        metrics.waiting(by: isWaiting ? 1 : -1)
     }
 
     private func note(_ event: DownloadEvent) {

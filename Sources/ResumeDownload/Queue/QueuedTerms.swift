@@ -32,6 +32,7 @@ struct QueuedTerms: Codable {
     private var rateLimit: Int64?
     private var maximumLength: Int64?
     private var usesServerFilename: Bool?
+    private var ifExists: String?
     /// The header fields without secrets: names and values, one after the other.
     private var fields: [String]?
     /// What is not stored and must be given again, if there is any.
@@ -80,6 +81,7 @@ struct QueuedTerms: Codable {
         rateLimit = request.rateLimit
         maximumLength = request.maximumLength
         usesServerFilename = unusual(\.usesServerFilename)
+        ifExists = unusual(\.ifExists.rawValue)
     }
 
     private mutating func takeFields(of request: DownloadRequest, _ key: [UInt8]) {
@@ -164,6 +166,7 @@ struct QueuedTerms: Codable {
         request.rateLimit = rateLimit
         request.maximumLength = maximumLength
         request.usesServerFilename = usesServerFilename ?? request.usesServerFilename
+        request.ifExists = ifExists.flatMap(DownloadRequest.IfExists.init) ?? request.ifExists
         for index in stride(from: 0, to: (fields?.count ?? 0) - 1, by: 2) {
             guard let name = fields.flatMap({ HTTPField.Name($0[index]) }), let value = fields?[index + 1] else {
                 continue

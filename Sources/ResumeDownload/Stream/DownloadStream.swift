@@ -1,7 +1,7 @@
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// The bytes of a running download, from the first one on, and random access to the bytes received so far.
+/// The bytes of a running download, from any offset on, and random access to the bytes received so far.
 ///
 /// ```swift
 /// for try await piece in downloader.makeStream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
@@ -75,24 +75,71 @@ public final class DownloadStream: AsyncSequence, Sendable {
         get async { await state.transfer?.heldRanges ?? [] }
     }
 
-    /// Reads received bytes without waiting for more.
+    /// The total length of the file in bytes; waits until the server has announced it, and is nil if it does not.
     ///
-    /// They may not have been confirmed by the server yet: bytes received earlier may belong to an earlier version.
+    /// - Throws: The error of the download, if it ends before that; `CancellationError`.
+    public var totalBytes: Int64? {
+        get async throws {
+            var changes = state.changes().makeAsyncIterator()
+            while true {
+                try Task.checkCancellation()
+                if let total = try state.totalBytes() { return total }
+                _ = await changes.next(isolation: #isolation)
+            }
+        }
+    }
+
+    /// Returns the bytes from an offset on, waiting for those that have not been received.
     ///
-    /// - Parameter range: Offsets in the file.
+    /// The download continues in the order of the file, so bytes far behind the received ones take time. Several
+    /// sequences can be read at once. Cancelling a task that reads this one does not cancel the download.
+    ///
+    /// - Parameter offset: The offset of the first byte.
+    /// - Returns: The bytes, with the guarantees of the stream itself, except that a digest is not compared by the
+    ///   sequence; the download compares it in any case.
+    public func bytes(from offset: Int64) -> some AsyncSequence<[UInt8], any Error> & Sendable {
+        StreamBytes(stream: self, offset: offset)
+    }
+
+    /// Reads bytes.
+    ///
+    /// Bytes that are read without waiting may not have been confirmed by the server yet: bytes received earlier may
+    /// belong to an earlier version.
+    ///
+    /// - Parameters:
+    ///   - range: Offsets in the file.
+    ///   - waits: Whether to wait until the bytes have been received and confirmed.
     /// - Returns: All bytes of the range.
     /// - Throws: `StoreError`: `notHeld` if some of the range has not been received, `heldBytesDiffer` if the disk
     ///   returns different bytes, `io`.
-    public func read(_ range: Range<Int64>) async throws -> [UInt8] {
+    public func read(_ range: Range<Int64>, waits: Bool = false) async throws -> [UInt8] {
+        if waits { return try await collect(range) }
         guard let transfer = state.transfer else {
             throw StoreError(.notHeld, "no bytes are available yet: another task or process is downloading them")
         }
         return try await transfer.read(range)
     }
 
+    private func collect(_ range: Range<Int64>) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        guard range.lowerBound >= 0, let count = Int(exactly: range.upperBound - range.lowerBound) else {
+            throw StoreError(.notHeld, "no file has the bytes from \(range.lowerBound) to \(range.upperBound)")
+        }
+        if count == 0 { return bytes }
+        for try await part in self.bytes(from: range.lowerBound) {
+            bytes += part.prefix(count - bytes.count)
+            if bytes.count == count { return bytes }
+        }
+        throw StoreError(.notHeld, "the file has fewer than \(range.upperBound) bytes")
+    }
+
     /// Starts reading at the first byte; several iterators may be used.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(stream: self, cursor: StreamCursor(algorithm), changes: state.changes().makeAsyncIterator())
+    public func makeAsyncIterator() -> Iterator { iterator(from: 0, endsDownload: true) }
+
+    fileprivate func iterator(from offset: Int64, endsDownload: Bool) -> Iterator {
+        Iterator(
+            stream: self, cursor: StreamCursor(algorithm, from: offset), changes: state.changes().makeAsyncIterator(),
+            endsDownload: endsDownload)
     }
 
     /// An iterator over the bytes.
@@ -102,11 +149,16 @@ public final class DownloadStream: AsyncSequence, Sendable {
         private var cursor: StreamCursor
         private var changes: AsyncStream<Void>.Iterator
         private var isAtEnd = false
+        /// Whether cancelling the reading task cancels the download.
+        private let endsDownload: Bool
 
-        fileprivate init(stream: DownloadStream, cursor: StreamCursor, changes: AsyncStream<Void>.Iterator) {
+        fileprivate init(
+            stream: DownloadStream, cursor: StreamCursor, changes: AsyncStream<Void>.Iterator, endsDownload: Bool
+        ) {
             self.stream = stream
             self.cursor = cursor
             self.changes = changes
+            self.endsDownload = endsDownload
         }
 
         /// Returns the next part of the file, waiting until there is one.
@@ -128,9 +180,19 @@ public final class DownloadStream: AsyncSequence, Sendable {
                 return nil
             } catch {
                 isAtEnd = true
-                stream.cancel()
+                if endsDownload || !(error is CancellationError) { stream.cancel() }
                 throw error
             }
         }
     }
+}
+
+/// The bytes of a stream from an offset on.
+private struct StreamBytes: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+
+    let stream: DownloadStream
+    let offset: Int64
+
+    func makeAsyncIterator() -> DownloadStream.Iterator { stream.iterator(from: offset, endsDownload: false) }
 }

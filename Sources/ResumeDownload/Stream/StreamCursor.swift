@@ -20,16 +20,23 @@ struct StreamCursor: Sendable {
     /// The maximum number of bytes returned at once.
     static let pieceSize: Int64 = 256 << 10
 
-    /// The number of bytes returned so far.
-    private(set) var offset: Int64 = 0
+    /// The offset of the first byte to return.
+    let start: Int64
+    /// The offset of the next byte to return.
+    private(set) var offset: Int64
     /// The hash of the bytes returned so far.
     private(set) var hash: RunningHash
     /// The epoch that the bytes returned so far are known to belong to.
     private var epoch: Int?
 
-    init(_ algorithm: HTTPDigest.Algorithm) {
+    init(_ algorithm: HTTPDigest.Algorithm, from start: Int64 = 0) {
+        self.start = max(start, 0)
+        offset = self.start
         hash = RunningHash(algorithm)
     }
+
+    /// Whether bytes were returned.
+    var hasReturned: Bool { offset > start }
 
     /// Decides what the reader must do.
     ///
@@ -39,7 +46,7 @@ struct StreamCursor: Sendable {
     ///   - isVerified: Whether the whole file was verified and delivered.
     /// - Returns: What to do.
     func action(for view: HeldView, isConfirmed: Bool, isVerified: Bool) -> Action {
-        if offset > 0, epoch != view.epoch {
+        if hasReturned, epoch != view.epoch {
             if view.held >= offset { return .compare }
             let canCome = !isVerified && view.totalLength.map { $0 >= offset } ?? true
             return canCome ? .wait : .fail
@@ -66,8 +73,8 @@ struct StreamCursor: Sendable {
         self.epoch = epoch
     }
 
-    /// Whether the bytes returned so far match a digest; true if it uses another algorithm.
+    /// Whether the bytes returned so far match a digest; true if it uses another algorithm, or if they are not the whole.
     func agrees(with digest: HTTPDigest?) -> Bool {
-        digest.map { $0.algorithm != hash.algorithm || hash.digest == $0 } ?? true
+        start > 0 || (digest.map { $0.algorithm != hash.algorithm || hash.digest == $0 } ?? true)
     }
 }

@@ -42,6 +42,17 @@ final class StreamState: Sendable {
         changed()
     }
 
+    /// Returns the total length once the first response has been handled.
+    ///
+    /// - Returns: nil before that; otherwise the length, which may be unknown.
+    /// - Throws: The error of the download.
+    func totalBytes() throws -> Int64?? {
+        let (transfer, start, outcome) = mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
+        if let outcome { return .some(try outcome.get().totalBytes) }
+        guard let transfer, start != nil else { return nil }
+        return .some(transfer.heldView.totalLength)
+    }
+
     /// The transfer, once there is one.
     var transfer: Transfer? { mutable.withLock(\.transfer) }
 
@@ -82,7 +93,7 @@ final class StreamState: Sendable {
         let view = transfer.heldView
         // The overlap with the earlier bytes has been compared as soon as more bytes than those have been received.
         let isConfirmed = start.map { view.held > $0 } ?? false
-        switch cursor.action(for: view, isConfirmed: isConfirmed || cursor.offset > 0, isVerified: result != nil) {
+        switch cursor.action(for: view, isConfirmed: isConfirmed || cursor.hasReturned, isVerified: result != nil) {
         case .wait:
             return .nothingYet
         case .end:
@@ -131,10 +142,10 @@ final class StreamState: Sendable {
     ///   step.
     private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws -> Bool {
         guard let held = transfer.heldBytes(in: epoch) else { return false }
-        let (algorithm, length) = (cursor.hash.algorithm, cursor.offset)
+        let (algorithm, range) = (cursor.hash.algorithm, cursor.start..<cursor.offset)
         let digest = try await Blocking.run { () throws -> HTTPDigest? in
             var hash = RunningHash(algorithm)
-            try unsafe held.forEachBuffer(in: 0..<length) { unsafe hash.update($0) }
+            try unsafe held.forEachBuffer(in: range) { unsafe hash.update($0) }
             return hash.digest
         }
         // The epoch has ended, so the next step decides again.

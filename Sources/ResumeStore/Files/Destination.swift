@@ -35,6 +35,9 @@ extension DownloadStore {
             try check { try destination.requireReplaceable(in: $0) }
         }
 
+        /// Returns the length of the file that has the name; nil if none has.
+        package var existingBytes: Int64? { status.flatMap { $0.kind == .regular ? $0.size : nil } }
+
         /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
         var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }
 

@@ -9,7 +9,8 @@ public struct FetchError: Error, Sendable, Hashable {
     /// The status of the last response; nil if its body caused the failure.
     public var status: Int?
 
-    package init(_ reason: Reason, status: Int? = nil) {
+    /// Creates an error, such as that of a test double.
+    public init(_ reason: Reason, status: Int? = nil) {
         self.reason = reason
         self.status = status
     }

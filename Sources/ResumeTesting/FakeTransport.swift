@@ -1,0 +1,77 @@
+public import HTTPTypes
+public import ResumeDownload
+internal import Synchronization
+
+/// A transport without a network, for tests: it answers from memory as a server would.
+///
+/// It evaluates `Range`, `If-Range` and `If-Match` (RFC 9110, 13 and 14), answers HEAD, and can cut bodies, delay
+/// responses, and answer with any status first.
+public final class FakeTransport: Transport {
+    private struct State {
+        var resource: FakeResource?
+        var others: [String: FakeResource] = [:]
+        var requests: [HTTPRequest] = []
+    }
+
+    private let state: Mutex<State>
+
+    /// Makes a transport.
+    ///
+    /// - Parameter resource: What every URL leads to that was not given another resource; nil for the status 404.
+    public init(_ resource: FakeResource? = nil) { state = Mutex(State(resource: resource)) }
+
+    /// The requests so far, in order.
+    public var requests: [HTTPRequest] { state.withLock(\.requests) }
+
+    /// Sets or replaces what a URL leads to, also while downloads run.
+    ///
+    /// - Parameters:
+    ///   - resource: The resource; nil for the status 404.
+    ///   - path: The path of the URL with its query, such as `/a?b=c`; nil for all URLs without a resource.
+    public func set(_ resource: FakeResource?, at path: String? = nil) {
+        state.withLock { state in
+            if let path { state.others[path] = resource } else { state.resource = resource }
+        }
+    }
+
+    /// Answers a request.
+    ///
+    /// - Throws: `TransportError` if the resource refuses connections; `CancellationError`.
+    public func send(_ request: HTTPRequest) async throws -> TransportResponse {
+        let (found, turn) = state.withLock { state in
+            state.requests.append(request)
+            let path = request.path ?? "/"
+            let isOther = state.others[path] != nil
+            guard var resource = isOther ? state.others[path] : state.resource else {
+                return (FakeResource?.none, FakeResource.Turn())
+            }
+            let turn = resource.takeTurn(isHead: request.method == .head)
+            if isOther { state.others[path] = resource } else { state.resource = resource }
+            return (resource, turn)
+        }
+        guard let resource = found else {
+            return TransportResponse(head: HTTPResponse(status: .notFound), parts: Self.parts([], cut: nil))
+        }
+        try await Task.sleep(for: resource.delay)
+        let (head, body) = resource.answer(to: request, turn)
+        return TransportResponse(head: head, parts: Self.parts(body, cut: turn.cut))
+    }
+
+    /// The body in parts of up to 16 KiB; throws after `cut` bytes.
+    private static func parts(
+        _ body: ArraySlice<UInt8>, cut: Int?
+    ) -> AsyncThrowingStream<ArraySlice<UInt8>, any Error> {
+        let rest = Mutex(body.prefix(cut ?? body.count))
+        let isCut = (cut ?? body.count) < body.count
+        return AsyncThrowingStream {
+            let part = rest.withLock { rest in
+                let part = rest.prefix(16 << 10)
+                rest = rest.dropFirst(part.count)
+                return part
+            }
+            if !part.isEmpty { return part }
+            if isCut { throw TransportError(.connectionClosed, "the connection was cut by the test") }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import NIOCore
+import Scenarios
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import OriginServer
+import ResumeAsyncHTTP
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import ResumeTesting
+import TestSupport
+import Testing
+
+/// Downloads without a network, over sequences, and with a client of the application.
+@Suite(.timeLimit(.minutes(2)))
+struct FakeTransportTests {
+    static let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
+    static let url = URL(string: "https://example.org/file")!
+
+    private static func with(
+        _ transport: FakeTransport, _ body: (Downloader, TemporaryFolder) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await body(Downloader(store: store, transport: transport), folder)
+            await store.close()
+        }
+    }
+
+    private static func request(_ folder: TemporaryFolder) throws -> DownloadRequest {
+        var request = try DownloadRequest(url, to: folder["out"])
+        request.retryPolicy = RetryPolicy(firstDelay: .milliseconds(1))
+        return request
+    }
+
+    @Test("A cut body is continued, after a status that allows it")
+    func cut() async throws {
+        let transport = FakeTransport(FakeResource(Self.content, cuts: [50_000], statuses: [503]))
+        try await Self.with(transport) { downloader, folder in
+            let result = try await downloader.download(try Self.request(folder))
+            #expect(FileManager.default.contents(atPath: result.path) == Data(Self.content))
+            #expect(transport.requests.map { $0.headerFields[.range] } == [nil, nil, "bytes=45904-"])
+        }
+    }
+
+    @Test("Another entity tag restarts the download, and a path without a resource is refused")
+    func changed() async throws {
+        let transport = FakeTransport(FakeResource(Self.content, cuts: [50_000]))
+        try await Self.with(transport) { downloader, folder in
+            var request = try Self.request(folder)
+            request.retryPolicy.retries = 0
+            await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+            let other = Array(Self.content.reversed())
+            transport.set(FakeResource(other, entityTag: "\"2\""))
+            let result = try await downloader.download(request)
+            #expect(FileManager.default.contents(atPath: result.path) == Data(other))
+            transport.set(nil)
+            await #expect { try await downloader.download(request) } throws: { ($0 as? DownloadError)?.status == 404 }
+        }
+    }
+
+    @Test("An existing file is kept without a request, or the download fails")
+    func existing() async throws {
+        let transport = FakeTransport(FakeResource(Self.content))
+        try await Self.with(transport) { downloader, folder in
+            var request = try Self.request(folder)
+            try Data("old".utf8).write(to: URL(filePath: folder["out"]))
+            request.ifExists = .skip
+            let result = try await downloader.download(request)
+            #expect(result.isExisting)
+            #expect(result.totalBytes == 3)
+            request.ifExists = .fail
+            await #expect { try await downloader.download(request) } throws: {
+                ($0 as? StoreError)?.code == .destinationExists
+            }
+            #expect(transport.requests.isEmpty)
+            request.ifExists = .replace
+            #expect(try await !downloader.download(request).isExisting)
+        }
+    }
+
+    @Test("Streams begin at any offset, wait, and know their length")
+    func offsets() async throws {
+        let transport = FakeTransport(FakeResource(Self.content, cuts: [90_000]))
+        try await Self.with(transport) { downloader, folder in
+            let stream = downloader.makeStream(try Self.request(folder))
+            #expect(try await stream.totalBytes == 200_000)
+            #expect(try await stream.read(150_000..<150_010, waits: true) == Array(Self.content[150_000..<150_010]))
+            var bytes: [UInt8] = []
+            for try await piece in stream.bytes(from: 199_000) { bytes += piece }
+            #expect(bytes == Array(Self.content[199_000...]))
+            await #expect(throws: StoreError.self) { try await stream.read(199_990..<200_010, waits: true) }
+        }
+    }
+
+    @Test("A reader that sleeps gets every event, and the last progress")
+    func slowReader() async throws {
+        let cuts = (0..<40).map { _ in 9_000 }
+        let transport = FakeTransport(FakeResource(Self.content, cuts: cuts))
+        try await Self.with(transport) { downloader, folder in
+            var request = try Self.request(folder)
+            request.retryPolicy.retries = 100
+            var events: [DownloadEvent] = []
+            for try await event in downloader.events(request) {
+                if events.isEmpty { try await Task.sleep(for: .seconds(2)) }
+                events.append(event)
+            }
+            let resumed = events.filter { if case .resumed = $0 { true } else { false } }
+            #expect(resumed.count == transport.requests.count - 1)
+            #expect(events.last?.fraction == 1)
+        }
+    }
+
+    @Test("A client of the application is used as it is, and refused if it follows redirects or decodes bodies")
+    func ownClient() async throws {
+        try await Origin.with({ .file(Resource.old, for: $0) }) { origin in
+            let client = HTTPClient(configuration: .init(redirectConfiguration: .disallow))
+            let transport = AsyncHTTPTransport(client: client)
+            let downloader = Downloader(store: origin.store, transport: transport)
+            let result = try await downloader.download(
+                try DownloadRequest(DownloadURL(origin.url), to: origin.folder["x"]))
+            #expect(result.totalBytes > 0)
+            try await transport.shutdown()
+            // It stays open.
+            _ = try await client.execute(HTTPClientRequest(url: origin.url), deadline: .distantFuture)
+            try await client.shutdown()
+        }
+        try await Origin.with({
+            $0.path == "/file" ? .status("302 Found", fields: [("Location", "/there")]) : .file(Resource.old, for: $0)
+        }) { origin in
+            let client = HTTPClient()
+            let downloader = Downloader(store: origin.store, transport: AsyncHTTPTransport(client: client))
+            await #expect {
+                try await downloader.download(try DownloadRequest(DownloadURL(origin.url), to: origin.folder["x"]))
+            } throws: {
+                "\($0)".contains("follows redirects")
+            }
+            try await client.shutdown()
+        }
+    }
+}
