@@ -23,6 +23,43 @@ struct FullDiskTests {
         }
     }
 
+    @Test("A file that does not fit the destination is refused before it is fetched, also when it is resumed")
+    func destination() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["disk"])
+            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder["disk"])
+            do {
+                try await Self.refuse(folder)
+            } catch {
+                try await Shell.run("umount", "--lazy", folder["disk"])
+                throw error
+            }
+            try await Shell.run("umount", folder["disk"])
+        }
+    }
+
+    private static func refuse(_ folder: TemporaryFolder) async throws {
+        let content = Content(length: 3_000_000, seed: 1)
+        let server = try await OriginServer.start { request in
+            .file(Resource(content, etag: "\"v1\""), for: request, cutAfter: request.number < 3 ? 1_500_000 : nil)
+        }
+        let program = Resumectl(folder: folder)
+        func get(_ path: String) async throws -> Shell.Outcome {
+            try await program.run("get", "\(server.baseURL)/file", "--retries", "0", "-o", path)
+        }
+        for received in [0, 1_500_000] {
+            let refused = try await get(folder["disk/file"])
+            #expect(refused.status == 74, "\(refused.errors)")
+            let message = "the file has 3000000 bytes, but only 2097152 bytes are free in the folder \(folder["disk"])"
+            #expect(refused.errors.contains(message), "\(refused.errors)")
+            #expect(try await program.received() == received)
+            // The bytes are received for another destination.
+            if received == 0 { #expect(try await get(folder["file"]).status == 75) }
+        }
+        #expect(try await get(folder["file"]).status == 0)
+        try await server.stop()
+    }
+
     private static func fill(_ folder: TemporaryFolder, _ command: [String]) async throws {
         let content = Content(length: 3_000_000, seed: 1)
         let server = try await OriginServer.start { request in

@@ -77,6 +77,45 @@ struct TerminalTests {
         }
     }
 
+    /// What a new user types, and what the terminal must show of it.
+    private static let typed: [(command: String, shown: String)] = [
+        ("gett", "Error: unknown command 'gett'; did you mean 'get'?"),
+        ("get --foo x -o y h/f", "Error: unknown option '--foo'"),
+        ("get --outptu x h/f", "Error: unknown option '--outptu'; did you mean '--output'?"),
+        ("get -x 4 h/f", "for several connections (aria2, axel), use --connections 4"),
+        ("get 127.0.0.1:9", "resumectl: argument 1: http://127.0.0.1:9/ does not contain a file name."),
+        ("gc --max-size 1.5GiB", "there is no store at"), ("purge", "specify what to remove: entries, --all"),
+        ("resume", "nothing to resume"),
+        ("list", "the store is empty: there are no partial downloads"), ("log", "no events are recorded"),
+        ("show x", "there is no store"), ("help exit-status", "130  Interrupted (Ctrl-C)."),
+        ("get -k --cacert f h/f", "--insecure (-k) and --cacert cannot be combined"),
+        ("get --limit-rate 8-18=1M h/f", "such as 08:00-18:00=1M"),
+    ]
+
+    @Test("What a new user types is answered on the screen")
+    func firstSteps() async throws {
+        try await TemporaryFolder.with { folder async throws in
+            let terminal = Terminal(folder: folder)
+            _ = try await terminal.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
+            do {
+                for (command, shown) in Self.typed {
+                    let line = "PS1='$ '; clear; \(Resumectl.path) \(command); echo end"
+                    _ = try await terminal.tmux("send-keys", "-l", line)
+                    _ = try await terminal.tmux("send-keys", "Enter")
+                    // Long lines are wrapped, and a space at the end of a row is not seen.
+                    try await terminal.expect(command) { rows in
+                        rows.suffix(2) == ["end", "$"]
+                            && rows.joined().filter { $0 != " " }.contains(shown.filter { $0 != " " })
+                    }
+                }
+            } catch {
+                _ = try? await terminal.tmux("kill-server")
+                throw error
+            }
+            _ = try await terminal.tmux("kill-server")
+        }
+    }
+
     @Test("After one Ctrl-C or two, messages and a prompt on rows of their own remain", arguments: [1, 2])
     func interruption(count: Int) async throws {
         try await withDownloads { terminal, _, origin async throws in
