@@ -47,7 +47,8 @@ extension DownloadRun {
         guard request.digest != nil, isProved || isOfOneAnswer else {
             let reason =
                 request.digest == nil
-                ? (samples == nil ? Reason.announcedDigestMismatch : .namedDigestMismatch) : .digestMismatch(expected, wrongDigest, isKept: false)
+                ? (samples == nil ? Reason.announcedDigestMismatch : .namedDigestMismatch)
+                : .digestMismatch(expected, wrongDigest, isKept: false)
             return try await dropOnce(because: reason)
         }
         guard hasAnswer else {
