@@ -95,24 +95,16 @@ struct TerminalTests {
     @Test("What a new user types is answered on the screen")
     func firstSteps() async throws {
         try await TemporaryFolder.with { folder async throws in
-            let terminal = Terminal(folder: folder)
-            _ = try await terminal.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
-            do {
+            try await Terminal.with("/bin/sh", in: folder, width: 80, height: 24) { terminal async throws in
                 for (command, shown) in Self.typed {
-                    let line = "PS1='$ '; clear; \(Resumectl.path) \(command); echo end"
-                    _ = try await terminal.tmux("send-keys", "-l", line)
-                    _ = try await terminal.tmux("send-keys", "Enter")
+                    try await terminal.type("PS1='$ '; clear; \(Resumectl.path) \(command); echo end", "Enter")
                     // Long lines are wrapped, and a space at the end of a row is not seen.
                     try await terminal.expect(command) { rows in
                         rows.suffix(2) == ["end", "$"]
                             && rows.joined().filter { $0 != " " }.contains(shown.filter { $0 != " " })
                     }
                 }
-            } catch {
-                _ = try? await terminal.tmux("kill-server")
-                throw error
             }
-            _ = try await terminal.tmux("kill-server")
         }
     }
 
