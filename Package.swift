@@ -197,7 +197,8 @@ let package = Package(
             name: "ResumeDownloadTests",
             dependencies: [
                 "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
-                "ResumeTesting", "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes, inMemoryLogging,
+                "ResumeTesting", "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes,
+                inMemoryLogging,
                 inMemoryTracing, logging, metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL,
                 tracing,
             ],

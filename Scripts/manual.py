@@ -4,7 +4,8 @@
 manual.py RESUMECTL FOLDER [--date YYYY-MM-DD]
 
 `resumectl --experimental-dump-help` describes the commands. The plugin of swift-argument-parser reads the same, but has
-no sections for exit statuses, environment, files and examples, which are in Packaging/manual.txt and in the help texts.
+no sections for exit statuses, environment, files and examples. These are the help topics, the examples of the help
+texts, and parts of Packaging/manual.txt.
 """
 import argparse
 import json
@@ -53,16 +54,19 @@ def definitions(text):
     return out
 
 
-def exit_statuses():
-    """Roff for the table of exit statuses in the documentation."""
-    page = (ROOT / "Sources/ResumeStore/ResumeStore.docc/Operating.md").read_text()
+def topic(text):
+    """Roff for a help topic: terms with their meanings, two or more spaces apart, and paragraphs."""
     out = []
-    for row in re.findall(r"^\| (\d+) \| (.*?) \|(.*)\|$", page, re.M):
-        meaning, advice = (re.sub("`", "", text).strip() for text in row[1:])
-        text = meaning + (f" ({advice})" if advice else "")
-        out += [".TP", bold(row[0]), escaped(text[:1].upper() + text[1:] + ".")]
-    if not out:
-        raise SystemExit("manual.py: Operating.md has no table of exit statuses")
+    for line in text.rstrip("\n").split("\n"):
+        term = re.match(r"(\S.*?)(?:  +(.*))?$", line)
+        if not line:
+            out.append(".PP")
+        elif line.startswith("  "):
+            out.append(escaped(line.strip()))
+        elif out[-1:] == [".PP"] or (out[-2:-1] == [".PP"] and not term[2]):
+            out.append(escaped(line))
+        else:
+            out += [".TP", bold(term[1])] + ([escaped(term[2])] if term[2] else [])
     return out
 
 
@@ -113,8 +117,8 @@ def examples(parts):
 
 
 class Manual:
-    def __init__(self, root, version, date):
-        self.root, self.version, self.date = root, version, date
+    def __init__(self, root, topics, version, date):
+        self.root, self.topics, self.version, self.date = root, topics, version, date
         self.texts = sections(ROOT / "Packaging/manual.txt")
 
     def head(self, name, abstract):
@@ -125,10 +129,10 @@ class Manual:
             ".nh", ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(abstract)}", ".SH SYNOPSIS"]
 
     def common(self):
-        out = [".SH EXIT STATUS"] + exit_statuses()
-        for title in ("ENVIRONMENT", "FILES"):
-            out += [f".SH {title}"] + definitions(self.texts[title])
-        return out
+        out = []
+        for title, text in self.topics.items():
+            out += [f".SH {title}"] + topic(text)
+        return out + definitions(self.texts["FILES"])
 
     def see_also(self, name):
         pages = ["resumectl"] + [f"resumectl-{command['commandName']}" for command in self.commands()]
@@ -183,7 +187,9 @@ def main():
     def output(*arguments):
         return subprocess.run([options.resumectl, *arguments], capture_output=True, text=True, check=True).stdout
 
-    manual = Manual(json.loads(output("--experimental-dump-help"))["command"], output("--version").strip(), options.date)
+    topics = {title: output("help", title.lower().replace(" ", "-")) for title in ("EXIT STATUS", "ENVIRONMENT", "FILES")}
+    root = json.loads(output("--experimental-dump-help"))["command"]
+    manual = Manual(root, topics, output("--version").strip(), options.date)
     pages = {"resumectl": manual.main_page()}
     for command in manual.commands():
         pages[f"resumectl-{command['commandName']}"] = manual.page(command)

@@ -10,8 +10,8 @@ releases=("$@")
 [ $# -gt 0 ] || releases=(bookworm stable)
 [ "$(id -u)" -eq 0 ] || { echo "test-package.sh needs root" >&2; exit 77; }
 "$scripts/install.sh" debootstrap nginx-light python3
-mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
-    sed -nE 's/^(URIs:|deb( \[[^]]*\])?) +([^ ]*debian\/?)( .*)?$/\3/p' | head -1)}
+mirror=${MIRROR:-$(find /etc/apt -name '*.list' -o -name '*.sources' |
+    xargs sed -nE 's/^(URIs:|deb( \[[^]]*\])?) +([^ ]*debian\/?)( .*)?$/\3/p' | sort | head -1)}
 [ -n "$mirror" ] || { echo "test-package.sh: set MIRROR to a mirror of Debian" >&2; exit 64; }
 
 folder=$(mktemp -d)
@@ -69,7 +69,8 @@ EOF
 cat >"$folder/complete.sh" <<'EOF'
 source /usr/share/bash-completion/completions/resumectl
 COMP_LINE='resumectl sta' COMP_POINT=13
-_resumectl resumectl sta
+# Outside a completion, compopt fails.
+_resumectl resumectl sta || true
 [ "${COMPREPLY[*]}" = stats ]
 EOF
 
@@ -93,6 +94,8 @@ for release in "${releases[@]}"; do
     run() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
     echo "Debian $(cat "$root/etc/debian_version"), $(run ldd --version | head -1)"
     run apt-get update -qq
+    # The package recommends it; apt keeps it afterwards, since what it needs suggests it.
+    run apt-get install -y -qq ca-certificates >/dev/null 2>&1
     run useradd --create-home user
     cp "$package" "$folder/use.sh" "$folder/complete.sh" "$root/tmp/"
     chmod 644 "$root/tmp"/*

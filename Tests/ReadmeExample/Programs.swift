@@ -103,7 +103,8 @@ func continuesAfterCut(in folder: String) async throws {
     let store = try await DownloadStore.open(at: "\(folder)/store")
     let downloader = Downloader(store: store, transport: transport)
 
-    let result = try await downloader.download(URL(string: "https://example.org/file")!, to: "\(folder)/file")
+    let request = DownloadRequest(try DownloadURL("https://example.org/file"), to: "\(folder)/file")
+    let result = try await downloader.download(request)
 
     guard FileManager.default.contents(atPath: result.path) == Data(content),
         transport.requests.map({ $0.headerFields[.range] }) == [nil, "bytes=35904-"]

@@ -16,7 +16,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct FakeTransportTests {
     static let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
-    static let url = URL(string: "https://example.org/file")!
+    static let url = URL(string: "https://example.org/file") ?? URL(filePath: "/")
 
     private static func with(
         _ transport: FakeTransport, _ body: (Downloader, TemporaryFolder) async throws -> Void

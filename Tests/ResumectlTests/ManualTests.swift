@@ -30,7 +30,7 @@ struct ManualTests {
                 ] {
                     #expect(text.contains("\n.SH \(title)\n"), "\(name): \(title)")
                 }
-                #expect(text.contains("\\fB75\\fR\nTemporary failure"))
+                #expect(text.contains("\n.TP\n\\fB75\\fR\nFailed for now"))
             }
             let get = String(decoding: try Files.bytes(folder["resumectl-get.1"]), as: UTF8.self)
             // Of both kinds: those that the help shows, and those that it hides.

@@ -50,7 +50,8 @@ struct CompletionCourse {
             return
         }
         if name == "help" {
-            if words.count == 2 { answer = .words(Self.names(of: commands)) }
+            let topics = HelpTopic.allCases.map { Candidate(text: $0.rawValue, meaning: "") }
+            if words.count == 2 { answer = .words(Self.names(of: commands) + topics) }
             return
         }
         let command = commands.first { command in

@@ -49,7 +49,7 @@ extension DownloadStore {
 
     /// Removes one entry.
     ///
-    /// - Parameter key: The entry's ``Entry/key``, which includes the ranges of a selection.
+    /// - Parameter download: The entry's ``Entry/key``, which includes the ranges of a selection.
     /// - Returns: The removed entry, or that it is in use; empty if there is no such entry.
     /// - Throws: ``StoreError``.
     @discardableResult
