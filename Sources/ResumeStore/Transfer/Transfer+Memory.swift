@@ -65,3 +65,11 @@ extension Entry.Chunk {
         [Entry.Chunk(path: "", offset: 0, length: length, durable: length)]
     }
 }
+
+extension Transfer {
+    /// Throws if a file does not fit the memory or the destination.
+    func requireRoom(for length: Int64?) throws {
+        try memory?.requireRoom(for: length)
+        if let disk { try caller.destination?.requireSpace(for: length, beside: disk.folder) }
+    }
+}

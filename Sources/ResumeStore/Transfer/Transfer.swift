@@ -177,10 +177,7 @@ public actor Transfer {
     package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
         try await noteAbsence(response)
-        if let use = verdict.continuation, case let length = length(of: use.representation) {
-            try memory?.requireRoom(for: length)
-            if let disk { try caller.destination?.requireSpace(for: length, beside: disk.folder) }
-        }
+        if let use = verdict.continuation { try requireRoom(for: length(of: use.representation)) }
         switch verdict {
         case .append(let continuation):
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
