@@ -2,7 +2,6 @@
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
 public import Logging
-internal import ResumeFiles
 internal import ResumeHTTP
 public import ResumeStore
 
@@ -67,7 +66,7 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Before anything is fetched and before waiting for a lease.
         let destination = try request.checkedDestination()
-        if let size = try await Blocking.run({ try request.existingBytes(at: destination) }) {
+        if let size = try request.existingBytes(at: destination) {
             let result = DownloadResult(
                 path: destination.path, totalBytes: size, reusedBytes: 0, fetchedBytes: 0, digest: nil,
                 contentCoding: nil, isLengthVerified: false, isProved: false, isExisting: true, agreedSamples: nil)
