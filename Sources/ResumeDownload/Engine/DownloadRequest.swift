@@ -70,7 +70,7 @@ public struct DownloadRequest: Sendable {
     /// connection is made to a URL that it forbids.
     public var permits: (@Sendable (DownloadURL) -> Bool)?
     /// The maximum number of concurrent connections for the file, each fetching a different part; up to
-    /// ``mostConnections``.
+    /// 16.
     ///
     /// Useful with servers that limit the rate of each connection. Several are opened only for files with a strong
     /// entity tag and a known length of which enough is missing, and kept only while they help. If a server refuses one
@@ -102,7 +102,7 @@ public struct DownloadRequest: Sendable {
     }
     /// How often to retry, and with which delays.
     public var retryPolicy = RetryPolicy()
-    /// The time during which less than ``stallBytes`` may be received before the connection is closed.
+    /// The time during which less than 1 KiB may be received before the connection is closed.
     public var stallTimeout: Duration = .seconds(30)
     /// The timeout, limited to sensible values.
     var boundedStallTimeout: Duration { min(max(stallTimeout, .milliseconds(100)), .seconds(86_400)) }

@@ -40,7 +40,7 @@ public struct RangeSelection: Sendable, Hashable {
 
     /// Parses `bytes=0-99,200-` or the same without the unit.
     ///
-    /// - Throws: ``Problem`` for another unit, malformed text, an empty range, or more than ``limit`` of them.
+    /// - Throws: ``Problem`` for another unit, malformed text, an empty range, or more than 1,000 of them.
     public init(parsing text: String) throws(Problem) {
         guard let selection = RangeSelection(text) else { throw Problem() }
         self = selection
@@ -48,7 +48,7 @@ public struct RangeSelection: Sendable, Hashable {
 
     /// Parses ranges.
     ///
-    /// - Returns: nil for another unit, malformed text, an empty range, or more than ``limit`` of them.
+    /// - Returns: nil for another unit, malformed text, an empty range, or more than 1,000 of them.
     package init?(_ text: String) {
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         guard parts.count == 1 || (parts.count == 2 && parts[0].lowercased() == "bytes"), let list = parts.last else {

@@ -27,7 +27,7 @@ public struct ResumePolicy: Sendable, Hashable {
     public var condition: Condition
     /// The number of bytes to request again and compare; 0 disables the comparison.
     public var overlap: Int64
-    /// Resumes without a validator if ``hasDigest`` or an overlap of ``unvalidatedOverlap`` bytes can prove the bytes.
+    /// Resumes without a validator if ``hasDigest`` or an overlap of 64 KiB can prove the bytes.
     public var allowsUnvalidated: Bool
     /// Whether the caller knows the digest of the whole file, and compares it at the end.
     public var hasDigest: Bool

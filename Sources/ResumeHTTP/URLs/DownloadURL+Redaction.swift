@@ -86,7 +86,7 @@ extension DownloadURL {
 }
 
 extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The URL as it may be displayed: ``redacted``, with long random strings abbreviated, since they may be secrets.
+    /// The URL as it may be displayed: without user info and secrets, with long random strings abbreviated, since they may be secrets.
     public var description: String { origin + Self.redacted(requestTarget, abbreviates: true) }
 
     /// The same as `description`.

@@ -5,7 +5,7 @@ package import ResumeSQLite
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.
 ///
 /// Any number of tasks and processes can use a store at the same time. Open a download with
-/// ``begin(_:headerFields:key:selection:policy:destination:waits:)``; the other methods manage stored entries.
+/// ``open(_:headerFields:key:selection:policy:destination:waits:)``; the other methods manage stored entries.
 ///
 /// ```swift
 /// let store = try await DownloadStore.open(at: "/var/cache/example")

@@ -14,7 +14,7 @@ extension DownloadStore {
     ///   - key: The key of the download; nil for the URL without user info and signature.
     ///   - selection: The requested ranges; nil for all of the representation. Each selection is a separate download.
     ///   - policy: The conditions for resuming.
-    ///   - destination: The destination file, if it is known; see ``Transfer/setDestination(_:)``.
+    ///   - destination: The destination file, if it is known.
     ///   - waits: Whether to wait if another task or process is using the download, or to throw an error.
     /// - Returns: The transfer. When it is closed or released, others can open the download.
     /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.

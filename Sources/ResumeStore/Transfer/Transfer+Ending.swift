@@ -15,7 +15,7 @@ extension Transfer {
 
     /// Ends a body.
     ///
-    /// If it is complete but does not match its `Content-Digest`, call ``rewind(to:reason:)`` instead.
+    /// A `Content-Digest` is not compared here: if it does not match the body, call ``discard(reason:)`` instead.
     ///
     /// - Parameter ending: How the body ended.
     /// - Returns: Whether every byte of the complete length is stored now.
