@@ -54,10 +54,9 @@ struct CompletionCourse {
             if words.count == 2 { answer = .words(Self.names(of: commands) + topics) }
             return
         }
-        let command = commands.first { command in
-            command.configuration.commandName == name || command.configuration.aliases.contains(name)
-        }
-        guard let command, let shape = CommandShape.of(command) else { return }
+        guard let command = root.subcommand(name), command.configuration.shouldDisplay,
+            let shape = CommandShape.of(command)
+        else { return }
         decide(words.dropFirst(), shape, command.configuration.commandName ?? name)
     }
 

@@ -74,17 +74,15 @@ extension GetCommand {
     /// - Returns: The number of the error, or 0.
     /// - Throws: An error if it cannot be read.
     private static func copy(_ path: String, to write: ([UInt8]) -> Int32) throws -> Int32 {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        let number = errno
-        guard file >= 0 else { throw SystemError(number: number, call: "open", path: path) }
-        defer { close(file) }
+        let file = try OpenFile(path, flags: O_RDONLY)
         // The name is not needed any more, whatever happens.
         unsafe unlink(path)
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        var offset: Int64 = 0
         while true {
-            let count = unsafe read(file, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count < 0 ? errno : 0 }
+            let count = try unsafe buffer.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: offset) }
+            if count == 0 { return 0 }
+            offset += Int64(count)
             let number = write(Array(buffer.prefix(count)))
             if number != 0 { return number }
         }

@@ -3,13 +3,21 @@ internal import Synchronization
 
 /// A child process whose output is read to its end.
 struct ChildProgram: Sendable {
+    /// An environment variable with which it learns what it is needed for.
+    enum Variable: String {
+        case key = "RESUMECTL_KEY"
+        case path = "RESUMECTL_PATH"
+        case status = "RESUMECTL_STATUS"
+        case url = "RESUMECTL_URL"
+    }
+
     /// The maximum number of bytes that are read.
     private static let longest = 65_536
 
     private let words: [String]
     /// The option that names it, for messages.
     private let option: String
-    private let environment: [String: String]
+    private let environment: [Variable: String]
     /// What it reads.
     private let input: [UInt8]
     private let child = Child()
@@ -61,7 +69,7 @@ struct ChildProgram: Sendable {
     ///   - option: The option that names it.
     ///   - environment: Replaces or completes the environment of this process.
     ///   - input: What it reads; less than a pipe holds.
-    init(_ words: [String], option: String, environment: [String: String], input: String = "") {
+    init(_ words: [String], option: String, environment: [Variable: String], input: String = "") {
         (self.words, self.option, self.environment, self.input) = (words, option, environment, Array(input.utf8))
     }
 
@@ -139,9 +147,9 @@ struct ChildProgram: Sendable {
         unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let inherited = Self.inheritedEnvironment().filter { line in
-            !environment.keys.contains { line.hasPrefix("\($0)=") }
+            !environment.keys.contains { line.hasPrefix("\($0.rawValue)=") }
         }
-        let variables = inherited + environment.map { "\($0)=\($1)" }
+        let variables = inherited + environment.map { "\($0.rawValue)=\($1)" }
         let arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         let values = unsafe variables.map { unsafe strdup($0) } + [nil]
         defer { unsafe (arguments + values).forEach { unsafe free($0) } }

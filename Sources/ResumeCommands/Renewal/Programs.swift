@@ -37,7 +37,7 @@ final class Programs: Sendable {
             task.cancel()
         }
         let (own, renew) = (request.headerFields, request.refresh)
-        request.headerFields = Self.merged(own, with: fields)
+        request.headerFields = own.replaced(by: fields)
         request.secretHeaderFields.formUnion(fields.map(\.name))
         request.refresh = { [self] refusal in
             guard [401, 407].contains(refusal.status), refusal.url.origin == url.origin else {
@@ -47,7 +47,7 @@ final class Programs: Sendable {
             known.withLock { $0[url.origin] = Task { fields } }
             guard !fields.isEmpty else { return try await renew?(refusal) }
             return RefreshedRequest(
-                headerFields: Self.merged(own, with: fields), secretHeaderFields: Set(fields.map(\.name)))
+                headerFields: own.replaced(by: fields), secretHeaderFields: Set(fields.map(\.name)))
         }
     }
 
@@ -59,8 +59,7 @@ final class Programs: Sendable {
         let program = ChildProgram(
             completion, option: "--on-complete",
             environment: [
-                "RESUMECTL_PATH": result.path, "RESUMECTL_URL": request.url.redacted,
-                "RESUMECTL_KEY": request.storeKey,
+                .path: result.path, .url: request.url.redacted, .key: request.storeKey,
             ])
         do {
             _ = try await program.output(toErrors: true)
@@ -77,7 +76,7 @@ final class Programs: Sendable {
         let input = "protocol=\(url.scheme)\nhost=\(url.authority)\npath=\(path)\n\n"
         let program = ChildProgram(
             words, option: "--auth-command",
-            environment: ["RESUMECTL_URL": url.redacted, "RESUMECTL_STATUS": status.map { "\($0)" } ?? ""],
+            environment: [.url: url.redacted, .status: status.map { "\($0)" } ?? ""],
             input: input)
         return try fields(in: try await program.output())
     }
@@ -105,12 +104,5 @@ final class Programs: Sendable {
             fields[.authorization] = DownloadURL.basicAuthorization("\(user):\(password)")
         }
         return fields
-    }
-
-    private static func merged(_ own: HTTPFields, with other: HTTPFields) -> HTTPFields {
-        var all = HTTPFields()
-        for field in own where other[field.name] == nil { all.append(field) }
-        for field in other { all.append(field) }
-        return all
     }
 }

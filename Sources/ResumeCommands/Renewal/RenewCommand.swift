@@ -9,13 +9,6 @@ internal import ResumeHTTP
 struct RenewCommand: Sendable {
     private let words: [String]
 
-    /// The names of the environment variables.
-    private enum Variable {
-        static let key = "RESUMECTL_KEY"
-        static let url = "RESUMECTL_URL"
-        static let status = "RESUMECTL_STATUS"
-    }
-
     /// Creates a command; nil if there is none.
     init?(_ options: ProgramOptions) {
         guard let words = options.words(options.renewCommand) else { return nil }
@@ -32,7 +25,7 @@ struct RenewCommand: Sendable {
             let program = ChildProgram(
                 words, option: "--renew-command",
                 environment: [
-                    Variable.key: refusal.key, Variable.url: refusal.url.redacted, Variable.status: "\(refusal.status)",
+                    .key: refusal.key, .url: refusal.url.redacted, .status: "\(refusal.status)",
                 ])
             return try Self.renewal(in: try await program.output(), completing: fields)
         }
@@ -60,12 +53,7 @@ struct RenewCommand: Sendable {
                     isResumable: true)
             }
         }
-        if !printed.isEmpty {
-            var all = HTTPFields()
-            for field in fields where printed[field.name] == nil { all.append(field) }
-            for field in printed { all.append(field) }
-            renewal.headerFields = all
-        }
+        if !printed.isEmpty { renewal.headerFields = fields.replaced(by: printed) }
         return renewal.url == nil && renewal.headerFields == nil ? nil : renewal
     }
 }

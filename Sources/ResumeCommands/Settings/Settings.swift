@@ -30,10 +30,7 @@ struct Settings {
         }
         guard file != nil || !variables.isEmpty else { return nil }
         self.root = root
-        options = OptionTable(
-            help: root.configuration.subcommands.filter(Self.hasDefaults).map { command in
-                root.helpMessage(for: command, includeHidden: true, columns: 80)
-            }.joined(separator: "\n"))
+        options = OptionTable(of: root.configuration.subcommands.filter(Self.hasDefaults), in: root)
         var settings = try file.map(Self.settings) ?? []
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
             let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
@@ -114,9 +111,8 @@ struct Settings {
     /// - Returns: The arguments; those of the settings come first, so that others take precedence.
     /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
     func applied(to arguments: [String]) throws(CommandFailure) -> [String] {
-        let command = root.configuration.subcommands.first { $0.configuration.commandName == arguments.first }
-        guard let name = arguments.first, let command else { return arguments }
-        let own = OptionTable(help: root.helpMessage(for: command, includeHidden: true, columns: 80))
+        guard let name = arguments.first, let command = root.subcommand(name) else { return arguments }
+        let own = OptionTable(of: [command], in: root)
         let takesAll = Self.hasDefaults(command)
         let given = own.names(in: arguments.dropFirst())
         let used = effective.filter { setting in

@@ -1,12 +1,15 @@
+internal import ArgumentParser
+
 /// The options of a command, as its help lists them.
 struct OptionTable {
     /// Whether an option takes a value, by each of its names, such as `-o` and `--output`.
     private let takesValue: [String: Bool]
 
-    /// Reads the help of a command, with hidden options.
-    init(help: String) {
+    /// Reads the help of commands, with hidden options.
+    init(of commands: [any ParsableCommand.Type], in root: any ParsableCommand.Type) {
         var names: [String: Bool] = [:]
-        for line in help.split(separator: "\n") where line.hasPrefix("  -") {
+        let help = commands.map { root.helpMessage(for: $0, includeHidden: true, columns: 80) }
+        for line in help.flatMap({ $0.split(separator: "\n") }) where line.hasPrefix("  -") {
             let words = line.split(separator: " ")
             let own = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "," }) }
             let value = words.dropFirst(own.count).first?.hasPrefix("<") == true
@@ -88,5 +91,15 @@ struct OptionTable {
     private func isOption(_ text: String) -> Bool {
         guard text.hasPrefix("-"), let second = text.dropFirst().first else { return false }
         return second == "-" || second.isLetter || takesValue["-\(second)"] != nil
+    }
+}
+
+extension ParsableCommand {
+    /// Returns the command that a text means, by its name or an alias; nil if there is none.
+    static func subcommand(_ text: String?) -> (any ParsableCommand.Type)? {
+        configuration.subcommands.first { command in
+            let configuration = command.configuration
+            return configuration.commandName == text || configuration.aliases.contains { $0 == text }
+        }
     }
 }

@@ -11,20 +11,14 @@ enum UsageMessage {
     ///   - root: The program.
     /// - Returns: The message.
     static func corrected(_ message: String, _ arguments: [String], of root: any ParsableCommand.Type) -> String {
-        let commands = root.configuration.subcommands
         guard let typed = arguments.first else { return message }
-        let command = commands.first { command in
-            let configuration = command.configuration
-            return configuration.commandName == typed || configuration.aliases.contains(typed)
-        }
         let problem: String?
-        if let command {
+        if let command = root.subcommand(typed) {
             // The parser first reports what is wrong with the rest, such as the value of an option that does not exist.
-            let options = OptionTable(
-                help: root.helpMessage(for: command, includeHidden: true, columns: 80))
+            let options = OptionTable(of: [command], in: root)
             problem = options.firstUnknown(in: arguments.dropFirst()).map { unknown($0, options) }
         } else {
-            problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, commands)
+            problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, root.configuration.subcommands)
         }
         guard let problem else { return message }
         let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()

@@ -13,3 +13,13 @@ enum HeaderLine {
         return HTTPField(name: name, value: String(value))
     }
 }
+
+extension HTTPFields {
+    /// Returns these fields and others, which replace those of the same names.
+    func replaced(by others: HTTPFields) -> HTTPFields {
+        var all = HTTPFields()
+        for field in self where others[field.name] == nil { all.append(field) }
+        for field in others { all.append(field) }
+        return all
+    }
+}

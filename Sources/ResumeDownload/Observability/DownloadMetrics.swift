@@ -40,7 +40,7 @@ struct DownloadMetrics: Sendable {
     /// Counts a download that has ended, and records how long it took.
     ///
     /// - Parameters:
-    ///   - outcome: `delivered`, `failed`, `cancelled` or `paused`.
+    ///   - outcome: `delivered`, `failed`, `cancelled`, `paused` or `unchanged`.
     ///   - duration: The time since it was requested.
     func ended(as outcome: String, after duration: Duration) {
         let dimensions = [("outcome", outcome)]
