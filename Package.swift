@@ -93,6 +93,7 @@ let package = Package(
                 .embedInCode("V10__jobs.sql"), .embedInCode("V11__job_destination.sql"),
                 .embedInCode("V12__entries.sql"), .embedInCode("V13__entry_indices.sql"),
                 .embedInCode("V14__adopted.sql"),
+                .embedInCode("V15__size_index.sql"),
             ],
             swiftSettings: settings),
         .target(

@@ -29,6 +29,7 @@ package struct Migration: Sendable {
             version: 13, name: "V13__entry_indices", sql: text(PackageResources.V13__entry_indices_sql),
             followsFill: true),
         Migration(version: 14, name: "V14__adopted", sql: text(PackageResources.V14__adopted_sql)),
+        Migration(version: 15, name: "V15__size_index", sql: text(PackageResources.V15__size_index_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -35,10 +35,10 @@ struct EntrySequenceTests {
     }
 
     private static func isSorted(_ left: Entry, _ right: Entry, by order: EntryQuery.Order) -> Bool {
-        let size: (Entry) -> Int64 = { $0.totalBytes ?? $0.receivedBytes }
+        let size: (Entry) -> Int64 = { $0.totalBytes ?? -1 }
         return switch order {
         case .use: (left.usedAt, left.id) < (right.usedAt, right.id)
-        case .size: (size(left), left.receivedBytes, left.id) < (size(right), right.receivedBytes, right.id)
+        case .size: (size(left), left.id) < (size(right), right.id)
         case .received: (left.receivedBytes, left.id) < (right.receivedBytes, right.id)
         case .url: (left.url, left.id) < (right.url, right.id)
         default: left.id < right.id
@@ -119,6 +119,7 @@ struct EntrySequenceTests {
                 folder,
                 """
                 DROP INDEX download_by_url; DROP INDEX download_by_destination; DROP INDEX download_by_received;
+                DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
                 ALTER TABLE download DROP COLUMN adopted;
                 PRAGMA user_version = 12;
                 UPDATE download SET received = 0 WHERE id > 700;

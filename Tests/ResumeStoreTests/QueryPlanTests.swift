@@ -12,7 +12,7 @@ struct QueryPlanTests {
         return try connection.rows("EXPLAIN QUERY PLAN \(sql)", parameters) { $0.text(3) ?? "" }
     }
 
-    private static let orders: [EntryQuery.Order] = [.use, .creation, .received, .url]
+    private static let orders: [EntryQuery.Order] = [.use, .creation, .size, .received, .url]
 
     @Test("Pages of entries, entries by name and candidates of the collector are found in an index, without sorting")
     func plans() async throws {

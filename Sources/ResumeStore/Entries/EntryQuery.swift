@@ -16,11 +16,7 @@ package struct EntryQuery: Sendable, Hashable {
         package static let use = Order(kind: .use)
         /// By creation, oldest first.
         package static let creation = Order(kind: .creation)
-        /// By the size of the file, or the number of received bytes if that is unknown, smallest first; files of the
-        /// same size by received bytes.
-        ///
-        /// Unlike the other orders, it has no index, since that would change with each checkpoint. The first entry is
-        /// found after all rows were read.
+        /// By the size of the file, smallest first; entries whose size is unknown come before all others.
         package static let size = Order(kind: .size)
         /// By the number of received bytes, smallest first.
         package static let received = Order(kind: .received)
@@ -53,26 +49,23 @@ struct EntryPosition: Sendable, Comparable {
     /// What the order compares.
     enum Value: Sendable, Comparable {
         case integer(Int64)
-        case pair(Int64, Int64)
         /// The bytes of a text, as SQLite compares them.
         case text([UInt8])
 
         static func < (left: Value, right: Value) -> Bool {
             switch (left, right) {
             case (.integer(let left), .integer(let right)): left < right
-            case (.pair(let left, let leftRest), .pair(let right, let rightRest)): (left, leftRest) < (right, rightRest)
             case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
             // Values of other types than integers come last in SQLite.
-            case (.integer, _), (.pair, .text): true
-            case (.text, _), (.pair, .integer): false
+            case (.integer, .text): true
+            case (.text, .integer): false
             }
         }
 
-        var bounds: [SQLiteValue] {
+        var bound: SQLiteValue {
             switch self {
-            case .integer(let value): [.integer(value)]
-            case .pair(let value, let rest): [.integer(value), .integer(rest)]
-            case .text(let bytes): [.blob(bytes)]
+            case .integer(let value): .integer(value)
+            case .text(let bytes): .blob(bytes)
             }
         }
     }
@@ -90,8 +83,6 @@ struct EntryCursor: Sendable {
     let query: EntryQuery
     /// The position of the last visited entry; nil before the first one.
     var position: EntryPosition?
-    /// The next entries in an order without an index.
-    var ids: ArraySlice<Int64> = []
     var isAtEnd = false
 
     init(_ query: EntryQuery) { self.query = query }
