@@ -1,5 +1,6 @@
 import Foundation
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// What the program answers to a shell that completes a word.
@@ -141,6 +142,27 @@ struct CompletionTests {
         #expect(await bash("resumectl show '", "") == "words\n$it'\\''s \"\n")
         #expect(await bash("resumectl show \"", "") == "words\n\\$it's \\\"\n")
         #expect(await bash("resumectl show \"\\$it's", "\\$it's") == "words\n\\$it's \\\"\n")
+    }
+
+    @Test("Bash reads each name as it is, also where combining marks and other letters follow what it interprets")
+    func quoting() async throws {
+        try await home.leavePartial()
+        for mark in ["", "\u{301}", "\u{D4E}"] {
+            for name in [
+                "a\(mark)$(touch \(home["ran"]))b", "a\"\(mark);touch \(home["ran"])'\(mark)",
+                "a\(mark);\\\(mark)`x`!b",
+            ] {
+                let digits = name.utf8.map { String(format: "%02x", $0) }.joined()
+                try home.sql("UPDATE download SET destination = NULL, key = CAST(x'\(digits)' AS TEXT)")
+                for quote in ["", "\"", "'"] {
+                    let answer = await bash("resumectl show \(quote)", "")
+                    let word = try #require(answer.split(separator: "\n").last, "\(name)")
+                    let read = try await Shell.run("bash", "-c", "set +H; printf %s \(quote)\(word)\(quote)")
+                    #expect(Array(read.utf8) == Array(name.utf8), "\(quote)\(word)")
+                }
+                #expect(!home.has("ran"))
+            }
+        }
     }
 
     @Test("Names with control characters are not offered, and requests that are not understood have no answer")

@@ -1,6 +1,7 @@
 /// A command line of bash up to the cursor.
 ///
-/// Bash splits words at `:` and `=`, which are parts of URLs, and replaces only what follows the last of them.
+/// Bash splits words at `:` and `=`, which are parts of URLs, and replaces only what follows the last of them. All is
+/// compared by scalars, since a combining mark behind a quote hides it from Swift's characters, but not from a shell.
 struct BashLine {
     /// How the end of a line is quoted.
     private enum Quote {
@@ -12,7 +13,7 @@ struct BashLine {
     /// Where the last word begins; nil if it is empty.
     private var start: String.Index?
     private var quote = Quote.none
-    /// The number of characters of the last word that bash does not replace.
+    /// The number of scalars of the last word that bash does not replace.
     private var kept = 0
 
     /// Splits a line.
@@ -25,49 +26,58 @@ struct BashLine {
         // A variable that is set for the program comes before its name.
         words.removeFirst(words.dropLast().prefix { $0.contains("=") }.count)
         guard let start, line[start...].hasSuffix(replaced) else { return }
-        kept = BashLine(String(line[start...].dropLast(replaced.count))).words.last?.count ?? 0
+        kept = BashLine(String(line[start...].dropLast(replaced.count))).words.last?.unicodeScalars.count ?? 0
     }
 
     private init(_ line: String) {
-        var word = ""
-        var index = line.startIndex
-        while index < line.endIndex {
-            let character = line[index]
-            let next = line.index(after: index)
-            if quote == .none, " \t\n".contains(character) {
-                if start != nil { words.append(word) }
-                (word, start, index) = ("", nil, next)
+        let scalars = line.unicodeScalars
+        var word = String.UnicodeScalarView()
+        var index = scalars.startIndex
+        while index < scalars.endIndex {
+            let scalar = scalars[index]
+            let next = scalars.index(after: index)
+            if quote == .none, " \t\n".unicodeScalars.contains(scalar) {
+                if start != nil { words.append(String(word)) }
+                (word, start, index) = ("".unicodeScalars, nil, next)
                 continue
             }
             start = start ?? index
             index = next
-            switch (quote, character) {
+            switch (quote, scalar) {
             case (.none, "'"): quote = .single
             case (.none, "\""): quote = .double
             case (.single, "'"), (.double, "\""): quote = .none
             case (.none, "\\"), (.double, "\\"):
-                guard next < line.endIndex else { break }
+                guard next < scalars.endIndex else { break }
                 // Inside double quotes, a backslash stays before most characters.
-                if quote == .double, !"$`\"\\".contains(line[next]) { word.append("\\") }
-                word.append(line[next])
-                index = line.index(after: next)
-            default: word.append(character)
+                if quote == .double, !Self.activeInQuotes.contains(scalars[next]) { word.append("\\") }
+                word.append(scalars[next])
+                index = scalars.index(after: next)
+            default: word.append(scalar)
             }
         }
-        words.append(word)
+        words.append(String(word))
     }
+
+    private static let activeInQuotes = "$`\"\\".unicodeScalars
 
     /// Returns what bash inserts for a word.
     func inserted(_ text: String) -> String {
-        let text = String(text.dropFirst(kept))
-        return switch quote {
-        case .single: text.replacing("'", with: #"'\''"#)
-        case .double: text.reduce(into: "") { $0 += "$`\"\\".contains($1) ? "\\\($1)" : "\($1)" }
-        case .none:
-            text.reduce(into: "") { result, character in
-                let isPlain = character.isLetter || character.isNumber || "-_./:=@%+,^".contains(character)
-                result += isPlain ? "\(character)" : "\\\(character)"
+        let scalars = text.unicodeScalars.dropFirst(kept)
+        return scalars.reduce(into: "") { result, scalar in
+            switch quote {
+            case .single: result += scalar == "'" ? #"'\''"# : "\(scalar)"
+            // A backslash does not hide it from the history inside double quotes.
+            case .double where scalar == "!": result += #""\!""#
+            case .double: result += Self.activeInQuotes.contains(scalar) ? "\\\(scalar)" : "\(scalar)"
+            case .none: result += Self.isPlain(scalar) ? "\(scalar)" : "\\\(scalar)"
             }
         }
+    }
+
+    /// Whether a shell does not interpret a scalar; it interprets none outside ASCII.
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        !scalar.isASCII || scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            || "-_./:=@%+,^".unicodeScalars.contains(scalar)
     }
 }

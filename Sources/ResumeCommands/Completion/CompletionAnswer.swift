@@ -105,7 +105,10 @@ struct CompletionAnswer {
         guard shell == .zsh else {
             return head + candidate.text + (meaning.isEmpty ? "" : "\t\(meaning)")
         }
-        let text = candidate.text.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+        // By scalars, since a combining mark may follow.
+        let text = candidate.text.unicodeScalars.reduce(into: "") { text, scalar in
+            text += "\\:".unicodeScalars.contains(scalar) ? "\\\(scalar)" : "\(scalar)"
+        }
         return (candidate.isWhole ? "=" : "-") + text + (meaning.isEmpty ? "" : ":\(meaning)")
     }
 }

@@ -14,17 +14,21 @@ extension Connection {
         any.subject = search.subject.withoutCondition
         var matches: [NameSearch.Match] = []
         var start = search.prefix
-        while matches.count < NameSearch.mostMatches,
-            let name = try names(any, from: start, to: end, limit: 1).first
-        {
+        // Many rows that are not meant may lie between two matches.
+        for _ in 0..<NameSearch.mostSteps where matches.count < NameSearch.mostMatches {
+            guard let name = try names(any, from: start, to: end, limit: 1).first else { break }
+            let next: String
             if let match = name.match.map({ NameSearch.beginning(of: $0, after: search.prefix) }) {
                 matches.append(match)
                 // After a whole name come those that it begins, too.
-                start = match.isWhole ? match.text + "\u{1}" : NameSearch.end(of: match.text)
+                next = match.isWhole ? match.text + "\u{1}" : NameSearch.end(of: match.text)
             } else {
                 guard let text = name.text else { break }
-                start = text + "\u{1}"
+                next = text + "\u{1}"
             }
+            // In a damaged store, a name may not be valid UTF-8.
+            guard start.utf8.lexicographicallyPrecedes(next.utf8) else { break }
+            start = next
         }
         if let last = try names(any, from: start, to: end, limit: 1, isReversed: true).first?.match {
             matches.append(NameSearch.beginning(of: last, after: search.prefix))

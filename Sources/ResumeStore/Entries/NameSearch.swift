@@ -56,6 +56,9 @@ package struct NameSearch: Sendable {
     /// The number of matches beyond which the rest is left out.
     static let mostMatches = 200
 
+    /// The number of steps of an index after which a search ends.
+    static let mostSteps = 2000
+
     /// Returns the matches for the names of a range of rows.
     static func combined(_ names: [Match], prefix: String) -> [Match] {
         guard names.count > fewNames else { return names }
