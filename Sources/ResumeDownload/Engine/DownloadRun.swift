@@ -68,9 +68,10 @@ struct DownloadRun {
         // Another task or process may have received these bytes, under another limit.
         try requireAllowed(length: total)
         let destination = destination(for: await transfer.partial.representation)
-        let digest = await expectedDigest
-        let isProved = if digest == nil { await transfer.isProved } else { true }
-        let samples = await transfer.agreedSamples
+        let (digest, samples) = (await expectedDigest, await transfer.agreedSamples)
+        // Beside samples, the digest may be that of a file's name.
+        let isProved =
+            if digest != nil, samples == nil || request.digest != nil { true } else { await transfer.isProved }
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         try await transfer.deliver(
             to: destination, fulfilling: request.queuedRow, isProved: isProved, onReceived: request.onReceived)

@@ -118,6 +118,12 @@ package struct Representation: Sendable, Hashable {
         return .lastModified(lastModified)
     }
 
+    /// Whether the entity tag contains a digest, as at servers that identify files by it.
+    package func isTagged(with digest: HTTPDigest?) -> Bool {
+        guard let digest, let entityTag else { return false }
+        return entityTag.rawValue.lowercased().contains(digest.hexadecimal)
+    }
+
     /// The media type without parameters, in lower case.
     var mediaType: String? {
         contentType?.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

@@ -8,13 +8,14 @@ extension Transfer {
     /// Copies the bytes of a partial file into the store, as the beginning of this download.
     ///
     /// The file itself is only read. The bytes are synced before a row names them; if the process dies, the store has
-    /// all of them or none. Unless a digest of the whole file proves them, they are compared with the server's file
-    /// before they are used.
+    /// all of them or none. Unless the caller's digest of the whole file proves them, they are compared with the server's
+    /// file before they are used. A digest in the file's name proves nothing, since its writer has named it;
+    /// but if the complete file does not have it, the file has changed.
     ///
     /// - Parameters:
     ///   - foreign: The partial file.
-    ///   - digest: The digest that the whole file must have; nil for the one in the file's name.
-    /// - Returns: Whether the file is complete and has the digest.
+    ///   - digest: The digest that the whole file must have; nil if the caller knows none.
+    /// - Returns: Whether the file is complete and has the caller's digest.
     /// - Throws: ``StoreError``: `holdsMore` if the store has bytes of this download, `misuse` for a download of ranges
     ///   or in memory, `noEntry` if nothing can be adopted, `noSpace`, `superseded`, `io`, `database`.
     package func adopt(_ foreign: ForeignPartial, digest: HTTPDigest? = nil) async throws -> Bool {
@@ -28,7 +29,6 @@ extension Transfer {
                 advice: "Run 'resumectl get' to continue with them, or 'resumectl purge' to remove them first.")
         }
         let source = try await Blocking.run { try StoreError.wrapping { try foreign.reopened() } }
-        let digest = digest ?? foreign.digest
         let isWhole =
             if let digest { try await Blocking.run { try foreign.has(digest, source) } } else { false }
         let ranges = isWhole ? [0..<foreign.size] : foreign.ranges
@@ -38,7 +38,7 @@ extension Transfer {
                 advice: "Its last 64 KiB are never adopted, since the other program may not have synced them.")
         }
         var representation = Representation(completeLength: isWhole ? foreign.size : foreign.totalBytes)
-        representation.reprDigest = digest?.fieldValue
+        representation.reprDigest = (digest ?? foreign.digest)?.fieldValue
         try await take(ranges, of: source, foreign, representation, agreedSamples: isWhole ? nil : 0)
         return isWhole
     }

@@ -45,22 +45,26 @@ extension Transfer {
     package func prove(as representation: Representation, agreedSamples: Int) async throws {
         try requireOpen()
         var representation = representation
-        // The digest in the name of an adopted file.
-        representation.reprDigest = entry.representation?.reprDigest ?? representation.reprDigest
+        // The digest in the name of an adopted file counts as the server's if it is part of the entity tag.
+        let named = entry.representation?.reprDigest
+        let isConfirmed = representation.reprDigest != nil || representation.isTagged(with: HTTPDigest(field: named))
+        representation.reprDigest = representation.reprDigest ?? named
+        // The complete file is compared with the server's digest, so that samples need not prove it.
+        let agreed = isConfirmed ? nil : Int64(agreedSamples)
         let (id, generation, key, held) = (entry.id, entry.generation, entry.key, receivedBytes)
         let (requester, proved, url) = (requester(for: representation), representation, caller.url.redacted)
         let isCurrent = try await disk?.write { connection in
             guard
                 try connection.prove(
                     id: id, generation: generation, as: proved, for: requester, url: url,
-                    agreedSamples: Int64(agreedSamples))
+                    agreedSamples: agreed)
             else { return false }
             try connection.record(.resumed, key: key, reason: .samplesAgree(agreedSamples), bytes: held)
             return true
         }
         guard isCurrent != false else { throw StoreError.superseded }
         (entry.representation, entry.agreedSamples, entry.requester, entry.url) = (
-            proved, agreedSamples, requester, url
+            proved, agreed.map { _ in agreedSamples }, requester, url
         )
         // The server sends these bytes to this caller.
         access = .granted

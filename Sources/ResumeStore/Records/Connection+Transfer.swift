@@ -39,7 +39,7 @@ extension Connection {
     /// - Returns: Whether the entry still has the generation.
     borrowing func prove(
         id: Int64, generation: Int64, as representation: Representation, for requester: Requester, url: String,
-        agreedSamples: Int64
+        agreedSamples: Int64?
     ) throws -> Bool {
         try run(
             """
@@ -52,7 +52,7 @@ extension Connection {
             .optional(representation.contentType), .optional(representation.reprDigest),
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .text(url), .integer(agreedSamples), .integer(id), .integer(generation)) > 0
+            .optional(requester.varied), .text(url), .optional(agreedSamples), .integer(id), .integer(generation)) > 0
     }
 
     /// Records that bytes are stored; the recorded numbers never decrease.
