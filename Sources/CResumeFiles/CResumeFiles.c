@@ -135,6 +135,17 @@ ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t l
 }
 #endif
 
+int resume_files_pipe(int ends[2]) {
+#if defined(__linux__)
+    return pipe2(ends, O_CLOEXEC);
+#else
+    // A program that is started at the same time may inherit it.
+    if (pipe(ends) != 0) return -1;
+    for (int end = 0; end < 2; end++) fcntl(ends[end], F_SETFD, FD_CLOEXEC);
+    return 0;
+#endif
+}
+
 int resume_files_rename_new(int folder, const char *old_name, const char *new_name) {
 #if defined(__APPLE__)
     int failed = renameatx_np(folder, old_name, folder, new_name, RENAME_EXCL);

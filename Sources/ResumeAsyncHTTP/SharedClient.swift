@@ -29,7 +29,10 @@ struct SharedClient: Transport {
         }
         let head = HTTPResponse(
             HTTPResponseHead(version: response.version, status: response.status, headers: response.headers))
-        let coding = head.headerFields[.contentEncoding]?.lowercased()
+        // A part from the middle does not begin with what identifies the format.
+        let isFromBeginning =
+            response.status != .partialContent || head.headerFields[.contentRange]?.contains("bytes 0-") == true
+        let coding = isFromBeginning ? head.headerFields[.contentEncoding]?.lowercased() : nil
         return TransportResponse(
             head: head, parts: SharedBody(body: response.body, coding: coding, authority: url.authority))
     }
@@ -101,8 +104,9 @@ private struct SharedBody: AsyncSequence, Sendable {
                 throw error is CancellationError ? error : TransportError(wrapping: error, to: authority)
             }
             guard let first = part?.first, let coding = coding.take() else { return part }
-            // The first byte of each format: RFC 1952, 2.3.1, and RFC 1950, 2.2 (compression method 8).
-            let isDecoded = coding == "gzip" ? first != 0x1f : coding == "deflate" && first & 0x0f != 8
+            // The first bytes of each format: RFC 1952, 2.3.1, and RFC 1950, 2.2 (compression method 8).
+            let isGzip = first == 0x1f && part?.dropFirst().first ?? 0x8b == 0x8b
+            let isDecoded = coding == "gzip" ? !isGzip : coding == "deflate" && first & 0x0f != 8
             guard !isDecoded else {
                 throw TransportError(
                     .invalidRequest, "the shared HTTPClient decodes bodies; create it with decompression = .disabled")

@@ -148,6 +148,8 @@ struct ResumeCommand: ContextCommand {
         for need in JobTerms.needs(of: job) {
             if need == JobTerms.url {
                 if url == nil { missing.append("the complete URL") }
+            } else if need == Programs.completionOption {
+                if programs.onComplete == nil { missing.append(need) }
             } else if !secrets.add(need, to: &request) {
                 missing.append("the header field \(need)")
             }
@@ -158,6 +160,7 @@ struct ResumeCommand: ContextCommand {
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
                     + "'resumectl resume', with -H for header fields.", isResumable: true)
         }
+        request.needs = programs.needs
         request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
         if let limitRate { request.rateLimit = limitRate.constant }
         if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }

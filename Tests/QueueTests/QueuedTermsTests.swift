@@ -10,7 +10,7 @@ struct QueuedTermsTests {
     /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
         "headerFields", "secretHeaderFields", "headURL", "refresh", "unlessFields", "permits", "rateLimiters",
-        "queuedRow", "clock",
+        "queuedRow", "clock", "needs",
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.

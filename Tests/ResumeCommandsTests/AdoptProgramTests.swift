@@ -126,20 +126,26 @@ struct AdoptProgramTests {
 
     @Test(
         "J5: files of browsers, huggingface_hub and git-lfs, made to their formats",
-        arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"])
-    func made(name: String) async throws {
-        try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
-            let digest = try #require(
-                HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
+        arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"], [true, false])
+    func made(name: String, isTagged: Bool) async throws {
+        let digest = try #require(
+            HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
+        let file = Resource(Self.file.content, etag: isTagged ? "\"\(digest)\"" : "\"v1\"")
+        try await OriginServer.withServer(handler: { .parts(of: file, for: $0) }) { server async throws in
             let name = name.replacing("HASH", with: digest)
             try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)
             try home.write(Self.file.content.bytes(in: 0..<7_000_000), to: name)
             let got = await home.run("get", "--from", home[name], server.url("/f.bin"), "-o", home["out"], "--json")
             #expect(got.status == .success, "\(got.errors)")
             let result = try #require(try got.json.last)
-            // The digest is in the name.
-            #expect(result["proved"]?.bool == name.contains(digest))
+            // The writer of the file has named it; it is the server's digest if that sends it, too.
+            #expect(result["proved"]?.bool == (name.contains(digest) && isTagged))
             if name.contains(digest) { #expect(result["sha256"]?.string == digest) }
+            // What is not proved is not taken for the server's file later.
+            let again = await home.run("get", server.url("/f.bin"), "-o", home["out"], "--json")
+            #expect(again.status == .success)
+            let fetched = try again.json.last?["fetchedBytes"]?.integer
+            #expect(fetched == (result["proved"]?.bool == true ? nil : Self.length))
             #expect(Self.file.content.matches(try home.bytes("out")))
             #expect(try #require(result["fetchedBytes"]?.integer) < 5_900_000)
         }

@@ -52,7 +52,22 @@ struct ProgramTests {
                 #expect(outcome.errors.contains("\(home["out"]) is complete, but --on-complete \(message)"))
                 #expect(try outcome.events.suffix(2) == ["finished", "failed"])
                 #expect(try outcome.json.last?["reason"]?.string == "on-complete-failed")
-                #expect(try await home.run("jobs", "--all", "--json").object["state"]?.string == "done")
+                #expect(try await home.run("jobs", "--json").object["state"]?.string == "failed")
+            }
+        }
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            // The file is there; only the program runs, with get and with resume.
+            #expect(await home.run("forget", "--all").status == .success)
+            let get = ["get", server.url("/g"), "-o", home["g"], "--on-complete"]
+            for next in [get, ["resume", "--on-complete"]] {
+                #expect(await home.run(get + ["false", "--restart"]).status == .refused)
+                let count = server.bodyBytesSent
+                #expect(await home.run("resume").errors.contains("needs --on-complete"))
+                let again = await home.run(next + ["touch \(home["ran"])"])
+                #expect(again.status == .success && home.has("ran"), "\(again.errors)")
+                #expect(server.bodyBytesSent == count)
+                #expect(await home.run("jobs").output.isEmpty)
+                try FileManager.default.removeItem(atPath: home["ran"])
             }
         }
         let output = await home.run("get", "http://127.0.0.1:9/f", "-o", "-", "--on-complete", "true")
@@ -91,6 +106,38 @@ struct ProgramTests {
                 "echo username=me; test -n \"$RESUMECTL_STATUS\" && echo password=hunter2 || echo password=old")
             let outcome = await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
             #expect(outcome.status == .success && server.requests.count == 2, "\(outcome.errors)")
+        }
+    }
+
+    @Test(
+        "A helper that does not end is ended after the time of --max-time",
+        arguments: [
+            "trap '' TERM; while :; do sleep 1; done", "exec 1>&-; trap '' TERM; while :; do sleep 1; done",
+            "trap '' TERM PIPE; while :; do echo x; done",
+        ])
+    func endlessHelpers(text: String) async throws {
+        try await OriginServer.withServer(handler: Self.protected) { server async throws in
+            let helper = try script("helper", "echo $$ > \(home["number"]); \(text)")
+            let outcome = await home.run(
+                "get", server.url(), "-o", home["out"], "--auth-command", helper, "--max-time", "2")
+            #expect([.tryAgain, .refused].contains(outcome.status), "\(outcome.errors)")
+            #expect(server.requests.isEmpty)
+            let number = try #require(pid_t(try self.text("number").dropLast()))
+            #expect(kill(number, 0) == -1 && errno == ESRCH)
+        }
+    }
+
+    @Test("A helper need not read its input, however long that is")
+    func unreadInput() async throws {
+        try await OriginServer.withServer(handler: Self.protected) { server async throws in
+            let helper = try script("helper", "exec 0<&-; echo username=me; echo password=hunter2")
+            let slow = try script("slow", "sleep 0.3; echo username=me; echo password=hunter2")
+            for program in [helper, slow] {
+                let outcome = await home.run(
+                    "get", server.url("/\(String(repeating: "a", count: 60_000))/f"), "-o", home["out"], "--restart",
+                    "--auth-command", program)
+                #expect(outcome.status == .success, "\(outcome.errors)")
+            }
         }
     }
 

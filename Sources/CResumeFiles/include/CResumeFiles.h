@@ -38,6 +38,9 @@ int resume_files_clone(int source, int target);
 ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t length);
 #endif
 
+/// Makes a pipe that other programs do not inherit. Returns -1 with `errno` set on failure.
+int resume_files_pipe(int ends[2]);
+
 /// Renames a file in a folder; fails with EEXIST if the new name is in use. If the file system does not support that, a
 /// second name is added and the old one is kept.
 int resume_files_rename_new(int folder, const char *old_name, const char *new_name);

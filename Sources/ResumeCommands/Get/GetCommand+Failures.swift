@@ -16,11 +16,11 @@ extension GetCommand {
     ///
     /// - Returns: Its result.
     /// - Throws: The error of the download; ``CommandFailure`` if it is not complete in time.
-    func limitingTime(
-        _ download: @escaping @Sendable () async throws -> DownloadResult
-    ) async throws -> DownloadResult {
+    func limitingTime<Result: Sendable>(
+        _ download: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
         guard let limit = pace.maxTime else { return try await download() }
-        let result = try await withThrowingTaskGroup(of: DownloadResult?.self) { group in
+        let result = try await withThrowingTaskGroup(of: Result?.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await download() }
             group.addTask {

@@ -33,11 +33,14 @@ extension GetCommand {
             try? FileManager.default.removeItem(atPath: request.destination)
         }
         do {
-            for try await piece in stream {
-                let number = try await Blocking.run { context.bytes(piece) }
-                guard number == 0 else { throw Self.outputFailure(number) }
+            let result = try await limitingTime {
+                for try await piece in stream {
+                    let number = try await Blocking.run { context.bytes(piece) }
+                    guard number == 0 else { throw Self.outputFailure(number) }
+                }
+                return try await stream.value
             }
-            reporter.report(.finished(try await stream.value), of: request, 0)
+            reporter.report(.finished(result), of: request, 0)
         } catch {
             stream.cancel()
             // Until it has ended, it needs the store.
@@ -54,9 +57,11 @@ extension GetCommand {
         _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
     ) async throws {
         do {
-            let result = try await downloader.download(request) { event in
-                if case .finished = event { return }
-                reporter.report(event, of: request, 0)
+            let result = try await limitingTime {
+                try await downloader.download(request) { event in
+                    if case .finished = event { return }
+                    reporter.report(event, of: request, 0)
+                }
             }
             let number = try await Blocking.run { try Self.copy(result.path, to: context.bytes) }
             guard number == 0 else { throw Self.outputFailure(number) }

@@ -68,6 +68,7 @@ struct GetCommand: ContextCommand {
         request.rateLimit = pace.limitRate?.constant
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
+        request.needs = programs.needs
         request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
         request.restarts = checks.restart
         // The command is cancelled only by signals.

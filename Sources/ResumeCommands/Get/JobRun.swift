@@ -66,10 +66,13 @@ final class JobRun: Sendable {
                     let host = request.url.host
                     guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
                     request.rateLimiters = rates.limiters(for: job.id)
-                    request.fulfils(job.id, unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
+                    request.fulfils(
+                        job.id, leaving: programs.rest,
+                        unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
                     request.onReceived = { [slots] in slots.received($0, job.id) }
                     group.addTask { [request] in
-                        let failure = await self.download(request, job.id)
+                        let isCompletionLeft = job.failure?.code.rawValue == Programs.completionFailed
+                        let failure = await self.download(request, job.id, isCompletionLeft)
                         self.hosts.ended(for: host)
                         self.rates.ended(job.id)
                         self.slots.ended(job.id, with: failure)
@@ -117,36 +120,49 @@ final class JobRun: Sendable {
         return failure.status
     }
 
-    private func download(_ request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
+    /// - Parameters:
+    ///   - request: The request of a job.
+    ///   - id: The job.
+    ///   - isCompletionLeft: Whether the file was done in an earlier run, but --on-complete failed for it.
+    private func download(_ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool) async -> ExitStatus? {
         defer { board.release(id) }
         reporter.begin(request, id)
-        var isDelivered = false
         do {
-            var request = request
-            try await programs.authorize(&request)
-            let result = try await command.limitingTime { [downloader, reporter, request] in
-                try await downloader.download(request) { reporter.report($0, of: request, id) }
+            let result = try await command.limitingTime { [programs, downloader, reporter] in
+                var request = request
+                try await programs.authorize(&request)
+                return try await downloader.download(request) { [request] in reporter.report($0, of: request, id) }
             }
-            isDelivered = true
-            try await programs.complete(result, of: request)
+            return await complete(result.path, of: request, id)
         } catch is Unchanged {
+            if isCompletionLeft, let failure = await complete(request.destination, of: request, id) { return failure }
             // If this cannot be recorded, the server is asked again.
             try? await board.set([id], to: .done, isRun: true)
             reporter.skipped(request, as: .unchanged, id)
         } catch let error as StoreError where command.files.skipExisting && error.code == .destinationExists {
             try? await board.set([id], to: .done, isRun: true)
             reporter.skipped(request, because: error, id)
-        } catch  where isDelivered {
-            // The job is done.
-            let failure = CommandFailure(error)
-            reporter.report(failure, error, of: request, id)
-            return failure.status
         } catch {
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
             await record(failure, error, of: id)
             return failure.status
         }
         return nil
+    }
+
+    /// Runs --on-complete for a file that is done; if it fails, the job is not.
+    private func complete(_ path: String, of request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
+        do {
+            if try await programs.complete(path, of: request) { try await board.set([id], to: .done) }
+            return nil
+        } catch {
+            let failure = CommandFailure(error)
+            let reason = Reason(code: .init(rawValue: Programs.completionFailed), text: failure.message)
+            // If this cannot be recorded, the job is done.
+            try? await board.set([id], to: .failed, because: reason)
+            reporter.report(failure, error, of: request, id)
+            return failure.status
+        }
     }
 
     /// Records how a run of a job failed.

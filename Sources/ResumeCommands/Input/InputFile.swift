@@ -65,6 +65,13 @@ final class InputFile {
         return Array(lines.prefix(most))
     }
 
+    /// Whether no other user can have written it, except root.
+    var isOwn: Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && [0, geteuid()].contains(status.st_uid)
+            && status.st_mode & 0o022 == 0
+    }
+
     /// Whether everything has been returned.
     var isDone: Bool { isAtEnd && lines.isEmpty }
 

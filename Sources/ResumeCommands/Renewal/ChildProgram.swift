@@ -22,20 +22,23 @@ struct ChildProgram: Sendable {
     private let input: [UInt8]
     private let child = Child()
 
-    /// The running process, which a cancellation ends.
+    /// The running process, which is told to end by SIGTERM, and ended two seconds later.
     private final class Child: Sendable {
         private struct State {
             /// 0 if there is none.
             var number: pid_t = 0
-            var isCancelled = false
+            /// When it was told to end.
+            var end: ContinuousClock.Instant?
         }
 
         private let state = Mutex(State())
 
-        /// Ends the process, also if it starts only now.
+        var isEnding: Bool { state.withLock { $0.end != nil } }
+
+        /// Tells the process to end, also if it starts only now.
         func end() {
             state.withLock { state in
-                state.isCancelled = true
+                state.end = state.end ?? .now
                 if state.number > 0 { kill(state.number, SIGTERM) }
             }
         }
@@ -43,21 +46,21 @@ struct ChildProgram: Sendable {
         func started(_ number: pid_t) {
             state.withLock { state in
                 state.number = number
-                if state.isCancelled { kill(number, SIGTERM) }
+                if state.end != nil { kill(number, SIGTERM) }
             }
         }
 
-        /// Waits for the process; returns its status as of `waitpid`.
-        func status() -> Int32 {
-            let number = state.withLock { $0.number }
-            var information = unsafe siginfo_t()
-            while unsafe waitid(P_PID, id_t(number), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
-            // Until this, the number belongs to no other process that a cancellation could hit.
-            return state.withLock { state in
+        /// Returns the status of the process as of `waitpid`; nil if it has not ended.
+        func status() -> Int32? {
+            state.withLock { state in
                 var status: Int32 = 0
-                while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
-                state.number = 0
-                return status
+                // Until this, the number belongs to no other process that a signal could hit.
+                if unsafe waitpid(state.number, &status, WNOHANG) == state.number {
+                    state.number = 0
+                    return status
+                }
+                if let end = state.end, .now - end > .seconds(2) { kill(state.number, SIGKILL) }
+                return nil
             }
         }
     }
@@ -68,7 +71,7 @@ struct ChildProgram: Sendable {
     ///   - words: The program and its arguments.
     ///   - option: The option that names it.
     ///   - environment: Replaces or completes the environment of this process.
-    ///   - input: What it reads; less than a pipe holds.
+    ///   - input: What it reads.
     init(_ words: [String], option: String, environment: [Variable: String], input: String = "") {
         (self.words, self.option, self.environment, self.input) = (words, option, environment, Array(input.utf8))
     }
@@ -97,22 +100,17 @@ struct ChildProgram: Sendable {
         var (output, input): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         defer { for end in output + input where end >= 0 { close(end) } }
         do {
-            try SystemError.check("pipe", words[0]) { unsafe pipe(&output) }
-            try SystemError.check("pipe", words[0]) { unsafe pipe(&input) }
-            for end in output + input { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            try SystemError.check("pipe", words[0]) { unsafe resume_files_pipe(&output) }
+            try SystemError.check("pipe", words[0]) { unsafe resume_files_pipe(&input) }
             try start(reading: input[0], writingTo: toErrors ? STDERR_FILENO : output[1])
         } catch let error as SystemError {
             throw CommandFailure(.refused, "\(option) cannot be run: \(error.description)", isResumable: true)
         }
-        // A program that ends without reading closes its end.
-        _ = unsafe write(input[1], self.input, self.input.count)
-        for end in input + [output[1]] { close(end) }
-        (input, output[1]) = ([], -1)
-        let bytes = self.output(from: output[0])
-        // A program that prints more must not wait for a reader.
-        close(output[0])
-        output[0] = -1
-        let status = child.status()
+        // A write fails when the process has closed its end of the pipe; this process must not keep that open.
+        for end in [input[0], output[1]] { close(end) }
+        (input[0], output[1]) = (-1, -1)
+        _ = fcntl(input[1], F_SETFL, O_NONBLOCK)
+        let (bytes, status) = converse(writingTo: &input[1], readingFrom: &output[0])
         guard bytes.count <= Self.longest else {
             throw CommandFailure(
                 .refused, "\(option) printed more than \(Self.longest) bytes", isResumable: true)
@@ -168,15 +166,42 @@ struct ChildProgram: Sendable {
         return lines
     }
 
-    private func output(from end: Int32) -> [UInt8] {
-        var bytes: [UInt8] = []
+    /// Exchanges bytes with the process until it has ended.
+    ///
+    /// - Parameters:
+    ///   - input: The end of the pipe that it reads from; closed when all is written.
+    ///   - output: The end of the pipe that it writes to; closed at the end of the output, or when it is too long.
+    /// - Returns: What it has written, and its status as of `waitpid`.
+    private func converse(writingTo input: inout Int32, readingFrom output: inout Int32) -> ([UInt8], Int32) {
+        var (bytes, unsent) = ([UInt8](), self.input[...])
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= Self.longest {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(end, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
+        var pause: Int32 = 1
+        while true {
+            if unsent.isEmpty { Self.shut(&input) }
+            // Processes that it has started may keep the pipe open.
+            if output < 0 || child.isEnding, let status = child.status() { return (bytes, status) }
+            var ends = [
+                pollfd(fd: output, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: input, events: Int16(POLLOUT), revents: 0),
+            ]
+            // Without an end of a pipe, this is a pause.
+            _ = unsafe poll(&ends, 2, output < 0 ? pause : 100)
+            pause = min(pause * 2, 100)
+            if ends[1].revents != 0 {
+                let count = unsafe unsent.withUnsafeBytes { unsafe write(input, $0.baseAddress, $0.count) }
+                if count >= 0 { unsent = unsent.dropFirst(count) } else if errno == EPIPE { unsent = [] }
+            }
+            if ends[0].revents != 0 {
+                let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(output, $0.baseAddress, $0.count) }
+                if count > 0 { bytes += buffer[..<count] }
+                if bytes.count > Self.longest { child.end() }
+                if count == 0 || bytes.count > Self.longest { Self.shut(&output) }
+            }
         }
-        return bytes
+    }
+
+    private static func shut(_ end: inout Int32) {
+        if end >= 0 { close(end) }
+        end = -1
     }
 }

@@ -36,6 +36,9 @@ struct ProgramOptions: ParsableArguments {
         if onComplete?.allSatisfy(\.isWhitespace) == true { throw ValidationError("--on-complete requires a program") }
     }
 
+    /// What a job asks for again when it is continued, so that no file is done without its program.
+    var needs: [String] { onComplete == nil ? [] : [Programs.completionOption] }
+
     /// Returns the words of a command: the program and its arguments, separated by spaces, or a shell's.
     func words(_ text: String?) -> [String]? {
         guard let text else { return nil }

@@ -9,6 +9,10 @@ internal import Synchronization
 /// What they need is in their environment, not among their arguments, so that nothing that a server sends can become part
 /// of a command.
 final class Programs: Sendable {
+    static let completionOption = "--on-complete"
+    /// The reason of a job whose file is done, but whose program failed.
+    static let completionFailed = "on-complete-failed"
+
     private let auth: [String]?
     private let completion: [String]?
     /// The header fields for each origin; the program runs once for each.
@@ -26,16 +30,7 @@ final class Programs: Sendable {
     func authorize(_ request: inout DownloadRequest) async throws {
         guard let auth, request.headerFields[.authorization] == nil, request.url.credentials == nil else { return }
         let url = request.url
-        let task = known.withLock { known in
-            let task = known[url.origin] ?? Task { try await Self.fields(auth, for: url, status: nil) }
-            known[url.origin] = task
-            return task
-        }
-        let fields = try await withCancellation {
-            try await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        let fields = try await fields(auth, for: url)
         let (own, renew) = (request.headerFields, request.refresh)
         request.headerFields = own.replaced(by: fields)
         request.secretHeaderFields.formUnion(fields.map(\.name))
@@ -51,21 +46,51 @@ final class Programs: Sendable {
         }
     }
 
+    /// Returns what the program has printed for an origin, or runs it.
+    private func fields(_ auth: [String], for url: DownloadURL) async throws -> HTTPFields {
+        while true {
+            let task = known.withLock { known in
+                let task = known[url.origin] ?? Task { try await Self.fields(auth, for: url, status: nil) }
+                known[url.origin] = task
+                return task
+            }
+            do {
+                return try await withCancellation {
+                    try await task.value
+                } onCancel: {
+                    task.cancel()
+                }
+            } catch {
+                // It is run again for the next download; also if another download that waited for it was cancelled.
+                known.withLock { if $0[url.origin] == task { $0[url.origin] = nil } }
+                guard error is CancellationError, !Task.isCancelled else { throw error }
+            }
+        }
+    }
+
+    /// What is left of a job whose file is delivered; nil if there is no --on-complete.
+    var rest: Reason? {
+        completion.map { _ in
+            Reason(code: .init(rawValue: Self.completionFailed), text: "--on-complete has not run to its end")
+        }
+    }
+
     /// Runs --on-complete for a file.
     ///
+    /// - Returns: False if there is none.
     /// - Throws: ``CommandFailure`` if it fails, `CancellationError`.
-    func complete(_ result: DownloadResult, of request: DownloadRequest) async throws {
-        guard let completion else { return }
+    func complete(_ path: String, of request: DownloadRequest) async throws -> Bool {
+        guard let completion else { return false }
         let program = ChildProgram(
-            completion, option: "--on-complete",
-            environment: [
-                .path: result.path, .url: request.url.redacted, .key: request.storeKey,
-            ])
+            completion, option: Self.completionOption,
+            environment: [.path: path, .url: request.url.redacted, .key: request.storeKey])
         do {
             _ = try await program.output(toErrors: true)
+            return true
         } catch var failure as CommandFailure {
-            failure.message = "\(Printable.escaped(result.path)) is complete, but \(failure.message)"
-            failure.reason = "on-complete-failed"
+            failure.message =
+                "\(Printable.escaped(path)) is complete, but \(failure.message). Run the command again to run it again."
+            failure.reason = Self.completionFailed
             throw failure
         }
     }

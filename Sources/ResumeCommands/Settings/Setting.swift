@@ -61,8 +61,10 @@ struct Setting {
     /// The value as it may be shown: without passwords and the arguments of programs.
     var shown: String {
         if name.hasSuffix("-command") || name == "on-complete" {
-            let words = value.split(separator: " ")
-            return Printable.escaped(words.count > 1 ? "\(words[0]) …" : value)
+            let words = value.split(whereSeparator: \.isWhitespace)
+            // The first word may set a variable.
+            guard let first = words.first, !first.contains("=") else { return "…" }
+            return Printable.escaped(words.count > 1 ? "\(first) …" : String(first))
         }
         guard name == "proxy", let at = value.lastIndex(of: "@") else {
             return Printable.escaped(value.isEmpty ? "true" : value)

@@ -80,15 +80,16 @@ struct Settings {
     }
 
     private static func settings(in path: String) throws(CommandFailure) -> [Setting] {
-        var status = stat()
+        let file = try InputFile(path)
         // It may name programs to run.
-        let isFound = unsafe stat(path, &status) == 0
-        guard !isFound || status.st_mode & 0o022 == 0 else {
+        guard file.isOwn else {
             throw CommandFailure(
-                .usage, "\(Printable.escaped(path)) can be changed by other users. Run 'chmod go-w' on it.")
+                .usage,
+                "\(Printable.escaped(path)) belongs to another user or can be changed by others. Run 'chmod go-w' on "
+                    + "it, or name another file with \(prefix)CONFIG.")
         }
         var settings: [Setting] = []
-        for line in try InputFile.lines(of: path) {
+        for line in try file.next(most: .max, until: { false }) {
             let source = Setting.Source.file(path: path, line: line.number)
             guard let text = line.text else { throw CommandFailure(.usage, "\(source.text): not in UTF-8") }
             let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -129,7 +130,8 @@ struct Settings {
                 _ = try root.parseAsRoot([name] + least + setting.arguments(options))
             } catch {
                 let message = root.message(for: error)
-                throw CommandFailure(.usage, "\(setting.source.text): \(message.split(separator: "\n").first ?? "")")
+                let line = Printable.escaped(message.split(separator: "\n").first.map(String.init) ?? "")
+                throw CommandFailure(.usage, "\(setting.source.text): \(line)")
             }
         }
         return all

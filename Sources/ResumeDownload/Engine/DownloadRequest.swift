@@ -119,7 +119,7 @@ public struct DownloadRequest: Sendable {
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
     package var rateLimiters: [RateLimiter] = []
     /// The ID of the queue's row that is removed with the delivery.
-    var queuedRow: Int64?
+    var queuedRow: QueuedRow?
     /// The conditions of a request for the whole file, for a file that has been delivered before.
     var unlessFields = HTTPFields()
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
@@ -127,6 +127,8 @@ public struct DownloadRequest: Sendable {
     /// Called with the length of a small file when it no longer needs a connection, before it is delivered together
     /// with others.
     package var onReceived: (@Sendable (Int64) -> Void)?
+    /// What a job needs beside the request, and does not store; named as what is asked for again.
+    package var needs: [String] = []
     /// The reason for cancelling the task; nil if the task belongs to the caller.
     package var interruption: Interruption?
     /// The key in the store: ``key`` or the URL without user info and signature, and the selection.

@@ -57,7 +57,7 @@ extension DownloadQueue {
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
-        request.queuedRow = delivery.row?.id
+        request.queuedRow = delivery.row?.id.map { QueuedRow(id: $0) }
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
         request.onReceived = { [weak self] _ in Task { await self?.step { $0.received(key, run: run.number) } } }

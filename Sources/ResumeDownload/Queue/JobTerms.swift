@@ -74,9 +74,10 @@ extension DownloadRequest {
     ///
     /// - Parameters:
     ///   - id: The job, which is done as soon as its file is delivered.
+    ///   - rest: What is left to do then, as the failure of the job; nil if nothing is.
     ///   - file: The delivered file that is in place: if the server has the same, ``Unchanged`` is thrown.
-    package mutating func fulfils(_ id: Int64, unless file: DeliveredFile? = nil) {
-        queuedRow = id
+    package mutating func fulfils(_ id: Int64, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
+        queuedRow = QueuedRow(id: id, rest: rest)
         guard let file else { return }
         if let tag = file.entityTag {
             // Byte for byte, as in If-Range.

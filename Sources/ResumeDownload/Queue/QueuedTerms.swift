@@ -85,7 +85,7 @@ struct QueuedTerms: Codable {
     }
 
     private mutating func takeFields(of request: DownloadRequest, _ key: [UInt8]) {
-        var needs: [String] = request.url.hasSecrets ? [Self.neededURL] : []
+        var needs = (request.url.hasSecrets ? [Self.neededURL] : []) + request.needs
         var known: [String] = []
         for field in request.headerFields {
             if request.secretHeaderFields.contains(field.name) || field.name == .authorization || field.name == .cookie

@@ -162,10 +162,10 @@ extension Transfer {
     ///   - isProved: Whether all bytes are known to belong to one representation.
     /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
-    func deliverBrief(to destination: Destination, fulfilling row: Int64?, isProved: Bool) async throws -> Bool {
+    func deliverBrief(to destination: Destination, fulfilling row: QueuedRow?, isProved: Bool) async throws -> Bool {
         guard let blob = file, let keyLease, let store = disk, let name = entry.blobName else { return false }
         let events = departure(to: destination.path, isProved: isProved)
-        let deliveredFile = row == nil ? nil : delivered(as: try? blob.status())
+        let deliveredFile = row == nil || !isProved ? nil : delivered(as: try? blob.status())
         let file = DeliveryBatch.File(
             blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
             record: { connection in

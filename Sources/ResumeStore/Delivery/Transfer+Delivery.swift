@@ -48,7 +48,7 @@ extension Transfer {
     ///   - onReceived: Called with the length of a small file before it waits for others to be synced.
     /// - Throws: The errors of ``deliver(to:)``.
     package func deliver(
-        to destination: Destination, fulfilling row: Int64?, isProved: Bool, onReceived: ((Int64) -> Void)? = nil
+        to destination: Destination, fulfilling row: QueuedRow?, isProved: Bool, onReceived: ((Int64) -> Void)? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
@@ -125,7 +125,7 @@ extension Transfer {
     ///   - isProved: Whether all bytes are known to belong to one representation.
     /// - Throws: ``StoreError``
     func leaveStore(
-        isShared: Bool, to place: String, fulfilling row: Int64? = nil, isProved: Bool = true
+        isShared: Bool, to place: String, fulfilling row: QueuedRow? = nil, isProved: Bool = true
     ) throws {
         let (store, entry, name) = (try store, entry, key)
         let folder = store.folder
@@ -133,7 +133,7 @@ extension Transfer {
         let events = departure(to: place, isProved: isProved)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
-        let deliveredFile = row == nil ? nil : delivered(to: place)
+        let deliveredFile = row == nil || !isProved ? nil : delivered(to: place)
         let blobs = try store.writeNow { connection in
             for event in events { try connection.record(event) }
             if let row { try connection.fulfil(row, with: deliveredFile, at: place) }

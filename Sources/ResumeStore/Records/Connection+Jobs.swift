@@ -139,7 +139,7 @@ extension Connection {
         let id = try integer(
             """
             UPDATE queued SET list = ?, position = ?, url = ?, terms = ?, file = ?, state = 'waiting', ended = NULL,
-                failure = NULL, attempts = iif(state = 'failed', 0, attempts)
+                attempts = iif(state = 'failed', 0, attempts)
             WHERE queue = ? AND key = ? AND destination = ? RETURNING id
             """, .integer(listing.list), .integer(job.position), .text(job.url), .optional(job.terms),
             .optional(file?.stored), .integer(queue), .text(job.key), .text(job.destination))
@@ -202,18 +202,21 @@ extension Connection {
             .optional(failure?.stored), .flag(isRun), .integer(id), .integer(queue))
     }
 
-    /// Records the delivery of a request: the row of a program's queue is removed, a job is done.
+    /// Records the delivery of a request: the row of a program's queue is removed, a job is done, unless something is left.
     ///
-    /// The file is recorded only if it lies where the row says. If the server has named it, another file may lie there.
-    borrowing func fulfil(_ id: Int64, with file: DeliveredFile?, at path: String) throws {
+    /// The file is recorded only if it is proved, so that a later run does not take it for the server's, and if it lies
+    /// where the row says. If the server has named it, another file may lie there.
+    borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile?, at path: String) throws {
         let isJob =
             try run(
                 """
-                UPDATE queued SET state = 'failed', ended = 'done', failure = NULL, attempts = attempts + 1,
+                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1,
                     file = iif(destination = ?, ?, NULL)
                 WHERE id = ? AND list <> 0
-                """, .text(path), .optional(file?.stored), .integer(id)) > 0
-        if !isJob { try run("DELETE FROM queued WHERE id = ?", .integer(id)) }
+                """, .optional(row.rest == nil ? Job.State.done.rawValue : nil), .optional(row.rest?.stored),
+                .text(path),
+                .optional(file?.stored), .integer(row.id)) > 0
+        if !isJob { try run("DELETE FROM queued WHERE id = ?", .integer(row.id)) }
     }
 
     /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest

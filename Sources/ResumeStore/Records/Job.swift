@@ -102,3 +102,14 @@ package struct JobListing: Sendable {
         self.isAnswered = isAnswered
     }
 }
+
+/// A row of a queue that a delivery fulfils.
+package struct QueuedRow: Sendable {
+    /// The row.
+    package var id: Int64
+    /// What a job still has to do after the delivery, as the failure of a run that does not get to it; nil if it is done.
+    package var rest: Reason?
+
+    /// Makes a row.
+    package init(id: Int64, rest: Reason? = nil) { (self.id, self.rest) = (id, rest) }
+}
