@@ -132,6 +132,23 @@ struct JobsTests {
         }
     }
 
+    @Test("A download that delivers a file ends earlier attempts for the same path, but no others")
+    func superseded() async throws {
+        try await OriginServer.withServer(handler: Self.failing("/typo.bin", "404 Not Found")) { server async throws in
+            for name in ["a.bin", "other.bin"] {
+                let failed = await home.run("get", server.url("/typo.bin"), "-o", home[name])
+                #expect(failed.status == .refused)
+            }
+            #expect(await home.run("get", server.url("/a.bin"), "-o", home["a.bin"]).status == .success)
+            let left = await home.run("jobs", "--json")
+            #expect(try left.object["destination"]?.string == home["other.bin"], "\(left.output)")
+            let count = server.requests.count
+            #expect(await home.run("resume").status == .refused)
+            #expect(server.requests.count == count + 1)
+            #expect(try home.bytes("a.bin") == Self.content("/a.bin").bytes(in: Self.content("/a.bin").all))
+        }
+    }
+
     @Test("Secrets are named in the store, and given again")
     func secrets() async throws {
         let isOpen = Mutex(false)

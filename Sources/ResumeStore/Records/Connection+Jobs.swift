@@ -204,6 +204,9 @@ extension Connection {
 
     /// Records the delivery of a request: the row of a program's queue is removed, a job is done, unless something is left.
     ///
+    /// Jobs of earlier lists for the same destination, such as one with a mistyped URL, are cancelled, since they would
+    /// replace the file.
+    ///
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's, and if it lies
     /// where the row says. If the server has named it, another file may lie there.
     borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile?, at path: String) throws {
@@ -216,7 +219,15 @@ extension Connection {
                 """, .optional(row.rest == nil ? Job.State.done.rawValue : nil), .optional(row.rest?.stored),
                 .text(path),
                 .optional(file?.stored), .integer(row.id)) > 0
-        if !isJob { try run("DELETE FROM queued WHERE id = ?", .integer(row.id)) }
+        guard isJob else {
+            try run("DELETE FROM queued WHERE id = ?", .integer(row.id))
+            return
+        }
+        try run(
+            """
+            UPDATE queued SET state = 'failed', ended = ?, failure = ? WHERE destination = ? AND ended IS NULL
+                AND list <> 0 AND list < (SELECT list FROM queued WHERE id = ?)
+            """, .text(Job.State.cancelled.rawValue), .text(Reason.superseded.stored), .text(path), .integer(row.id))
     }
 
     /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest
@@ -236,4 +247,8 @@ extension Connection {
                 ORDER BY id LIMIT ?4)
             """, .integer(queue), .integer(time), .integer(most), .integer(limit))
     }
+}
+
+extension Reason {
+    fileprivate static let superseded = Reason("superseded", "a later command has downloaded another file to this path")
 }
