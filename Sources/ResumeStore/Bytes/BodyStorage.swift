@@ -13,10 +13,16 @@ protocol BodyStorage: AnyObject, Sendable {
 }
 
 extension OpenFile: BodyStorage {
-    func bytes(count: Int) throws -> [UInt8] {
+    func bytes(count: Int) throws -> [UInt8] { try bytes(in: 0..<Int64(count)) }
+}
+
+extension BodyStorage {
+    /// Returns the bytes of a range; throws if there are fewer.
+    func bytes(in range: Range<Int64>) throws -> [UInt8] {
+        let count = Int(clamping: range.upperBound - range.lowerBound)
         let bytes = try StoreError.wrapping {
             try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
-                done = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+                done = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
             }
         }
         guard bytes.count == count else { throw StoreError.blobShort }

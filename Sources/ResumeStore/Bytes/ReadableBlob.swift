@@ -127,9 +127,7 @@ final class ReadableBlob: Sendable {
         let damaged = try StoreError.wrapping { try (blob as? OpenFile)?.damaged(among: blocks).first }
         if let damaged { return .damaged(damaged) }
         if !blocks.isEmpty { state.withLock { $0.unread.removeAll { blocks.contains($0) } } }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Int(clamping: range.upperBound - range.lowerBound))
-        try unsafe HeldBytes(blob: blob).forEachBuffer(in: range) { unsafe bytes.append(contentsOf: $0) }
+        let bytes = try blob.bytes(in: range)
         return state.withLock { $0.epoch == epoch } ? .bytes(bytes) : .givenUp
     }
 }
