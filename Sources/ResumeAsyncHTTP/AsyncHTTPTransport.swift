@@ -184,9 +184,16 @@ public final class AsyncHTTPTransport: Transport {
             return try await shared.send(request, timeout: timeout)
         }
         let url = try Self.url(of: request)
-        let way = Way(
-            to: url, configuration.proxies, at: try await addresses?.address(for: url, configuration.proxies),
-            usesHTTP2: configuration.usesHTTP2)
+        guard let addresses else { return try await send(request, to: url, within: timeout) }
+        return try await addresses.connecting(to: url, configuration.proxies) { address in
+            try await send(request, to: url, at: address, within: timeout)
+        }
+    }
+
+    private func send(
+        _ request: HTTPRequest, to url: DownloadURL, at address: ChosenAddress? = nil, within timeout: Duration?
+    ) async throws -> TransportResponse {
+        let way = Way(to: url, configuration.proxies, at: address, usesHTTP2: configuration.usesHTTP2)
         let route = way.route
         let message = try Self.message(for: request, to: url, by: way)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in

@@ -28,7 +28,8 @@ extension HTTPClient.Configuration {
         if let address { dnsOverride = [address.host: address.text] }
         localAddress = configuration.localAddress
         // The engine detects stalls, and knows whether the network causes them.
-        timeout = .init(connect: configuration.connectTime, read: nil)
+        let share = configuration.connectTime.nanoseconds / Int64(max(address?.count ?? 1, 1))
+        timeout = .init(connect: .nanoseconds(max(share, 1_000_000)), read: nil)
         // The engine decides on retries, so failures to connect are reported at once.
         connectionPool.retryConnectionEstablishment = false
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(configuration.connectionsPerHost, 1)

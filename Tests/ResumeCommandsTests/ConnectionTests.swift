@@ -24,6 +24,19 @@ struct ConnectionTests {
         }
     }
 
+    @Test("If an address does not accept connections, the next one is used, also by the requests after that")
+    func severalAddresses() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let url = "http://a.invalid:\(server.port)/file.bin"
+            let get = ["get", url, "-o", home["out"], "--resolve", "a.invalid:\(server.port):"]
+            let none = await home.run(get.dropLast() + [get[5] + "127.0.0.8,127.0.0.9", "--retries", "0"])
+            #expect(none.status == .tryAgain && none.errors.contains("could not connect"), "\(none.errors)")
+            let outcome = await home.run(get.dropLast() + [get[5] + "127.0.0.9,127.0.0.1,[::1]"])
+            #expect(outcome.status == .success && server.requests.count == 2, "\(outcome.errors)")
+            #expect(Sample.content.matches(try home.bytes("out")))
+        }
+    }
+
     private static func isWhole(_ request: OriginRequest) -> Bool { request.field("range") == nil }
 
     @Test(
@@ -124,7 +137,7 @@ struct ConnectionTests {
         "Wrong combinations are usage errors",
         arguments: [
             ["-4", "-6"], ["-k", "--cacert", "f"], ["--resolve", "a:80"], ["--resolve", "a:80:b"],
-            ["--resolve", "a:x:::1"],
+            ["--resolve", "a:x:::1"], ["--resolve", "a:80:127.0.0.1,"],
             ["--max-time", "0"], ["--hold"],
         ])
     func usage(options: [String]) async throws {

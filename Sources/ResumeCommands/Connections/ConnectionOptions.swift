@@ -21,7 +21,7 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         name: .customLong("resolve"),
         help: ArgumentHelp(
-            "Connect to this address for a host and port. May be repeated.", valueName: "host:port:address",
+            "Connect to these addresses for a host and port. May be repeated.", valueName: "host:port:address",
             visibility: .hidden))
     var addresses: [String] = []
 
@@ -49,26 +49,27 @@ struct ConnectionOptions: ParsableArguments {
         }
         if usesIPv4, usesIPv6 { throw ValidationError("--ipv4 (-4) and --ipv6 (-6) cannot be combined") }
         if insecure, cacert != nil { throw ValidationError("--insecure (-k) and --cacert cannot be combined") }
-        guard addresses.allSatisfy({ Self.address($0) != nil }) else {
+        guard addresses.allSatisfy({ Self.addresses($0) != nil }) else {
             throw ValidationError("--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
         }
     }
 
-    /// Parses `host:port:address`.
-    private static func address(_ text: String) -> (origin: String, address: String)? {
+    /// Parses `host:port:address`, or with several addresses that are separated by commas.
+    private static func addresses(_ text: String) -> (place: String, addresses: [String])? {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = Int(parts[1]), let url = try? DownloadURL("https://\(parts[0]):\(port)/")
         else { return nil }
-        let isBracketed = parts[2].hasPrefix("[") && parts[2].hasSuffix("]")
-        let address = String(isBracketed ? parts[2].dropFirst().dropLast() : parts[2])
-        return NetworkInterface.isAddress(address) ? ("\(url.host):\(url.port)", address) : nil
+        let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false).map { part in
+            String(part.hasPrefix("[") && part.hasSuffix("]") ? part.dropFirst().dropLast() : part)
+        }
+        return addresses.allSatisfy(NetworkInterface.isAddress) ? ("\(url.host):\(url.port)", addresses) : nil
     }
 
     /// The addresses to connect to.
     var choice: AddressChoice {
         AddressChoice(
             fixed: Dictionary(
-                addresses.compactMap(Self.address).map { ($0.origin, $0.address) }, uniquingKeysWith: { $1 }),
+                addresses.compactMap(Self.addresses).map { ($0.place, $0.addresses) }, uniquingKeysWith: { $1 }),
             family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
     }
 

@@ -83,7 +83,9 @@ struct ConnectionTrust {
         let isProved = url.scheme == "https" && !isUnverified
         var parts = isUnverified ? ["unverified"] : []
         if isProved, let authorities { parts.append("authorities=\(authorities)") }
-        if !isProved, let address = choice.address(for: url) { parts.append("address=\(address)") }
+        if !isProved, let addresses = choice.addresses(for: url) {
+            parts.append("address=\(addresses.joined(separator: "+"))")
+        }
         if !isProved, let proxy { parts.append("proxy=\(proxy)") }
         return parts.isEmpty ? nil : parts.joined(separator: ",")
     }
