@@ -36,10 +36,7 @@ struct AdoptCommand: ContextCommand {
         name: .long, help: ArgumentHelp("Expected digest, as sha-256=hex or sha-512=hex.", valueName: "type=hex"))
     var checksum: String?
 
-    @Option(
-        name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: ArgumentHelp("Header field, sent to the URL's origin only.", valueName: "field"))
-    var headers: [String] = []
+    @OptionGroup var headers: HeaderOptions
 
     @Flag(name: .long, help: "Print the result as a JSON object.")
     var json = false
@@ -55,8 +52,8 @@ struct AdoptCommand: ContextCommand {
     private func get(_ url: String) throws -> GetCommand {
         var get = try GetCommand.parse(
             [url, "--from", path] + (output.map { ["--output", $0] } ?? [])
-                + (checksum.map { ["--checksum", $0] } ?? []) + headers.flatMap { ["--header", $0] })
-        get.storeOptions = storeOptions
+                + (checksum.map { ["--checksum", $0] } ?? []))
+        (get.headers, get.storeOptions) = (headers, storeOptions)
         return get
     }
 

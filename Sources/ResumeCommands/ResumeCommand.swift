@@ -23,35 +23,11 @@ struct ResumeCommand: ContextCommand {
 
     @OptionGroup var jobs: JobArguments
 
-    @Option(
-        name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: ArgumentHelp("Header field that a job needs and that was not stored.", valueName: "field"))
-    var headers: [String] = []
-
     @Option(name: .long, help: ArgumentHelp("Continue from another URL of the same file.", valueName: "url"))
     var url: String?
 
-    @Option(
-        name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("Downloads at a time.", valueName: "n"))
-    var maxConcurrent: Int = 4
-
-    @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "rate"),
-        transform: RatePlan.argument)
-    var limitRate: RatePlan?
-
-    @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for all downloads together.", valueName: "rate", visibility: .hidden),
-        transform: RatePlan.argument)
-    var totalRate: RatePlan?
-
-    @Option(
-        name: .long, help: ArgumentHelp("Connections to each host.", valueName: "n", visibility: .hidden))
-    var perHost: Int?
-
+    @OptionGroup var headers: HeaderOptions
+    @OptionGroup var load: LoadOptions
     @OptionGroup var programs: ProgramOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
@@ -59,9 +35,6 @@ struct ResumeCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        try GetCommand.checkConcurrency(maxConcurrent)
-        if let perHost, perHost < 1 { throw ValidationError("--per-host must be at least 1") }
-        try GetCommand.checkForm(ofHeaders: headers)
         guard let url else { return }
         guard jobs.names.count == 1 else { throw ValidationError("--url requires exactly one job") }
         do {
@@ -75,9 +48,8 @@ struct ResumeCommand: ContextCommand {
     private func get(connections: Int) throws -> GetCommand {
         var get = try GetCommand.parse(["--input-file", "-"])
         (get.familiar, get.messages, get.storeOptions) = (familiar, messages, storeOptions)
-        (get.connection, get.programs) = (connection, programs)
-        (get.pace.maxConcurrent, get.pace.connections) = (maxConcurrent, connections)
-        (get.pace.limitRate, get.pace.totalRate, get.pace.perHost) = (limitRate, totalRate, perHost)
+        (get.connection, get.programs, get.load) = (connection, programs, load)
+        get.pace.connections = connections
         return get
     }
 
@@ -101,7 +73,7 @@ struct ResumeCommand: ContextCommand {
                 get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
             for ids in chosen.ids { run.feed.add(ids) }
             let trust = ConnectionTrust(connection)
-            var secrets = Secrets(familiar.fields, headers.compactMap(HeaderLine.field), netrc)
+            var secrets = Secrets(familiar.fields, headers.fields, netrc)
             let other = try url.map { try TypedURL.parse($0) }
             try await run.run(selection.isEmpty ? .left : .again) { job in
                 try trust.requireSame(for: job, at: other)
@@ -162,7 +134,7 @@ struct ResumeCommand: ContextCommand {
         }
         request.needs = programs.needs
         request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
-        if let limitRate { request.rateLimit = limitRate.constant }
+        if let limitRate = load.limitRate { request.rateLimit = limitRate.constant }
         if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
         return request

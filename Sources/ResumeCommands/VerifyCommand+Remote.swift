@@ -11,8 +11,8 @@ extension VerifyCommand {
             for name in entries.names { found.append(try await store.entry(matching: name, context)) }
         }
         guard let first = found.first else { return }
-        var get = try GetCommand.parse([first.url, "--output", "unused"] + headers.flatMap { ["--header", $0] })
-        get.storeOptions = storeOptions
+        var get = try GetCommand.parse([first.url, "--output", "unused"])
+        (get.headers, get.storeOptions) = (headers, storeOptions)
         var problems = 0
         try await get.withDownloader(for: 1, context) { downloader, _, _ in
             for entry in found {

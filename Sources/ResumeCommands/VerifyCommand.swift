@@ -29,10 +29,7 @@ struct VerifyCommand: ContextCommand {
     @Flag(name: .long, help: "Compare samples of these entries with the server's files.")
     var remote = false
 
-    @Option(
-        name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: ArgumentHelp("With --remote: header field, sent to the URL's origin only.", valueName: "field"))
-    var headers: [String] = []
+    @OptionGroup var headers: HeaderOptions
 
     @Flag(name: .long, help: "Print one JSON object per problem.")
     var json = false
@@ -41,8 +38,7 @@ struct VerifyCommand: ContextCommand {
         if remote, repair || entries.names.isEmpty {
             throw ValidationError("--remote requires entries, and cannot be combined with --repair")
         }
-        if !headers.isEmpty && !remote { throw ValidationError("--header requires --remote") }
-        try GetCommand.checkForm(ofHeaders: headers)
+        if !headers.headers.isEmpty && !remote { throw ValidationError("--header requires --remote") }
         if dryRun && !repair { throw ValidationError("--dry-run requires --repair; without it, nothing is removed") }
     }
 

@@ -115,7 +115,7 @@ package struct FileIdentity: Sendable, Hashable {
 }
 
 /// The metadata of a file.
-package struct FileStatus: Sendable {
+package struct FileStatus: Sendable, Equatable {
     /// The type of a file.
     package enum Kind: Sendable {
         case regular, folder, link, other

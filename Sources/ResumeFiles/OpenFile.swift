@@ -18,7 +18,10 @@ package final class OpenFile: Sendable {
     package init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
-        descriptor = try SystemError.check("open", path) { unsafe openat(base, path, all, mode) }
+        // A file without a name is opened in ".", which says nothing to a user.
+        let place = folder.map { $0.path.hasSuffix("/.") ? String($0.path.dropLast(2)) : $0.path } ?? path
+        let shown = path == "." ? place : path
+        descriptor = try SystemError.check("open", shown) { unsafe openat(base, path, all, mode) }
         self.path = path
         guard flags & O_CREAT != 0 else { return }
         // The user's umask may have removed permissions of the owner from a new file.

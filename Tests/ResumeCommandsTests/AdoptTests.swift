@@ -87,9 +87,34 @@ struct AdoptTests {
             #expect(try changed.json.contains { $0["reason"]?.string == "spot-check-differs" })
             #expect(try changed.json.last?["proved"]?.bool == true)
             #expect(Self.other.content.matches(try home.bytes("g.bin")))
-            for arguments in [["--restart"], ["--range", "0-9"]] {
-                #expect(await home.run(["get", "--from", "x", server.url("/h")] + arguments).status == .usage)
-            }
+            #expect(await home.run("get", "--from", "x", server.url("/h"), "--range", "0-9").status == .usage)
+        }
+    }
+
+    @Test("J5: a file that may be the beginning is named before it is replaced; --restart --from continues with it")
+    func replaced() async throws {
+        let cut: @Sendable (OriginRequest) -> Response = { .file(Self.file, for: $0, cutAfter: 100_000) }
+        try await OriginServer.withServer(handler: cut) { server async throws in
+            let bytes = try leave("f.bin")
+            let get = ["get", server.url("/f.bin"), "-o", home["f.bin"]]
+            let first = await home.run(get + ["--retries", "0"])
+            let hint = "\(home["f.bin"]): replaces a file of 1.9 MiB when it is complete. If curl or wget has left that"
+            #expect(first.status == .tryAgain && first.errors.contains(hint), "\(first.errors)")
+            #expect(first.errors.contains("'resumectl get --restart --from \(home["f.bin"])'"))
+            #expect(try home.bytes("f.bin") == bytes)
+            server.setHandler { .parts(of: Self.file, for: $0) }
+            let before = server.bodyBytesSent
+            let got = await home.run(get + ["--restart", "--from", home["f.bin"]])
+            #expect(got.status == .success && got.errors.contains("samples of the adopted data agree"), "\(got.errors)")
+            #expect(server.bodyBytesSent - before < Self.length - Self.held + 700_000)
+            #expect(Self.file.content.matches(try home.bytes("f.bin")))
+            // What this store has delivered needs no hint, and neither does a longer file.
+            server.setHandler { .file(Resource(Content(length: 5_000_000, seed: 6), etag: "\"v3\""), for: $0) }
+            let other = await home.run(get)
+            #expect(other.status == .success && !other.errors.contains("replaces"), "\(other.errors)")
+            try home.write([UInt8](repeating: 1, count: 6_000_000), to: "long.bin")
+            let long = await home.run("get", server.url("/long.bin"), "-o", home["long.bin"])
+            #expect(long.status == .success && !long.errors.contains("replaces"), "\(long.errors)")
         }
     }
 

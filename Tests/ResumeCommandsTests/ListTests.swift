@@ -114,7 +114,7 @@ struct ListTests {
         let outcome = await home.run("show", url)
         #expect(outcome.status == .success)
         let facts: [String: String] = [
-            "key": url, "url": url, "state": "partial", "length": "300000 bytes", "resumable": "yes",
+            "key": url, "url": url, "state": "partial", "length": "293.0 KiB (300000 bytes)", "resumable": "yes",
             "etag": "\"v1\"", "last modified": "none", "content type": "application/octet-stream",
             "destination": home["file.bin"], "pinned": "no", "in use": "no",
             "map": "[" + String(repeating: "#", count: 33) + String(repeating: ".", count: 17) + "]",
@@ -124,7 +124,7 @@ struct ListTests {
             let shown = line.map { $0.dropFirst(name.count + 1).drop { $0 == " " } }
             #expect(shown.map(String.init) == value, "\(name)")
         }
-        #expect(outcome.output.contains("received:        200000 bytes"))
+        #expect(outcome.output.contains("received:        195.3 KiB (200000 bytes)"))
         // The last reasons.
         #expect(outcome.output.contains("no partial data was stored"))
         #expect(outcome.output.contains("200000 bytes received are kept"))

@@ -44,7 +44,7 @@ struct CompletionCourse {
         guard let name = words.dropLast().first else {
             answer = .words(
                 word.hasPrefix("-")
-                    ? Self.options(of: CommandShape.of(root), without: [])
+                    ? Self.options(of: CommandShape(of: root), without: [])
                     : Self.names(of: commands)
                         + [Candidate(text: "help", meaning: "Show subcommand help information.")])
             return
@@ -54,10 +54,8 @@ struct CompletionCourse {
             if words.count == 2 { answer = .words(Self.names(of: commands) + topics) }
             return
         }
-        guard let command = root.subcommand(name), command.configuration.shouldDisplay,
-            let shape = CommandShape.of(command)
-        else { return }
-        decide(words.dropFirst(), shape, command.configuration.commandName ?? name)
+        guard let command = root.subcommand(name), command.configuration.shouldDisplay else { return }
+        decide(words.dropFirst(), CommandShape(of: command), command.configuration.commandName ?? name)
     }
 
     /// Decides with the arguments of a command.
@@ -132,8 +130,8 @@ struct CompletionCourse {
     }
 
     /// Returns the options and flags that the help shows.
-    private static func options(of shape: CommandShape?, without used: Set<String>) -> [Candidate] {
-        (shape?.arguments ?? []).filter { argument in
+    private static func options(of shape: CommandShape, without used: Set<String>) -> [Candidate] {
+        shape.arguments.filter { argument in
             argument.isShown && argument.kind != .positional
                 && (argument.isRepeating || used.isDisjoint(with: argument.names))
         }.flatMap { argument in argument.names.map { Candidate(text: $0, meaning: argument.abstract) } }

@@ -148,7 +148,7 @@ final class DownloadList: Sendable {
     private func item(for url: DownloadURL, at path: String, _ place: Place) throws(CommandFailure) -> Item {
         Item(
             url: url, path: path, place: place, digest: try known.checksums?.digest(of: url),
-            authorization: command.requests.setsAuthorization ? nil : known.netrc?.authorization(for: url))
+            authorization: command.headers.setsAuthorization ? nil : known.netrc?.authorization(for: url))
     }
 
     /// Returns the request of a recorded job.

@@ -41,12 +41,21 @@ extension GetCommand {
         _ error: any Error, of request: DownloadRequest, _ number: Int64, with downloader: Downloader,
         _ reporter: GetReporter
     ) async -> CommandFailure {
-        let failure: CommandFailure
+        var failure: CommandFailure
         if error is CancellationError {
             failure = await interruption(of: request, with: downloader)
         } else {
             let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
             failure = CommandFailure(named ?? error)
+            if let refused = error as? DownloadError, refused.code == .refused, !writesToOutput,
+                failure.message.contains("The partial data is kept")
+            {
+                failure.message +=
+                    refused.status == 401
+                    ? " Options for credentials are -u, -n, -H and --auth-command."
+                    : " If more than the signature of the URL has changed, run 'resumectl resume "
+                        + "\(Printable.escaped(request.destination)) --url' with the new one, or use --renew-command."
+            }
         }
         reporter.report(failure, error, of: request, number)
         return failure
@@ -61,15 +70,15 @@ extension GetCommand {
             // Only the interruption is reported here; the next command will report problems of the store.
             return CommandFailure(CancellationError())
         }
+        let again = checks.restart ? " without --restart" : ""
         switch plan {
         case nil:
             return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
         case .whole(let reason?) where reason == .notProved:
             // Samples are compared first.
             return CommandFailure(
-                .interrupted, "interrupted; the adopted data is kept. Run the command again to continue.")
+                .interrupted, "interrupted; the adopted data is kept. Run the command again\(again) to continue.")
         case .range, .complete:
-            let again = checks.restart ? " without --restart" : ""
             return CommandFailure(
                 .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
         case .whole(let reason), .first(_, let reason):

@@ -50,17 +50,6 @@ extension GetCommand {
         }
     }
 
-    /// Says how to continue what other programs have left beside the destinations.
-    private func mentionPartials(of items: [DownloadList.Item], _ context: CommandContext) {
-        for item in items where files.from == nil && !writesToOutput {
-            guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
-            let shown = Printable.escaped(path)
-            context.say(
-                "\(shown) was left by \(program.rawValue); to continue it, run 'resumectl get --from \(shown)' and the URL"
-            )
-        }
-    }
-
     /// Runs the downloads of a list, each of which is recorded as a job before its first request.
     private func download(
         _ list: DownloadList, from first: DownloadList.Part, with downloader: Downloader, limiting rates: RateControl,
@@ -101,7 +90,7 @@ extension GetCommand {
             if connection.proxy != nil { error.variable = "--proxy" }
             throw CommandFailure(.usage, "\(error)")
         }
-        let downloads = min(pace.maxConcurrent, count)
+        let downloads = min(load.maxConcurrent, count)
         let need = OpenFileNeed(downloads: downloads, connections: pace.connections)
         let threads = try OpenFileLimit.threads(atMost: min(downloads * pace.connections, Self.mostThreads), for: need)
         let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
@@ -122,7 +111,7 @@ extension GetCommand {
         let transport = AsyncHTTPTransport(configuration)
         do {
             try await context.withStore(storeOptions.store, creating: true) { store in
-                let rates = RateControl(each: pace.limitRate, total: pace.totalRate, store: store.path)
+                let rates = RateControl(each: load.limitRate, total: load.totalRate, store: store.path)
                 let watch = Task { await rates.watch() }
                 defer { watch.cancel() }
                 try await body(Downloader(store: store, transport: transport), spare, rates)

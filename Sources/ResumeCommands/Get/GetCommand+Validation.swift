@@ -50,8 +50,8 @@ extension GetCommand {
         if files.remoteHeaderName, files.output != nil {
             throw ValidationError("--output and --remote-header-name cannot be combined")
         }
-        if files.from != nil, checks.restart || requests.range != nil {
-            throw ValidationError("--from cannot be combined with --restart or --range")
+        if files.from != nil, requests.range != nil {
+            throw ValidationError("--from cannot be combined with --range")
         }
         let isSingle = urls.count == 1 && files.inputFile == nil
         if !isSingle,
@@ -83,18 +83,9 @@ extension GetCommand {
         {
             throw ValidationError("--accept-encoding requires content codings such as gzip")
         }
-        try Self.checkForm(ofHeaders: requests.headers)
-        for header in requests.headers {
-            if let name = HeaderLine.field(header)?.name, Plan.ownedFieldNames.contains(name) {
-                let instead =
-                    name == .acceptEncoding ? "; use --accept-encoding" : name == .range ? "; use --range" : ""
-                throw ValidationError("--header cannot set \(name), which resumectl sets\(instead)")
-            }
-        }
         guard (1...DownloadRequest.mostConnections).contains(pace.connections) else {
             throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
         }
-        try Self.checkConcurrency(pace.maxConcurrent)
         guard (0...1000).contains(pace.retries) else { throw ValidationError("--retries must be between 0 and 1000") }
         let limits: ClosedRange<Duration> = .milliseconds(100)...(.seconds(86_400))
         guard
@@ -105,21 +96,8 @@ extension GetCommand {
             throw ValidationError(
                 "--stall-timeout, --connect-timeout and --max-time must be between 0.1 and 86400 seconds")
         }
-        if let perHost = pace.perHost, !(pace.connections...1024).contains(perHost) {
-            throw ValidationError("--per-host must be between --connections and 1024")
+        if let perHost = load.perHost, perHost < pace.connections {
+            throw ValidationError("--per-host must not be less than --connections")
         }
-    }
-}
-
-/// The checks of options that `resume` has, too.
-extension GetCommand {
-    static func checkForm(ofHeaders headers: [String]) throws {
-        guard headers.allSatisfy({ HeaderLine.field($0) != nil }) else {
-            throw ValidationError("--header must have the form 'Name: value', without control characters")
-        }
-    }
-
-    static func checkConcurrency(_ count: Int) throws {
-        guard (1...64).contains(count) else { throw ValidationError("--max-concurrent must be between 1 and 64") }
     }
 }

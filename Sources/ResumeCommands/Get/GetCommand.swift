@@ -25,9 +25,11 @@ struct GetCommand: ContextCommand {
 
     @OptionGroup(title: "Files") var files: FileOptions
     @OptionGroup(title: "Checks") var checks: CheckOptions
+    @OptionGroup(title: "Requests") var headers: HeaderOptions
     @OptionGroup(title: "Requests") var requests: RequestOptions
     @OptionGroup(title: "Requests") var connection: ConnectionOptions
     @OptionGroup(title: "Requests") var familiar: FamiliarOptions
+    @OptionGroup(title: "Requests") var load: LoadOptions
     @OptionGroup(title: "Requests") var pace: PaceOptions
     @OptionGroup(title: "Requests") var programs: ProgramOptions
     @OptionGroup var messages: MessageOptions
@@ -55,7 +57,7 @@ struct GetCommand: ContextCommand {
         request.allowsUnvalidated = checks.allowUnvalidated
         request.acceptEncoding = requests.acceptEncoding ?? "identity"
         request.headerFields = familiar.fields
-        for field in requests.headers.compactMap(HeaderLine.field) {
+        for field in headers.fields {
             request.headerFields.append(field)
             // Fields added by the user may be secrets, except those that every client sends.
             if ![.accept, .acceptLanguage, .userAgent, .referer].contains(field.name) {
@@ -65,7 +67,7 @@ struct GetCommand: ContextCommand {
         request.connections = pace.connections
         request.retryPolicy.retries = pace.retries
         request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
-        request.rateLimit = pace.limitRate?.constant
+        request.rateLimit = load.limitRate?.constant
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
         request.needs = programs.needs

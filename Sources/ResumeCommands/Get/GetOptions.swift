@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import HTTPTypes
 internal import ResumeHTTP
 
 /// Which URLs `get` downloads, besides its arguments, and where to.
@@ -111,11 +110,6 @@ struct CheckOptions: ParsableArguments {
 /// What `get` requests.
 struct RequestOptions: ParsableArguments {
     @Option(
-        name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: ArgumentHelp("Header field, sent to the URL's origin only.", valueName: "field"))
-    var headers: [String] = []
-
-    @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp("Only these bytes: 0-99, 200-, -500, or several.", valueName: "ranges"),
         transform: Self.selection)
@@ -140,9 +134,6 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Use HTTP/2 with servers that support it.", visibility: .hidden))
     var usesHTTP2 = false
 
-    /// Whether a header field has the credentials.
-    var setsAuthorization: Bool { headers.contains { HeaderLine.field($0)?.name == .authorization } }
-
     private static func selection(_ text: String) throws -> RangeSelection {
         guard let selection = RangeSelection(text) else {
             throw ValidationError("use ranges such as bytes=0-99, 200- or -500")
@@ -151,39 +142,10 @@ struct RequestOptions: ParsableArguments {
     }
 }
 
-/// How many requests `get` makes, how fast, and how often.
+/// How `get` makes the requests of a file, how often, and how long it waits.
 struct PaceOptions: ParsableArguments {
-    @Option(
-        name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("Downloads at a time.", valueName: "n"))
-    var maxConcurrent: Int = 4
-
     @Option(name: .long, help: ArgumentHelp("Connections for each file.", valueName: "n"))
     var connections: Int = 1
-
-    @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for each download, such as 2M.", valueName: "rate"),
-        transform: RatePlan.argument)
-    var limitRate: RatePlan?
-
-    @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp(
-            "Bytes per second for all downloads together, such as 2M or 08:00-18:00=1M; see set.", valueName: "rate",
-            visibility: .hidden),
-        transform: RatePlan.argument)
-    var totalRate: RatePlan?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Connections to each host (default: as many as --max-concurrent and --connections allow).",
-            valueName: "n", visibility: .hidden))
-    var perHost: Int?
-
-    /// How many downloads of each host may run; nil for any number.
-    var downloadsPerHost: Int? { perHost.map { max($0 / max(connections, 1), 1) } }
 
     @Option(name: .long, help: ArgumentHelp("Retries without progress.", valueName: "n"))
     var retries: Int = 5

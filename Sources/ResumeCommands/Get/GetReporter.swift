@@ -145,6 +145,11 @@ final class GetReporter: Sendable {
         context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }
 
+    /// Prints a message that is not an event.
+    func note(_ line: String) {
+        if !json { say(line) }
+    }
+
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         if let display { display.say(line) } else { context.say(line) }

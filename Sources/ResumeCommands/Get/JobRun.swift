@@ -34,8 +34,8 @@ final class JobRun: Sendable {
         self.reporter = reporter
         self.rates = rates
         programs = Programs(command.programs)
-        hosts = HostSlots(count: command.pace.downloadsPerHost)
-        slots = DownloadSlots(count: command.pace.maxConcurrent, mostDelivered: mostDelivered)
+        hosts = HostSlots(count: command.load.downloadsPerHost(with: command.pace.connections))
+        slots = DownloadSlots(count: command.load.maxConcurrent, mostDelivered: mostDelivered)
     }
 
     /// Runs the jobs of ``feed`` until it ends.
@@ -70,9 +70,10 @@ final class JobRun: Sendable {
                         job.id, leaving: programs.rest,
                         unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
                     request.onReceived = { [slots] in slots.received($0, job.id) }
+                    let replaced = command.replacedSize(by: request, of: job)
                     group.addTask { [request] in
                         let isCompletionLeft = job.failure?.code.rawValue == Programs.completionFailed
-                        let failure = await self.download(request, job.id, isCompletionLeft)
+                        let failure = await self.download(request, job.id, isCompletionLeft, replacing: replaced)
                         self.hosts.ended(for: host)
                         self.rates.ended(job.id)
                         self.slots.ended(job.id, with: failure)
@@ -82,7 +83,7 @@ final class JobRun: Sendable {
                     slots.ended(job.id, with: fail(job, because: error))
                 }
             }
-            var runner = JobRunner(board, choice, atATime: command.pace.maxConcurrent)
+            var runner = JobRunner(board, choice, atATime: command.load.maxConcurrent)
             while let ids = await self.feed.next() { try await runner.take(ids, start) }
             try await runner.rest(start)
             if Task.isCancelled { slots.failed(with: .interrupted) }
@@ -124,14 +125,20 @@ final class JobRun: Sendable {
     ///   - request: The request of a job.
     ///   - id: The job.
     ///   - isCompletionLeft: Whether the file was done in an earlier run, but --on-complete failed for it.
-    private func download(_ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool) async -> ExitStatus? {
+    ///   - replaced: The size of a file at the destination that this store has not delivered.
+    private func download(
+        _ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool, replacing replaced: Int64?
+    ) async -> ExitStatus? {
         defer { board.release(id) }
         reporter.begin(request, id)
         do {
             let result = try await command.limitingTime { [programs, downloader, reporter] in
                 var request = request
                 try await programs.authorize(&request)
-                return try await downloader.download(request) { [request] in reporter.report($0, of: request, id) }
+                return try await downloader.download(request) { [request] event in
+                    reporter.mentionReplaced(replaced, at: event, of: request)
+                    reporter.report(event, of: request, id)
+                }
             }
             return await complete(result.path, of: request, id)
         } catch is Unchanged {

@@ -13,14 +13,8 @@ final class RateControl: Sendable {
         var total: RatePlan?
         /// The limit of each running download, if it depends on the time of day.
         var limiters: [Int64: RateLimiter] = [:]
-        var seen: Stamp?
-    }
-
-    /// What tells one content of the file from another.
-    private struct Stamp: Equatable {
-        var inode: UInt64
-        var seconds: Int
-        var nanoseconds: Int
+        /// The status of the file with the limit when it was read last, which differs for each new file.
+        var seen: FileStatus?
     }
 
     private let each: RatePlan?
@@ -40,7 +34,7 @@ final class RateControl: Sendable {
         self.each = each?.constant == nil ? each : nil
         path = Self.path(in: store)
         overall = RateLimiter(bytesPerSecond: total?.rate(at: Self.minute))
-        state = Mutex(State(total: total, seen: Self.stamp(of: path)))
+        state = Mutex(State(total: total, seen: Self.status(of: path)))
     }
 
     /// Returns the path of the file with the limit that was set last.
@@ -70,9 +64,9 @@ final class RateControl: Sendable {
     private func update() {
         let minute = Self.minute
         state.withLock { state in
-            let stamp = Self.stamp(of: path)
-            if stamp != state.seen {
-                state.seen = stamp
+            let status = Self.status(of: path)
+            if status != state.seen {
+                state.seen = status
                 let text = FileManager.default.contents(atPath: path).map {
                     String(decoding: $0.prefix(1024), as: UTF8.self)
                 }
@@ -88,16 +82,7 @@ final class RateControl: Sendable {
         }
     }
 
-    private static func stamp(of path: String) -> Stamp? {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-        let time = status.st_mtimespec
-        #else
-        let time = status.st_mtim
-        #endif
-        return Stamp(inode: UInt64(status.st_ino), seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
-    }
+    private static func status(of path: String) -> FileStatus? { try? OpenFile(path, flags: O_RDONLY).status() }
 
     /// Minutes since midnight, local time.
     private static var minute: Int {

@@ -40,7 +40,7 @@ struct Setting {
     ///
     /// - Parameter options: The options of all commands that have defaults.
     /// - Returns: Why it cannot be used; nil if it can.
-    func problem(_ options: OptionTable) -> String? {
+    func problem(_ options: CommandShape) -> String? {
         guard let takesValue = options.takesValue("--\(name)"), !Self.excluded.contains(name) else {
             if Self.excluded.contains(name) { return "\(name) concerns one download, and cannot be set here" }
             let names = options.longNames.map { String($0.dropFirst(2)) }
@@ -53,7 +53,7 @@ struct Setting {
     }
 
     /// Returns the arguments that set it; none for a flag that is off.
-    func arguments(_ options: OptionTable) -> [String] {
+    func arguments(_ options: CommandShape) -> [String] {
         guard options.takesValue("--\(name)") == true else { return isSet == true ? ["--\(name)"] : [] }
         return ["--\(name)=\(value)"]
     }

@@ -12,7 +12,7 @@ struct Settings {
 
     /// What counts, by name in order of the names.
     private(set) var effective: [Setting] = []
-    private let options: OptionTable
+    private let options: CommandShape
 
     private let root: any ParsableCommand.Type
 
@@ -30,7 +30,7 @@ struct Settings {
         }
         guard file != nil || !variables.isEmpty else { return nil }
         self.root = root
-        options = OptionTable(of: root.configuration.subcommands.filter(Self.hasDefaults), in: root)
+        options = CommandShape(of: root.configuration.subcommands.filter(Self.hasDefaults))
         var settings = try file.map(Self.settings) ?? []
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
             let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
@@ -113,7 +113,7 @@ struct Settings {
     /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
     func applied(to arguments: [String]) throws(CommandFailure) -> [String] {
         guard let name = arguments.first, let command = root.subcommand(name) else { return arguments }
-        let own = OptionTable(of: [command], in: root)
+        let own = CommandShape(of: command)
         let takesAll = Self.hasDefaults(command)
         let given = own.names(in: arguments.dropFirst())
         let used = effective.filter { setting in

@@ -96,14 +96,17 @@ enum Rendering {
         return "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(reason)"
     }
 
+    /// Returns a number of bytes as people read it, and as it is.
+    private static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
+
     /// Returns all facts about an entry, one per line.
     static func lines(_ entry: Entry) -> [String] {
         let known = entry.representation
         let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
         var facts: [(String, String)] = [
             ("key", Redaction.key(entry.key)), ("url", Redaction.key(entry.url)), ("state", entry.state.rawValue),
-            ("received", "\(entry.receivedBytes) bytes, \(entry.durableBytes) of them synced to disk"),
-            ("length", entry.totalBytes.map { "\($0) bytes" } ?? "unknown"),
+            ("received", "\(exact(entry.receivedBytes)), \(ByteCount.text(entry.durableBytes)) of it synced to disk"),
+            ("length", entry.totalBytes.map(exact) ?? "unknown"),
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
             ("etag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
             ("content type", known?.contentType ?? "none"), ("encoding", known?.contentCoding ?? "none"),

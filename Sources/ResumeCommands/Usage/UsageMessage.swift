@@ -15,7 +15,7 @@ enum UsageMessage {
         let problem: String?
         if let command = root.subcommand(typed) {
             // The parser first reports what is wrong with the rest, such as the value of an option that does not exist.
-            let options = OptionTable(of: [command], in: root)
+            let options = CommandShape(of: command)
             problem = options.firstUnknown(in: arguments.dropFirst()).map { unknown($0, options) }
         } else {
             problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, root.configuration.subcommands)
@@ -25,7 +25,7 @@ enum UsageMessage {
         return (["Error: \(problem)"] + rest).joined(separator: "\n")
     }
 
-    private static func unknown(_ option: String, _ options: OptionTable) -> String {
+    private static func unknown(_ option: String, _ options: CommandShape) -> String {
         let problem = "unknown option '\(option)'"
         if let ours = Suggestion.options[option] { return "\(problem); use \(ours)" }
         let names = options.longNames.map { String($0.dropFirst(2)) }

@@ -67,7 +67,7 @@ extension Reason {
         Reason(
             code: refusal.code,
             text: "\(refusal.clause). The partial data is kept. "
-                + "To resume, run the download again with valid credentials or a fresh URL (--url, --renew-command).")
+                + "To resume, run the download again with valid credentials or a fresh URL.")
     }
 
     static func retriesExhausted(_ last: Reason, held: Int64) -> Reason {

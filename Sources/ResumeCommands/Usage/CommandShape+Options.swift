@@ -1,28 +1,10 @@
-internal import ArgumentParser
-
-/// The options of a command, as its help lists them.
-struct OptionTable {
-    /// Whether an option takes a value, by each of its names, such as `-o` and `--output`.
-    private let takesValue: [String: Bool]
-
-    /// Reads the help of commands, with hidden options.
-    init(of commands: [any ParsableCommand.Type], in root: any ParsableCommand.Type) {
-        var names: [String: Bool] = [:]
-        let help = commands.map { root.helpMessage(for: $0, includeHidden: true, columns: 80) }
-        for line in help.flatMap({ $0.split(separator: "\n") }) where line.hasPrefix("  -") {
-            let words = line.split(separator: " ")
-            let own = words.prefix { $0.hasPrefix("-") }.map { String($0.prefix { $0 != "," }) }
-            let value = words.dropFirst(own.count).first?.hasPrefix("<") == true
-            for name in own { names[name] = value }
-        }
-        takesValue = names
-    }
-
-    /// The names that begin with two dashes.
-    var longNames: [String] { takesValue.keys.filter { $0.hasPrefix("--") }.sorted() }
+/// The options among arguments.
+extension CommandShape {
+    /// The names of options that begin with two dashes.
+    var longNames: [String] { arguments.flatMap(\.names).filter { $0.hasPrefix("--") }.sorted() }
 
     /// Whether an option takes a value; nil if the command has no such option.
-    func takesValue(_ name: String) -> Bool? { takesValue[name] }
+    func takesValue(_ name: String) -> Bool? { argument(name).map { $0.kind == .option } }
 
     /// Returns the name of the first option that the command does not have.
     ///
@@ -36,9 +18,10 @@ struct OptionTable {
                 continue
             }
             if argument == "--" { return nil }
-            guard isOption(argument) else { continue }
+            // The parser adds this one to each command, and does not describe it.
+            guard isOption(argument), argument != "--version" else { continue }
             let name = String(argument.prefix { $0 != "=" })
-            if let takes = takesValue[name] {
+            if let takes = takesValue(name) {
                 isValue = takes && name == argument
             } else if argument.hasPrefix("--") {
                 return name
@@ -46,7 +29,7 @@ struct OptionTable {
                 // Several letters, of which one may have the rest as its value.
                 var letters = argument.dropFirst()
                 while let letter = letters.popFirst() {
-                    guard let takes = takesValue["-\(letter)"] else { return "-\(letter)" }
+                    guard let takes = takesValue("-\(letter)") else { return "-\(letter)" }
                     isValue = takes && letters.isEmpty
                     if takes { break }
                 }
@@ -71,13 +54,13 @@ struct OptionTable {
             if argument == "--" { break }
             guard isOption(argument) else { continue }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            if let takes = takesValue[parts[0]] {
+            if let takes = takesValue(parts[0]) {
                 names[parts[0]] = parts.count > 1 ? parts[1] : ""
                 if takes, parts.count == 1 { last = parts[0] }
                 continue
             }
             var letters = argument.dropFirst()
-            while let letter = letters.popFirst(), let takes = takesValue["-\(letter)"] {
+            while let letter = letters.popFirst(), let takes = takesValue("-\(letter)") {
                 names["-\(letter)"] = takes ? String(letters) : ""
                 guard takes else { continue }
                 if letters.isEmpty { last = "-\(letter)" }
@@ -90,16 +73,6 @@ struct OptionTable {
     /// Whether a text is an option, not a negative number or `-`.
     private func isOption(_ text: String) -> Bool {
         guard text.hasPrefix("-"), let second = text.dropFirst().first else { return false }
-        return second == "-" || second.isLetter || takesValue["-\(second)"] != nil
-    }
-}
-
-extension ParsableCommand {
-    /// Returns the command that a text means, by its name or an alias; nil if there is none.
-    static func subcommand(_ text: String?) -> (any ParsableCommand.Type)? {
-        configuration.subcommands.first { command in
-            let configuration = command.configuration
-            return configuration.commandName == text || configuration.aliases.contains { $0 == text }
-        }
+        return second == "-" || second.isLetter || takesValue("-\(second)") != nil
     }
 }

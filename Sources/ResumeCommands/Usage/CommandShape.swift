@@ -5,8 +5,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The arguments of a command, as far as completing a command line needs them.
-struct CommandShape: Sendable, Decodable {
+/// The arguments of a command or of several, as the parser describes them.
+struct CommandShape: Sendable {
     /// An option, a flag or a positional argument.
     struct Argument: Sendable, Decodable {
         /// What an argument is.
@@ -56,19 +56,41 @@ struct CommandShape: Sendable, Decodable {
     }
 
     private struct Dump: Decodable {
-        let command: CommandShape
+        struct Command: Decodable {
+            let arguments: [Argument]?
+        }
+
+        let command: Command
     }
 
-    let arguments: [Argument]?
+    /// Empty if the parser describes them in an unknown form.
+    let arguments: [Argument]
 
-    /// Returns the arguments of a command; nil if the parser describes them in an unknown form.
-    static func of(_ command: any ParsableCommand.Type) -> CommandShape? {
-        try? JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8)).command
+    /// Reads the arguments of commands.
+    init(of commands: any ParsableCommand.Type...) {
+        self.init(of: commands)
+    }
+
+    /// Reads the arguments of commands.
+    init(of commands: [any ParsableCommand.Type]) {
+        arguments = commands.flatMap { command in
+            (try? JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8)))?.command.arguments ?? []
+        }
     }
 
     /// Returns the option or flag with a name, including the dashes.
-    func argument(_ name: String) -> Argument? { arguments?.first { $0.names.contains(name) } }
+    func argument(_ name: String) -> Argument? { arguments.first { $0.names.contains(name) } }
 
     /// The positional arguments in their order.
-    var positionals: [Argument] { arguments?.filter { $0.kind == .positional } ?? [] }
+    var positionals: [Argument] { arguments.filter { $0.kind == .positional } }
+}
+
+extension ParsableCommand {
+    /// Returns the command that a text means, by its name or an alias; nil if there is none.
+    static func subcommand(_ text: String?) -> (any ParsableCommand.Type)? {
+        configuration.subcommands.first { command in
+            let configuration = command.configuration
+            return configuration.commandName == text || configuration.aliases.contains { $0 == text }
+        }
+    }
 }
