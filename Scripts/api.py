@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the public API to docs/api.txt, one line per declaration, or compares it with that file.
 
-Reads the modules of the debug build, which takes a second. Usage: api.py [--check | --counts]
+Reads the modules of the debug build, which takes a second. Usage: api.py [--check | --counts [--list]]
 
 Counted are the public declarations of all libraries but ResumeTesting. Not counted are the cases of an enumeration, which
 belong to it, and members that a protocol requires, such as `description` and `==`; docs/api.txt lists both. Members that
-the compiler adds to a conformance appear nowhere.
+the compiler adds to a conformance appear nowhere. With --check, more declarations or types than allowed are an error.
 """
 
 import json
@@ -23,6 +23,9 @@ BUILD = ROOT / ".build/debug"
 MODULES = ["Resume", "ResumeAsyncHTTP", "ResumeCommands", "ResumeDownload", "ResumeFiles", "ResumeHTTP",
            "ResumeMaintenance", "ResumeSQLite", "ResumeStore", "ResumeTesting", "ResumeURLSession"]
 UNCOUNTED = {"ResumeTesting"}
+# What an embedder does not need is `package`.
+MOST_DECLARATIONS = 350
+MOST_TYPES = 60
 TYPES = {"swift.struct", "swift.class", "swift.enum", "swift.protocol", "swift.actor"}
 
 
@@ -66,7 +69,8 @@ def main():
     built = [module for module in MODULES if (BUILD / f"Modules/{module}.swiftmodule").exists()]
     if not built and "--check" in sys.argv:
         return print("The package is not built, so the public API is not compared with docs/api.txt.")
-    lines, bare, declarations, types, names = [], [], Counter(), Counter(), Counter()
+    lines, bare, counted = [], [], []
+    declarations, types, names = Counter(), Counter(), Counter()
     for module in built:
         for symbol, is_required in graph(module, flags):
             lines.append(line(module, symbol))
@@ -77,13 +81,17 @@ def main():
                 names[".".join(symbol["pathComponents"])] += 1
             if module not in UNCOUNTED:
                 types[module] += kind in TYPES
-                declarations[module] += not is_required and kind != "swift.enum.case"
+                if not is_required and kind != "swift.enum.case":
+                    declarations[module] += 1
+                    counted.append(lines[-1])
     lines.sort()
     if "--counts" in sys.argv:
         for module in built:
             print(f"{declarations[module]:5} declarations, {types[module]:3} types  {module}")
         listed = sum(entry.split()[0] not in UNCOUNTED for entry in lines)
         print(f"{sum(declarations.values()):5} declarations, {sum(types.values()):3} types; {listed} lines")
+        if "--list" in sys.argv:
+            print(*counted, sep="\n")
         for entry in bare:
             print(f"no documentation: {entry}")
         for name in (name for name, count in names.items() if count > 1):
@@ -96,6 +104,9 @@ def main():
         for entry in sorted(set(lines) - set(known)):
             print(f"+ {entry}")
         sys.exit("The public API differs from docs/api.txt. Build, run Scripts/api.py and review the difference.")
+    if "--check" in sys.argv and (sum(declarations.values()) > MOST_DECLARATIONS or sum(types.values()) > MOST_TYPES):
+        sys.exit(f"The public API has {sum(declarations.values())} declarations and {sum(types.values())} types; at most"
+                 f" {MOST_DECLARATIONS} and {MOST_TYPES} are allowed. Make `package` what an embedder does not need.")
 
 
 main()

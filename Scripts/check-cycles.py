@@ -25,8 +25,8 @@ ALLOWED = {
 LONG = set()
 
 # The nested types of an extension, such as `DownloadStore.Entry`, which belong to the folder that declares them.
-NESTING = re.compile(r"^extension (\w+) \{\n(?:\s*\n|    @\w+\n)*    public (?:enum|struct) .*?^}", re.M | re.S)
-NESTED = re.compile(r"^    public (?:enum|struct) (\w+)", re.M)
+NESTING = re.compile(r"^extension (\w+) \{\n(?:\s*\n|    @\w+\n)*    (?:public|package) (?:enum|struct) .*?^}", re.M | re.S)
+NESTED = re.compile(r"^    (?:public|package) (?:enum|struct) (\w+)", re.M)
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', re.S)
 DECLARATION = re.compile(
     r"^(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|final|indirect) )*"

@@ -55,8 +55,8 @@ public final class AsyncHTTPTransport: Transport {
         /// connection carries one request at a time.
         public var connectionsPerHost: Int
 
-        /// The proxies to use.
-        public var proxies: ProxySettings
+        /// The proxies to use; nil for none.
+        public var proxies: ProxySettings?
 
         /// Whether to use HTTP/2 over TLS with servers that offer it.
         ///
@@ -67,7 +67,7 @@ public final class AsyncHTTPTransport: Transport {
         /// address; nil permits all.
         ///
         /// The address is the one that was connected to, so it cannot be changed by a later name lookup. Behind a
-        /// proxy, it is that of the proxy. See ``PublicAddress``.
+        /// proxy, it is that of the proxy. See ``AsyncHTTPTransport/isPublicAddress(_:)``.
         ///
         /// At that point, the connection and TLS have already been established. If clients must not even learn whether
         /// a port is open, use the network's own means to prevent that.
@@ -84,7 +84,7 @@ public final class AsyncHTTPTransport: Transport {
         /// trusted, and no proxy is used.
         public init(
             connectTimeout: Duration = .seconds(30), trustedCertificates: String? = nil, threads: Int = 8,
-            connectionsPerHost: Int = 64, proxies: ProxySettings = ProxySettings(), usesHTTP2: Bool = false,
+            connectionsPerHost: Int = 64, proxies: ProxySettings? = nil, usesHTTP2: Bool = false,
             permitsAddress: (@Sendable (String) -> Bool)? = nil
         ) {
             self.connectTimeout = connectTimeout
@@ -185,15 +185,17 @@ public final class AsyncHTTPTransport: Transport {
         }
         let url = try Self.url(of: request)
         guard let addresses else { return try await send(request, to: url, within: timeout) }
-        return try await addresses.connecting(to: url, configuration.proxies) { address in
+        return try await addresses.connecting(to: url, proxies) { address in
             try await send(request, to: url, at: address, within: timeout)
         }
     }
 
+    private var proxies: ProxySettings { configuration.proxies ?? ProxySettings() }
+
     private func send(
         _ request: HTTPRequest, to url: DownloadURL, at address: ChosenAddress? = nil, within timeout: Duration?
     ) async throws -> TransportResponse {
-        let way = Way(to: url, configuration.proxies, at: address, usesHTTP2: configuration.usesHTTP2)
+        let way = Way(to: url, proxies, at: address, usesHTTP2: configuration.usesHTTP2)
         let route = way.route
         let message = try Self.message(for: request, to: url, by: way)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in

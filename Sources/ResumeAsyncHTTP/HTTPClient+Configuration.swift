@@ -95,3 +95,15 @@ extension TLSConfiguration {
         applicationProtocols = configuration.usesHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
     }
 }
+
+extension AsyncHTTPTransport {
+    /// Returns whether a numeric address is neither private, local nor reserved, for ``Configuration/permitsAddress``.
+    ///
+    /// Source: the special-purpose address registries of IANA
+    /// ([IPv4](https://www.iana.org/assignments/iana-ipv4-special-registry),
+    /// [IPv6](https://www.iana.org/assignments/iana-ipv6-special-registry)).
+    ///
+    /// - Parameter address: An address such as `192.0.2.1` or `2001:db8::1`.
+    /// - Returns: Whether it is public; false for invalid addresses.
+    public static func isPublicAddress(_ address: String) -> Bool { PublicAddress.isPublic(address) }
+}

@@ -34,7 +34,7 @@ struct SharedClient: Transport {
             response.status != .partialContent || head.headerFields[.contentRange]?.contains("bytes 0-") == true
         let coding = isFromBeginning ? head.headerFields[.contentEncoding]?.lowercased() : nil
         return TransportResponse(
-            head: head, parts: SharedBody(body: response.body, coding: coding, authority: url.authority))
+            head: head, body: SharedBody(body: response.body, coding: coding, authority: url.authority))
     }
 }
 

@@ -1,16 +1,16 @@
 internal import ResumeFiles
 internal import ResumeSQLite
-public import ResumeStore
+package import ResumeStore
 
 extension DownloadStore {
     /// A fact about a store, and whether there is a problem with it.
-    public struct Check: Sendable, Hashable {
+    package struct Check: Sendable, Hashable {
         /// What was checked.
-        public var name: String
+        package var name: String
         /// The value that was found.
-        public var value: String
+        package var value: String
         /// What is wrong; nil if nothing is.
-        public var problem: String?
+        package var problem: String?
 
         /// Creates a check.
         package init(name: String, value: String, problem: String? = nil) {
@@ -42,7 +42,7 @@ extension DownloadStore {
     ///
     /// - Returns: The checks, in the order for display.
     /// - Throws: `StoreError`.
-    public func diagnose() async throws -> [Check] {
+    package func diagnose() async throws -> [Check] {
         var checks = [Diagnostics.library]
         let expected: [(pragma: String, value: String)] = [
             ("journal_mode", "wal"), ("synchronous", "1"), ("wal_autocheckpoint", "0"), ("foreign_keys", "1"),

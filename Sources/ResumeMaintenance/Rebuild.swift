@@ -7,17 +7,17 @@ extension DownloadStore {
     /// The result of rebuilding a store.
     public struct RebuildReport: Sendable {
         /// Whether the database was intact, so that nothing was done.
-        public var wasWhole = false
+        package var wasWhole = false
         /// The keys of the saved entries.
         public var saved: [String] = []
         /// The number of their bytes that match the recorded checksums.
-        public var savedBytes: Int64 = 0
+        package var savedBytes: Int64 = 0
         /// The keys of entries without bytes that match their checksums, as far as the keys are readable.
         public var lost: [String] = []
         /// The folder with the old database and the blobs that do not belong to saved entries.
         public var asideFolder: String?
         /// The number of blobs in `asideFolder`.
-        public var asideBlobs = 0
+        package var asideBlobs = 0
     }
 }
 

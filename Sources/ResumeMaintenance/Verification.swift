@@ -44,9 +44,10 @@ extension DownloadStore {
     /// Checks database rows against blobs, and bytes against checksums, and returns what was found.
     ///
     /// - Parameters:
-    ///   - keys: As in ``verify(keys:readsBytes:repairing:onFinding:)``.
-    ///   - readsBytes: As there.
-    ///   - repairing: As there.
+    ///   - keys: The keys of the entries to check; nil for all entries and the store itself.
+    ///   - readsBytes: Whether to read all stored bytes and compare them with their checksums.
+    ///   - repairing: Whether to remove damaged data and keep the rest. Only the damaged range of a blob is removed;
+    ///     the next download fetches it again. Entries in use are not changed.
     /// - Returns: The problems; empty if there are none.
     /// - Throws: `StoreError`.
     public func verify(
@@ -57,16 +58,15 @@ extension DownloadStore {
         return findings
     }
 
-    /// Checks database rows against blobs, and bytes against checksums, and tells of each problem as it is found.
+    /// Checks database rows against blobs, and bytes against checksums, and reports each problem as it is found.
     ///
     /// - Parameters:
-    ///   - keys: The keys of the entries to check; nil for all entries and the store itself.
-    ///   - readsBytes: Whether to read all stored bytes and compare them with their checksums.
-    ///   - repairing: Whether to remove damaged data and keep the rest. Only the damaged range of a blob is removed;
-    ///     the next download fetches it again. Entries in use are not changed.
+    ///   - keys: As in ``verify(keys:readsBytes:repairing:)``.
+    ///   - readsBytes: As there.
+    ///   - repairing: As there.
     ///   - onFinding: Receives each problem.
     /// - Throws: `StoreError`.
-    public func verify(
+    package func verify(
         keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false, onFinding: (Finding) -> Void
     ) async throws {
         if let keys {

@@ -50,11 +50,11 @@ public final class FakeTransport: Transport {
             return (resource, turn)
         }
         guard let resource = found else {
-            return TransportResponse(head: HTTPResponse(status: .notFound), parts: Self.parts([], cut: nil))
+            return TransportResponse(head: HTTPResponse(status: .notFound), body: Self.parts([], cut: nil))
         }
         try await Task.sleep(for: resource.delay)
         let (head, body) = resource.answer(to: request, turn)
-        return TransportResponse(head: head, parts: Self.parts(body, cut: turn.cut))
+        return TransportResponse(head: head, body: Self.parts(body, cut: turn.cut))
     }
 
     /// The body in parts of up to 16 KiB; throws after `cut` bytes.

@@ -6,8 +6,7 @@ func fetchToFile(
     _ store: DownloadStore, _ url: DownloadURL, get: (HTTPFields) async throws -> Answer
 ) async throws {
     // SNIPPET
-    let destination = try DownloadStore.Destination(checking: "image.iso")
-    try await store.fetch(url, to: destination) { fields in
+    try await store.fetch(url, to: "image.iso") { fields in
         try await get(fields)  // your client: returns the response head and a stream of body parts
     }
     // END
@@ -29,14 +28,13 @@ struct DownloadFailed: Error {
 
 // SNIPPET
 func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by client: some Client) async throws {
-    let destination = try DownloadStore.Destination(checking: path)
-    let transfer = try await store.open(url, destination: destination)
+    let transfer = try await store.open(url, destination: path)
     do {
         repeat {
             try await complete(transfer, from: url, by: client)
             // Bytes stored earlier are verified in the background. Damaged blocks are requested again.
         } while try await !transfer.confirmHeld()
-        try await transfer.deliver(to: destination)
+        try await transfer.deliver(to: path)
     } catch {
         try? await transfer.close()
         throw error
@@ -46,7 +44,7 @@ func fetch(_ url: DownloadURL, to path: String, in store: DownloadStore, by clie
 
 // SNIPPET
 func complete(_ transfer: Transfer, from url: DownloadURL, by client: some Client) async throws {
-    var budget = RetryBudget()
+    var failures = 0
     var avoidsRange: Reason?
     while await !transfer.isComplete {
         var request = HTTPRequest(
@@ -66,10 +64,9 @@ func complete(_ transfer: Transfer, from url: DownloadURL, by client: some Clien
         @unknown default: throw DownloadFailed(reason: failure)
         }
         if await transfer.isComplete { return }
-        guard let delay = budget.nextDelay(received: received, retryAfter: retryAfter) else {
-            throw DownloadFailed(reason: failure)
-        }
-        try await Task.sleep(for: delay)
+        failures = received > 0 ? 0 : failures + 1
+        guard failures <= 5 else { throw DownloadFailed(reason: failure) }
+        try await Task.sleep(for: retryAfter ?? .milliseconds(500 << failures))
     }
 }
 

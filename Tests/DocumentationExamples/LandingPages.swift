@@ -9,7 +9,7 @@ func transport(environment: [String: String]) throws -> AsyncHTTPTransport {
     let transport = AsyncHTTPTransport(
         .init(
             connectTimeout: .seconds(10), proxies: try ProxySettings(environment: environment), usesHTTP2: true,
-            permitsAddress: { PublicAddress.isPublic($0) }))
+            permitsAddress: AsyncHTTPTransport.isPublicAddress))
     // END
     return transport
 }

@@ -53,7 +53,7 @@ func show(_ queue: DownloadQueue) async {
     // SNIPPET
     let report = await queue.report()
     for item in report.items(in: .downloading) {
-        print("\(item.url): \(item.receivedBytes) of \(item.totalBytes ?? 0), \(item.callers) waiting")
+        print("\(item.url): \(item.receivedBytes) of \(item.totalBytes ?? 0)")
     }
     print(report)  // one line per download
     // END

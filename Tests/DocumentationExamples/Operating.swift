@@ -6,9 +6,6 @@ import ResumeStore
 
 func lookAfter(_ store: DownloadStore) async throws {
     // SNIPPET
-    for check in try await store.diagnose() {
-        print("\(check.name): \(check.value)\(check.problem.map { " <- \($0)" } ?? "")")
-    }
     for finding in try await store.verify(repairing: true) {
         print("\(finding.kind.rawValue), \(finding.key ?? "the store"): \(finding.detail)")
     }

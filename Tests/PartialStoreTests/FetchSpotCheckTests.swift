@@ -92,7 +92,7 @@ struct FetchSpotCheckTests {
         }
         try await Self.holding(in: place, then: handler) { visit in
             guard failure != .forbidden else {
-                let error = await #expect(throws: FetchError.self) { try await visit.fetch(policy: Self.allowing) }
+                let error = await #expect(throws: DownloadError.self) { try await visit.fetch(policy: Self.allowing) }
                 #expect(error?.status == 403)
                 let partial = try await visit.held()
                 #expect(partial.length == Self.held)

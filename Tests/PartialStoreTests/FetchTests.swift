@@ -28,11 +28,11 @@ struct FetchTests {
     @Test("A fetch fails when its retries are used up, with the last error", arguments: Place.allCases)
     func givesUp(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("503 Service Unavailable") }) { visit in
-            let error = await #expect(throws: FetchError.self) { try await visit.fetch(retries: 2) }
+            let error = await #expect(throws: DownloadError.self) { try await visit.fetch(retries: 2) }
             #expect(error?.status == 503 && error?.reason.code.rawValue == "status-503")
             #expect(visit.server.requests.count == 3)
             visit.server.setHandler { _ in .status("404 Not Found") }
-            let refused = await #expect(throws: FetchError.self) { try await visit.fetch(retries: 2) }
+            let refused = await #expect(throws: DownloadError.self) { try await visit.fetch(retries: 2) }
             #expect(refused?.status == 404)
             #expect(visit.server.requests.count == 4)
         }
@@ -79,7 +79,7 @@ struct FetchTests {
                 let store = try await DownloadStore.open(at: folder["store"])
                 let port = server.port
                 try await store.fetch(
-                    try DownloadURL(server.baseURL + "/file"), to: Destination(checking: folder["out"]),
+                    try DownloadURL(server.baseURL + "/file"), to: folder["out"],
                     headerFields: [:],
                     retries: .init(retries: 1, firstDelay: .milliseconds(10))
                 ) { try await SmallClient.get(port: port, $0) }
@@ -129,7 +129,7 @@ struct FetchTests {
         }
         try await Visit.with(.memory, handler) { visit in
             await #expect { try await visit.fetch(retries: 100) } throws: {
-                ($0 as? FetchError)?.reason.code.rawValue == "unstable"
+                ($0 as? DownloadError)?.reason.code.rawValue == "unstable"
             }
             #expect(visit.server.requests.count == 5, "three restarts are allowed")
         }
@@ -202,7 +202,7 @@ struct FetchTests {
     func endsEarly(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in
             let short = Answer(length: 60_000, body: Array(Self.bytes[..<20_000]))
-            let error = await #expect(throws: FetchError.self) { try await Self.fetch([short], in: visit.store) }
+            let error = await #expect(throws: DownloadError.self) { try await Self.fetch([short], in: visit.store) }
             #expect(error?.reason.code == Reason.endedEarly.code && error?.status == nil)
             let rest = Answer(
                 .partialContent, length: 44_096, range: "bytes 15904-59999/60000", body: Array(Self.bytes[15_904...]))
@@ -266,7 +266,7 @@ struct FetchTests {
                         .partialContent, length: 44_096, range: "bytes 15904-59999/60000", body: Array(bytes[15_904...])
                     )
             }
-            let error = await #expect(throws: FetchError.self) {
+            let error = await #expect(throws: DownloadError.self) {
                 try await Self.fetch(answers, in: visit.store, retries: 50)
             }
             #expect(error?.reason.code.rawValue == "unstable")
@@ -280,7 +280,7 @@ struct FetchTests {
             let other = Answer(
                 .partialContent, length: 44_096, range: "bytes 15904-59999/60000", etag: "\"v2\"",
                 body: Array(Self.bytes[15_904...]))
-            let error = await #expect(throws: FetchError.self) {
+            let error = await #expect(throws: DownloadError.self) {
                 try await Self.fetch(
                     Array(repeating: [whole, other], count: 20).flatMap { $0 }, in: visit.store, retries: 50)
             }
@@ -380,7 +380,7 @@ struct FetchIdentityTests {
     func refused(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("403 Forbidden") }) { visit in
             try await Self.leave(as: [.accept: "a"], visit)
-            let error = await #expect(throws: FetchError.self) { try await Self.fetch(as: [:], visit) }
+            let error = await #expect(throws: DownloadError.self) { try await Self.fetch(as: [:], visit) }
             #expect(error?.status == 403)
             let transfer = try await visit.store.open(try visit.url, headerFields: [:])
             #expect(await !transfer.isComplete)

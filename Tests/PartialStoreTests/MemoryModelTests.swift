@@ -47,7 +47,7 @@ struct MemoryModelTests {
     func sameAsDisk(seed: Int) async throws {
         try await TemporaryFolder.with { folder in
             let disk = try await DownloadStore.open(at: folder["store"])
-            let memory = MemoryStore(.init(maximumSize: 1 << 30, maximumEntrySize: 1 << 30))
+            let memory = MemoryStore(maximumSize: 1 << 30, maximumEntrySize: 1 << 30)
             var random = SplitMix64(seed: UInt64(seed) &* 7919)
             var delivered = 0
             var trace: [String] = []

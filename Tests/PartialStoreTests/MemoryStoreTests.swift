@@ -56,7 +56,7 @@ struct MemoryStoreTests {
 
     @Test("The least recently used entry is evicted first; reading it is a use")
     func leastRecentlyUsed() async throws {
-        let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
+        let store = MemoryStore(maximumSize: 200_000, maximumEntrySize: 150_000)
         for name in ["a", "b", "c"] { try await Self.leave(60_000, as: name, in: store) }
         #expect(Self.names(store) == ["a", "b", "c"])
         try await (try await store.open(try Self.url("a"), headerFields: [:])).close()
@@ -67,14 +67,14 @@ struct MemoryStoreTests {
 
     @Test("There are no more entries than allowed")
     func entryCount() async throws {
-        let store = MemoryStore(.init(maximumEntries: 3))
+        let store = MemoryStore(maximumEntries: 3)
         for number in 0..<200 { try await Self.leave(10, as: "\(number)", in: store) }
         #expect(Self.names(store) == ["197", "198", "199"])
     }
 
     @Test("An entry in use is never evicted: a transfer without room gets an error, and keeps its bytes")
     func inUse() async throws {
-        let store = MemoryStore(.init(maximumSize: 200_000, maximumEntrySize: 150_000))
+        let store = MemoryStore(maximumSize: 200_000, maximumEntrySize: 150_000)
         // Idle once, and therefore the least recently used.
         let idle = try await store.open(try Self.url("used"), headerFields: [:])
         try await Self.server(150_000).fill(idle, upTo: 10_000)
@@ -115,7 +115,7 @@ struct MemoryStoreTests {
 
     @Test("A body announced as too long is refused, and stored bytes stay")
     func tooLong() async throws {
-        let store = MemoryStore(.init(maximumEntrySize: 100_000))
+        let store = MemoryStore(maximumEntrySize: 100_000)
         try await Self.leave(50_000, as: "a", in: store)
         let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         for length in [100_001, Int.max] {
@@ -129,7 +129,7 @@ struct MemoryStoreTests {
 
     @Test("A body that turns out to be too long is refused at the limit, and earlier bytes stay")
     func endless() async throws {
-        let store = MemoryStore(.init(maximumEntrySize: 100_000))
+        let store = MemoryStore(maximumEntrySize: 100_000)
         let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         _ = try await transfer.receive(Self.head(nil), to: .whole(reason: nil))
         for _ in 0..<3 { try await transfer.write(sampleBytes(30_000)) }
@@ -278,7 +278,7 @@ struct MemoryStoreTests {
 
     @Test("After many deliveries the order of use still holds")
     func manyDeliveries() async throws {
-        let store = MemoryStore(.init(maximumEntries: 3))
+        let store = MemoryStore(maximumEntries: 3)
         try await Self.leave(10, as: "old", in: store)
         for number in 0..<200 {
             try await Self.leave(10, as: "\(number)", in: store)

@@ -213,7 +213,7 @@ struct PromotionTests {
     @Test("A file too long for memory continues on disk, and a complete one needs no request there")
     func handedOn() async throws {
         try await TemporaryFolder.with { folder in
-            let memory = MemoryStore(.init(maximumEntrySize: 1_000_000))
+            let memory = MemoryStore(maximumEntrySize: 1_000_000)
             let disk = try await DownloadStore.open(at: folder["store"])
             let url = try DownloadURL(Self.url)
             let transfer = try await memory.open(url, headerFields: [:], key: "mine")

@@ -67,9 +67,11 @@ struct DownloadQueueTests {
             }()
             for request in [other, coded] {
                 let task = Task { [queue = bench.queue] in try await queue.download(request) }
-                #expect((await failure(of: task) as? QueueError)?.code == .conflict)
+                #expect((await failure(of: task) as? DownloadError)?.code == .conflict)
             }
-            await #expect(throws: QueueError.self) { try await bench.queue.add([try bench.request("b"), other]) }
+            await #expect(throws: DownloadError.conflict("")) {
+                try await bench.queue.add([try bench.request("b"), other])
+            }
             let items = await bench.queue.report().items
             #expect(items.map(\.url) == [bench.key("a")], "none of a batch is taken")
             second.key = "another"
@@ -83,11 +85,11 @@ struct DownloadQueueTests {
             let a = try await bench.stall("a")
             let b = try await bench.ask("b")
             try await bench.reopened { again in
-                for task in [a, b] { #expect((await failure(of: task) as? QueueError)?.code == .closed) }
+                for task in [a, b] { #expect((await failure(of: task) as? DownloadError)?.code == .closed) }
                 let late = Task { [queue = bench.queue] in try await queue.download(try bench.request("c")) }
-                #expect((await failure(of: late) as? QueueError)?.code == .closed)
-                await #expect(throws: QueueError.self) { try await bench.queue.add([try bench.request("c")]) }
-                #expect(await failure(of: late) as? QueueError == (await failure(of: a) as? QueueError))
+                #expect((await failure(of: late) as? DownloadError)?.code == .closed)
+                await #expect(throws: DownloadError.queueClosed) { try await bench.queue.add([try bench.request("c")]) }
+                #expect(await failure(of: late) as? DownloadError == (await failure(of: a) as? DownloadError))
                 let restored = await again.queue.restored
                 #expect(restored.map(\.url) == [bench.key("a"), bench.key("b")])
             }

@@ -143,7 +143,7 @@ struct MediaDownloadManagerTests {
             let b = try await bench.ask("b")
             let isKnown = await bench.queue.cancel(bench.key("a"))
             #expect(isKnown)
-            #expect((await failure(of: a) as? QueueError)?.code == .cancelled)
+            #expect((await failure(of: a) as? DownloadError)?.code == .cancelled)
             _ = try await b.value
             await bench.queue.waitUntilIdle()
             let item = await bench.item("a")
@@ -164,7 +164,7 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
             await bench.queue.cancel(bench.key("a"), .discardingPartial)
-            #expect((await failure(of: a) as? QueueError)?.code == .cancelled)
+            #expect((await failure(of: a) as? DownloadError)?.code == .cancelled)
             let left = await bench.queue.report().items
             #expect(left.isEmpty)
             let entries = try await bench.store.entries()

@@ -112,7 +112,7 @@ struct QueueFailureTests {
             try await bench.eventually("its run cannot end") { reached.isSet }
             let (queue, key) = (bench.queue, bench.key("a"))
             let cancelling = Task { await queue.cancel(key, .discardingPartial) }
-            for task in [first, second] { #expect(await failure(of: task) is QueueError) }
+            for task in [first, second] { #expect((await failure(of: task) as? DownloadError)?.code == .cancelled) }
             let tasks = [try await bench.ask("a", to: "1"), try await bench.ask("a", to: "2")]
             #expect(await bench.item("a")?.state == .dropping)
             #expect(await !bench.queue.hasAnnouncedWaiting(for: bench.key("a")))
@@ -287,7 +287,7 @@ struct QueueFailureTests {
             await bench.queue.pauseAll()
             try await bench.queue.add([try bench.request("a")])
             try await bench.reopened { bench in
-                let error = await #expect(throws: QueueError.self) {
+                let error = await #expect(throws: DownloadError.self) {
                     try await bench.queue.resumeRestored { download in
                         await bench.queue.close()
                         return download.request

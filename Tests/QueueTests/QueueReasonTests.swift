@@ -52,7 +52,7 @@ struct QueueReasonTests {
             let a = try await bench.stall("a")
             if isPaused { await bench.queue.pause(bench.key("a")) }
             await bench.queue.cancel(bench.key("a"), .discardingPartial)
-            #expect(await failure(of: a) is QueueError)
+            #expect((await failure(of: a) as? DownloadError)?.code == .cancelled)
             let events = try await bench.store.events(for: bench.key("a"))
             #expect(events.map(\.kind) == [.purged])
             #expect(events.last?.reason.code.rawValue == "cancelled-removed")

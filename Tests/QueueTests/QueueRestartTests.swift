@@ -130,7 +130,9 @@ struct QueueRestartTests {
                 #expect(states == [.restored, .restored, .restored])
                 let resumes = await bench.queue.resume(bench.key("hooked"))
                 #expect(!resumes, "there is no request for it")
-                await #expect(throws: QueueError.self) { try await bench.queue.resumeRestored { _ in again } }
+                await #expect(throws: DownloadError.conflict("")) {
+                    try await bench.queue.resumeRestored { _ in again }
+                }
             }
         }
     }

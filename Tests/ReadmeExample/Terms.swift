@@ -31,7 +31,7 @@ public func transportWithTerms(environment: [String: String]) throws -> AsyncHTT
     AsyncHTTPTransport(
         .init(
             proxies: try ProxySettings(environment: environment), usesHTTP2: true,
-            permitsAddress: { PublicAddress.isPublic($0) }))
+            permitsAddress: AsyncHTTPTransport.isPublicAddress))
 }
 
 /// Makes an engine that uses URLSession and logs downloads, with a store that logs evictions.

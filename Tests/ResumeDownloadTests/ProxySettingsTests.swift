@@ -52,10 +52,10 @@ struct ProxySettingsTests {
         "An invalid proxy is an error that names the variable",
         arguments: ["https://p:1", "ftp://p", "http://", ":", "p q"])
     func unusable(value: String) {
-        let problem = #expect(throws: ProxySettings.Problem.self) {
+        let problem = #expect(throws: InvalidInput.self) {
             _ = try ProxySettings(environment: ["http_proxy": value])
         }
-        #expect(problem?.variable == "http_proxy")
+        #expect(problem == ProxySettings.problem(of: "http_proxy"))
     }
 
     @Test(

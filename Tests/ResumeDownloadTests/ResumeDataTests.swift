@@ -13,7 +13,7 @@ struct ResumeDataTests {
         "url":"https://example.org/f","version":1}
         """
 
-    private static func problem(_ text: String) -> ResumeData.Problem? {
+    private static func problem(_ text: String) -> InvalidInput? {
         do {
             _ = try ResumeData(Array(text.utf8))
             return nil
@@ -35,7 +35,7 @@ struct ResumeDataTests {
 
     @Test("Data of a newer release is reported as such, whatever it looks like")
     func newer() {
-        #expect(Self.problem(#"{"version":2,"something":[]}"#) == .newerVersion(2))
+        #expect(Self.problem(#"{"version":2,"something":[]}"#) == .newerResumeData(2))
     }
 
     @Test("Foreign and damaged bytes are an error, and nothing else")
@@ -51,17 +51,18 @@ struct ResumeDataTests {
         ]
         for (old, new) in broken {
             let text = Self.text.replacing(old, with: new)
-            #expect(text != Self.text && Self.problem(text) == .malformed, "\(new)")
+            #expect(text != Self.text && Self.problem(text) == .notResumeData, "\(new)")
         }
         let bytes = Array(Self.text.utf8)
         for length in bytes.indices {
-            #expect(throws: ResumeData.Problem.malformed) { try ResumeData(Array(bytes[..<length])) }
+            #expect(throws: InvalidInput.notResumeData) { try ResumeData(Array(bytes[..<length])) }
         }
         for text in ["null", "[]", "{}", "\u{0}", String(repeating: "[", count: 200_000)] {
-            #expect(Self.problem(text) == .malformed)
+            #expect(Self.problem(text) == .notResumeData)
         }
         #expect(
-            Self.problem(Self.text.replacing("/f", with: "/" + String(repeating: "f", count: 2 << 20))) == .malformed)
+            Self.problem(Self.text.replacing("/f", with: "/" + String(repeating: "f", count: 2 << 20)))
+                == .notResumeData)
         var flipped = bytes
         for index in bytes.indices {
             flipped[index] ^= 0x15

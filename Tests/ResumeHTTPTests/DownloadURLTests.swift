@@ -43,7 +43,7 @@ struct DownloadURLTests {
             "http://h:-1/", "-:x",
         ])
     func noURL(text: String) {
-        #expect(throws: DownloadURL.Problem.notAURL) { try DownloadURL(text) }
+        #expect(throws: InvalidInput.notAURL) { try DownloadURL(text) }
     }
 
     @Test(
@@ -53,7 +53,7 @@ struct DownloadURLTests {
         ])
     func scheme(text: String) throws {
         let scheme = String(text.prefix { $0 != ":" })
-        #expect(throws: DownloadURL.Problem.unsupportedScheme(scheme)) { try DownloadURL(text) }
+        #expect(throws: InvalidInput.unsupportedScheme(scheme)) { try DownloadURL(text) }
     }
 
     @Test(
@@ -66,7 +66,7 @@ struct DownloadURLTests {
         ])
     func host(text: String) {
         // Which problem it is depends on the linked Foundation: with ICU, URLComponents refuses some of them.
-        #expect(throws: DownloadURL.Problem.self) { try DownloadURL(text) }
+        #expect(throws: InvalidInput.self) { try DownloadURL(text) }
     }
 
     @Test(
@@ -79,7 +79,7 @@ struct DownloadURLTests {
         ] as [(String, String?)])
     func encoding(text: String, target: String?) throws {
         if text.contains("\u{7F}") {
-            #expect(throws: DownloadURL.Problem.notAURL) { try DownloadURL(text) }
+            #expect(throws: InvalidInput.notAURL) { try DownloadURL(text) }
         } else {
             let url = try DownloadURL(text)
             #expect(url.requestTarget == target ?? String(text.dropFirst("http://h".count)))
@@ -102,7 +102,7 @@ struct DownloadURLTests {
     func longPort(digits: Int) {
         let text = "http://h:" + String(repeating: "9", count: digits) + "/"
         do {
-            #expect(throws: DownloadURL.Problem.badHost) { try DownloadURL(text) }
+            #expect(throws: InvalidInput.badHost) { try DownloadURL(text) }
         }
     }
 
@@ -186,7 +186,7 @@ struct DownloadURLTests {
 
     @Test("L03: a problem's description contains no control character")
     func descriptions() throws {
-        for problem in [DownloadURL.Problem.notAURL, .badHost, .unsupportedScheme("a\u{1B}")] {
+        for problem in [InvalidInput.notAURL, .badHost, .unsupportedScheme("a\u{1B}")] {
             #expect(!"\(problem)".unicodeScalars.contains("\u{1B}"))
         }
     }

@@ -20,8 +20,8 @@ struct RangeSelectionTests {
 
     @Test("Errors are reported, not ignored")
     func problems() throws {
-        #expect(throws: RangeSelection.Problem.self) { _ = try RangeSelection(parsing: "bytes=5-1") }
-        #expect(throws: HTTPDigest.Problem(digits: 64)) { _ = try HTTPDigest(.sha256, parsing: "oops") }
+        #expect(throws: InvalidInput.self) { _ = try RangeSelection(parsing: "bytes=5-1") }
+        #expect(throws: InvalidInput.notADigest(digits: 64)) { _ = try HTTPDigest(.sha256, parsing: "oops") }
         #expect(try RangeSelection(parsing: "5-9").description == "bytes=5-9")
         let digits = String(repeating: "0A", count: 32)
         #expect(try HTTPDigest(.sha256, parsing: digits).hexadecimal == digits.lowercased())

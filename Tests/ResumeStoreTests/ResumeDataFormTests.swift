@@ -20,10 +20,10 @@ struct ResumeDataFormTests {
 
     @Test("Data of a newer release is rejected with its version; other data is malformed")
     func newer() {
-        let newer = #expect(throws: ResumeData.Problem.self) { try ResumeData(Array(#"{"version":7}"#.utf8)) }
-        #expect(newer == .newerVersion(7) && newer?.description.contains("newer version 7") == true)
-        let other = #expect(throws: ResumeData.Problem.self) { try ResumeData(Array("{}".utf8)) }
-        #expect(other == .malformed && other?.description.contains("start the download again") == true)
+        let newer = #expect(throws: InvalidInput.self) { try ResumeData(Array(#"{"version":7}"#.utf8)) }
+        #expect(newer == .newerResumeData(7) && newer?.description.contains("newer version 7") == true)
+        let other = #expect(throws: InvalidInput.self) { try ResumeData(Array("{}".utf8)) }
+        #expect(other == .notResumeData && other?.description.contains("start the download again") == true)
     }
 
     @Test("For coded bytes, resume data exists only for callers that store coded bytes")

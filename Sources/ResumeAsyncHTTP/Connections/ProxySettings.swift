@@ -1,9 +1,9 @@
-package import ResumeHTTP
+public import ResumeHTTP
 
 /// A proxy server for requests.
-public struct ProxyServer: Sendable, Hashable {
+package struct ProxyServer: Sendable, Hashable {
     /// The protocol of the proxy.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// HTTP: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
         case http
         /// SOCKS 5, with names resolved by the proxy.
@@ -20,7 +20,7 @@ public struct ProxyServer: Sendable, Hashable {
     package var credentials: String?
 
     /// Makes a proxy.
-    public init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
+    package init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
         self.kind = kind
         self.host = host
         self.port = port
@@ -43,19 +43,8 @@ public struct ProxySettings: Sendable, Hashable {
     /// The hosts to connect to directly: domain names including their subdomains, addresses, or `*` for all.
     package var exceptions: [String]
 
-    /// An unusable value of an environment variable.
-    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The name of the variable.
-        package var variable: String
-
-        /// The problem and how to correct it.
-        public var description: String {
-            "\(variable) does not name a supported proxy; set it to http://host:port or socks5://host:port"
-        }
-    }
-
     /// Makes settings; by default, no proxy is used.
-    public init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
+    package init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
         self.http = http
         self.https = https
         self.exceptions = exceptions
@@ -65,12 +54,12 @@ public struct ProxySettings: Sendable, Hashable {
     ///
     /// `HTTP_PROXY` is ignored, since CGI servers set it to a request's `Proxy` field.
     ///
-    /// - Throws: ``Problem`` for an unusable value, since bypassing a configured proxy silently would be worse.
-    public init(environment: [String: String]) throws(Problem) {
-        func proxy(_ names: String...) throws(Problem) -> ProxyServer? {
+    /// - Throws: `InvalidInput` for an unusable value, since bypassing a configured proxy silently would be worse.
+    public init(environment: [String: String]) throws(InvalidInput) {
+        func proxy(_ names: String...) throws(InvalidInput) -> ProxyServer? {
             for name in names {
                 guard let value = environment[name], !value.isEmpty else { continue }
-                guard let proxy = Self.proxy(value) else { throw Problem(variable: name) }
+                guard let proxy = Self.proxy(value) else { throw Self.problem(of: name) }
                 return proxy
             }
             return nil
@@ -80,6 +69,11 @@ public struct ProxySettings: Sendable, Hashable {
         https = try proxy("https_proxy", "HTTPS_PROXY") ?? all
         let list = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
         exceptions = list.split { $0 == "," || $0.isWhitespace }.map { $0.lowercased() }
+    }
+
+    /// Returns the error for an unusable value of a variable or option.
+    package static func problem(of name: String) -> InvalidInput {
+        InvalidInput("\(name) does not name a supported proxy; set it to http://host:port or socks5://host:port")
     }
 
     private static func proxy(_ value: String) -> ProxyServer? {

@@ -4,16 +4,9 @@ internal import ResumeFiles
 ///
 /// Programs that fetch URLs from untrusted users must not let them access the program's own machine and network
 /// (server-side request forgery).
-public enum PublicAddress {
-    /// Returns whether a numeric address is neither private, local nor reserved.
-    ///
-    /// Source: the special-purpose address registries of IANA
-    /// ([IPv4](https://www.iana.org/assignments/iana-ipv4-special-registry),
-    /// [IPv6](https://www.iana.org/assignments/iana-ipv6-special-registry)).
-    ///
-    /// - Parameter address: An address such as `192.0.2.1` or `2001:db8::1`.
-    /// - Returns: Whether it is public; false for invalid addresses.
-    public static func isPublic(_ address: String) -> Bool {
+package enum PublicAddress {
+    /// Implements ``AsyncHTTPTransport/isPublicAddress(_:)``.
+    package static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
         return bytes.count == 4 ? isPublic4(bytes) : isPublic6(bytes)
     }

@@ -86,9 +86,7 @@ extension GetCommand {
         do {
             proxies = try ProxySettings(environment: connection.environment(context.environment))
         } catch {
-            var error = error
-            if connection.proxy != nil { error.variable = "--proxy" }
-            throw CommandFailure(.usage, "\(error)")
+            throw CommandFailure(.usage, "\(connection.proxy == nil ? error : ProxySettings.problem(of: "--proxy"))")
         }
         let downloads = min(load.maxConcurrent, count)
         let need = OpenFileNeed(downloads: downloads, connections: pace.connections)

@@ -35,11 +35,11 @@ enum Redaction {
     }
 
     /// Describes why a text is no URL that can be fetched, with scheme and host if they are safe to show.
-    static func problem(_ problem: DownloadURL.Problem, with text: String) -> String {
+    static func problem(_ problem: InvalidInput, with text: String) -> String {
         if let shown = schemeAndHost(of: text) { return "\(shown): \(problem)" }
         // The text before a colon may also be a user name or a key.
-        if case .unsupportedScheme(let scheme) = problem, !otherSchemes.contains(scheme) {
-            return "\(DownloadURL.Problem.notAURL)"
+        if let scheme = problem.scheme, !otherSchemes.contains(scheme) {
+            return "\(InvalidInput.notAURL)"
         }
         return "\(problem)"
     }

@@ -5,7 +5,7 @@ enum TypedURL {
     /// Parses a URL, encodes its spaces, and adds the scheme if only a host and a path are given.
     ///
     /// - Throws: The problem of the text as it was typed, which does not repeat it.
-    static func parse(_ text: String) throws(DownloadURL.Problem) -> DownloadURL {
+    static func parse(_ text: String) throws(InvalidInput) -> DownloadURL {
         let encoded = text.contains(" ") ? text.replacing(" ", with: "%20") : text
         do {
             return try DownloadURL(encoded)

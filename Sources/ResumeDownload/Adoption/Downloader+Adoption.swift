@@ -55,7 +55,7 @@ extension Downloader {
     ///
     /// - Parameter request: The download; its destination is not used.
     /// - Returns: What the comparison has shown.
-    /// - Throws: ``DownloadError`` if the server refuses the request or cannot be reached; `StoreError`: `inUse` if it is
+    /// - Throws: `DownloadError` if the server refuses the request or cannot be reached; `StoreError`: `inUse` if it is
     ///   being downloaded; `CancellationError`.
     package func compare(_ request: DownloadRequest) async throws -> SampleVerdict {
         try await withTransfer(request, to: nil) { loop in
@@ -94,7 +94,7 @@ extension Downloader {
         let observer = DownloadObserver(of: request, in: store, logger: nil)
         let transfer = try await store.open(
             request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            policy: request.policy, destination: destination, waits: false)
+            policy: request.policy, destination: destination, waits: false, on: TransferQueue(of: store))
         let run = try DownloadRun(
             request: request, transport: transport, transfer: transfer,
             destination: destination ?? Destination(request.destination), metrics: observer.metrics, onEvent: { _ in })

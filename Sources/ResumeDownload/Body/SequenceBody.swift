@@ -83,9 +83,9 @@ extension TransportResponse {
     ///
     /// - Parameters:
     ///   - head: The status and header fields.
-    ///   - parts: The body as it was sent, not decoded.
-    public init<Parts: AsyncSequence & Sendable>(head: HTTPResponse, parts: Parts)
-    where Parts.Element: Sequence<UInt8> {
-        self.init(head: head, body: SequenceBody(parts))
+    ///   - body: The body as it was sent, not decoded.
+    public init<Body: AsyncSequence & Sendable>(head: HTTPResponse, body: Body)
+    where Body.Element: Sequence<UInt8> {
+        self.init(head: head, body: SequenceBody(body))
     }
 }

@@ -28,8 +28,8 @@ extension DownloadRequest {
     /// - Parameters:
     ///   - url: The URL of the file.
     ///   - path: The path to which the file is delivered.
-    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL.
-    public init(_ url: URL, to path: String) throws(DownloadURL.Problem) {
+    /// - Throws: `InvalidInput` if it is not an absolute `http` or `https` URL.
+    public init(_ url: URL, to path: String) throws(InvalidInput) {
         self.init(try DownloadURL(url), to: path)
     }
 
@@ -38,7 +38,7 @@ extension DownloadRequest {
     /// - Parameters:
     ///   - url: The URL of the file.
     ///   - file: The file URL to which it is delivered.
-    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL; `StoreError` with `destination`
+    /// - Throws: `InvalidInput` if it is not an absolute `http` or `https` URL; `StoreError` with `destination`
     ///   if `file` is not a file URL.
     public init(_ url: URL, to file: URL) throws {
         self.init(try DownloadURL(url), to: try file.filePath)
@@ -53,7 +53,7 @@ extension Downloader {
     ///   - path: The path to which the file is delivered.
     ///   - onEvent: Called with each event, in order; the download waits for it to return.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL; the errors of
+    /// - Throws: `InvalidInput` if it is not an absolute `http` or `https` URL; the errors of
     ///   ``download(_:onEvent:)``.
     @discardableResult
     public func download(
@@ -69,7 +69,7 @@ extension Downloader {
     ///   - file: The file URL to which it is delivered.
     ///   - onEvent: Called with each event, in order; the download waits for it to return.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: `DownloadURL.Problem` if it is not an absolute `http` or `https` URL; the errors of
+    /// - Throws: `InvalidInput` if it is not an absolute `http` or `https` URL; the errors of
     ///   ``download(_:onEvent:)``.
     @discardableResult
     public func download(

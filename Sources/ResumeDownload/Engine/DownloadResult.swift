@@ -1,5 +1,4 @@
 public import ResumeHTTP
-public import ResumeStore
 
 /// The result of a delivered download.
 public struct DownloadResult: Sendable, Hashable {
@@ -59,68 +58,4 @@ public struct DownloadResult: Sendable, Hashable {
         self.isExisting = isExisting
         self.agreedSamples = agreedSamples
     }
-}
-
-/// The failure of a download.
-///
-/// The partial data is kept unless the reason says otherwise.
-public struct DownloadError: Error, Sendable, Equatable {
-    /// The kind of failure.
-    ///
-    /// New codes may be added.
-    public struct Code: RawRepresentable, Sendable, Hashable {
-        /// The code's name, stable from release to release.
-        public let rawValue: String
-
-        /// Makes a code.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// The server refused the request permanently or sent something else.
-        public static let refused = Code(rawValue: "refused")
-        /// The content does not have the expected digest.
-        public static let digestMismatch = Code(rawValue: "digest-mismatch")
-        /// No retries are left, or the server cannot be reached; running the download again later may help.
-        public static let unreachable = Code(rawValue: "unreachable")
-        /// The server's content or validator changes between responses.
-        public static let unstable = Code(rawValue: "unstable")
-        /// The file exceeds the permitted length.
-        public static let tooLarge = Code(rawValue: "too-large")
-        /// The file was replaced after a reader of a ``DownloadStream`` had received bytes of the old version.
-        public static let representationChanged = Code(rawValue: "representation-changed")
-
-        /// Whether the same request fails again until it, or the server, changes.
-        var isForGood: Bool { [.refused, .digestMismatch, .tooLarge].contains(self) }
-    }
-
-    /// The kind of failure.
-    public var code: Code
-    /// The reason in detail.
-    public var reason: Reason
-    /// The last HTTP status, if there was one.
-    public var status: Int?
-    /// The data to resume the download; nil if nothing was received or it cannot be resumed.
-    public internal(set) var resumeData: ResumeData?
-    /// The underlying error.
-    public var cause: (any Error)?
-
-    /// Makes an error, such as that of a test double.
-    public init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {
-        self.code = code
-        self.reason = reason
-        self.status = status
-        self.cause = cause
-    }
-
-    /// Whether the download can be resumed, possibly with a fresh URL or other credentials, depending on ``status``.
-    public var isResumable: Bool { resumeData != nil }
-
-    /// Compares the codes and statuses.
-    public static func == (left: DownloadError, right: DownloadError) -> Bool {
-        left.code == right.code && left.status == right.status
-    }
-}
-
-extension DownloadError: CustomStringConvertible {
-    /// The reason in words.
-    public var description: String { reason.text }
 }

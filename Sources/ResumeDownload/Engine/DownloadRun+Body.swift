@@ -56,7 +56,7 @@ extension DownloadRun {
             digest = nil
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             if ended.failure is CancellationError { throw CancellationError() }
-            return .body(received: 0, failure: FetchError(.contentDigestMismatch))
+            return .body(received: 0, failure: ResponseFailure(.contentDigestMismatch))
         }
         _ = try await transfer.endBody(ended.ending, isDelivered: true)
         if ended.failure is CancellationError { throw CancellationError() }
@@ -83,7 +83,7 @@ extension DownloadRun {
         }
         try Task.checkCancellation()
         let received = max(await transfer.receivedBytes - before, 0)
-        return .body(received: received, failure: ended.interruption.map { FetchError($0) })
+        return .body(received: received, failure: ended.interruption.map { ResponseFailure($0) })
     }
 
     /// Discards the running digest beyond the stored bytes: the end of a body that was not compared with the bytes

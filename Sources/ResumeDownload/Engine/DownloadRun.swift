@@ -148,7 +148,7 @@ extension DownloadRun: RequestClient {
 
     func exhausted(because failure: any Error) async -> any Error {
         let reason = Reason.retriesExhausted(Reason(for: failure), held: await transfer.receivedBytes)
-        return DownloadError(.unreachable, reason, status: (failure as? FetchError)?.status)
+        return DownloadError(.unreachable, reason, status: (failure as? ResponseFailure)?.status)
     }
 
     func unstable(because reason: Reason) -> any Error { DownloadError(.unstable, .unstable(reason)) }

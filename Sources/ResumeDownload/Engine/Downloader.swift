@@ -42,7 +42,7 @@ public struct Downloader: Sendable {
     ///   - request: What to download, where to, and how.
     ///   - onEvent: Called with each event, in order; the download waits for it to return.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: ``DownloadError``, which contains the resume data if there is any. `StoreError` and
+    /// - Throws: `DownloadError`, which contains the resume data if there is any. `StoreError` and
     ///   `CancellationError`; after these, use ``resumeData(for:)``.
     public func download(
         _ request: DownloadRequest, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }

@@ -12,7 +12,7 @@ extension Reason {
             switch error {
             case is CancellationError: interruption?.reason ?? .cancelled
             case let error as DownloadError: error.reason
-            case let error as FetchError: error.reason
+            case let error as ResponseFailure: error.reason
             case let error as TransportError: .transport(error)
             case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
             // Errors of the caller's closures and transports may contain a signed URL.

@@ -73,10 +73,10 @@ public struct TransportResponse: Sendable {
     /// The body.
     ///
     /// Read it to its end, or cancel it.
-    public var body: any ResponseBody
+    package var body: any ResponseBody
 
     /// Makes a response.
-    public init(head: HTTPResponse, body: any ResponseBody) {
+    package init(head: HTTPResponse, body: any ResponseBody) {
         self.head = head
         self.body = body
     }
@@ -85,7 +85,7 @@ public struct TransportResponse: Sendable {
 /// The body of a response, received while it is read.
 ///
 /// Memory is bounded: while the body is not read, nothing is read from the connection either.
-public protocol ResponseBody: AnyObject, Sendable {
+package protocol ResponseBody: AnyObject, Sendable {
     /// Passes the body to a reader, part by part and in order, until the reader stops or the body ends.
     ///
     /// Each part is passed on the transport's own thread, without a copy or a thread switch. The reader may block

@@ -37,7 +37,7 @@ extension DownloadQueue {
     /// Downloads that failed permanently stay failed until ``resume(_:)``.
     public func resumeAll() { stepIfOpen { $0.resumeAll() } }
 
-    /// Cancels a download for all its callers, which get a ``QueueError``.
+    /// Cancels a download for all its callers, which get a `DownloadError`.
     ///
     /// With `.keepingPartial`, the next request resumes it. `.discardingPartial` removes the partial data before this
     /// returns, unless another process is using it.

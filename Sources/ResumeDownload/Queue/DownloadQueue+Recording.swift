@@ -48,7 +48,7 @@ extension DownloadQueue {
         let keys = state.takeChanges().union(unrecorded)
         unrecorded = []
         // Another queue may own the rows by now.
-        if isReleased { return QueueError.closed }
+        if isReleased { return DownloadError.queueClosed }
         var changes: [(delivery: Int, row: QueuedRequest)] = []
         for key in keys {
             changes += rows(of: key).filter { $0.row != live[key]?.deliveries[$0.delivery]?.row }

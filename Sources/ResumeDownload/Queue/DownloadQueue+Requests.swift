@@ -11,7 +11,7 @@ extension DownloadQueue {
         _ request: DownloadRequest, caller: QueueState.Caller? = nil, priority: DownloadQueue.Priority,
         isExclusive: Bool = false
     ) throws -> QueueState.Addition {
-        guard !state.isClosed else { throw QueueError.closed }
+        guard !state.isClosed else { throw DownloadError.queueClosed }
         let destination = try Destination(request.destination).path
         let key = request.storeKey
         for other in live[key]?.deliveries.values.compactMap(\.request) ?? [] {
@@ -65,16 +65,14 @@ extension DownloadQueue {
 
 extension DownloadRequest {
     /// Throws if a request asks for different bytes under the same key as another one.
-    func requireAgreement(with other: DownloadRequest) throws(QueueError) {
+    func requireAgreement(with other: DownloadRequest) throws(DownloadError) {
         if let digest, let known = other.digest, digest != known {
-            throw QueueError(
-                .conflict,
+            throw DownloadError.conflict(
                 "the download of \(StoreError.shown(storeKey)) is already requested with a different digest. "
                     + "Set a separate key for one of them.")
         }
         if acceptEncoding.lowercased() != other.acceptEncoding.lowercased() {
-            throw QueueError(
-                .conflict,
+            throw DownloadError.conflict(
                 "the download of \(StoreError.shown(storeKey)) is already requested with different content codings. "
                     + "Set a separate key for one of them.")
         }

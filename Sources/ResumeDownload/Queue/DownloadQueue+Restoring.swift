@@ -74,7 +74,7 @@ extension DownloadQueue {
     /// - Parameter supply: Returns the request for a download. By default, the recorded one if there is one. Otherwise
     ///   the program makes one with the same key and destination, for example with a newly signed URL.
     /// - Returns: How many downloads have a request now.
-    /// - Throws: The errors of `supply`; ``QueueError`` if the queue is closed or a request has a different key or
+    /// - Throws: The errors of `supply`; `DownloadError` if the queue is closed or a request has a different key or
     ///   destination. Then nothing is resumed.
     @discardableResult
     public func resumeRestored(
@@ -86,12 +86,12 @@ extension DownloadQueue {
             guard request.storeKey == download.key,
                 try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
             else {
-                throw QueueError(
-                    .conflict, "the request for a restored download must have the same key and destination")
+                throw DownloadError.conflict(
+                    "the request for a restored download must have the same key and destination")
             }
             supplied.append((delivery, download, request))
         }
-        guard !state.isClosed else { throw QueueError.closed }
+        guard !state.isClosed else { throw DownloadError.queueClosed }
         // Some may have been requested or cancelled while `supply` ran.
         let still = Set(waitingForRequest.map(\.delivery))
         supplied.removeAll { !still.contains($0.delivery) }

@@ -9,7 +9,7 @@ extension DownloadQueue {
     ///   - outcome: The result of the run whose end is being reported.
     ///   - body: The update.
     func step(
-        _ outcome: Result<DownloadResult, any Error> = .failure(QueueError.cancelled),
+        _ outcome: Result<DownloadResult, any Error> = .failure(DownloadError.cancelledInQueue),
         _ body: (inout QueueState) -> [QueueState.Action]
     ) {
         for action in body(&state) {
@@ -23,9 +23,9 @@ extension DownloadQueue {
                 let result: Result<DownloadResult, any Error> =
                     switch answer {
                     case .outcome: outcome
-                    case .cancelled: .failure(QueueError.cancelled)
+                    case .cancelled: .failure(DownloadError.cancelledInQueue)
                     case .left: .failure(CancellationError())
-                    case .closed: .failure(QueueError.closed)
+                    case .closed: .failure(DownloadError.queueClosed)
                     }
                 for caller in callers { self.answer(caller, with: result) }
             }

@@ -161,7 +161,7 @@ public actor DownloadQueue {
     ///   - onEvent: Called with each event, in order; the download waits for it to return. After this method has thrown
     ///     because of a cancellation, one more event may still be delivered.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: The errors of ``Downloader/download(_:onEvent:)``; ``QueueError`` if the queue is closed, the download
+    /// - Throws: The errors of ``Downloader/download(_:onEvent:)``; `DownloadError` if the queue is closed, the download
     ///   is cancelled, or the request conflicts with another one.
     public func download(
         _ request: DownloadRequest, priority: Priority = .normal, isExclusive: Bool = false,
@@ -203,7 +203,7 @@ public actor DownloadQueue {
     /// - Parameters:
     ///   - requests: What to download, where to, and how.
     ///   - priority: The priority of all of them.
-    /// - Throws: ``QueueError`` if the queue is closed or a request conflicts with another one, `StoreError` if they
+    /// - Throws: `DownloadError` if the queue is closed or a request conflicts with another one, `StoreError` if they
     ///   cannot be recorded. Then none is added.
     public func add(_ requests: [DownloadRequest], priority: Priority = .normal) async throws {
         var additions: [QueueState.Addition] = []

@@ -45,9 +45,9 @@ extension DownloadQueue {
             /// Its priority.
             public var priority: Priority
             /// Whether it is forced to run alone.
-            public var isExclusive: Bool
+            package var isExclusive: Bool
             /// The number of callers that wait for it.
-            public var callers: Int
+            package var callers: Int
             /// Why its last run failed; nil if it did not fail or has been resumed since.
             public var failure: Reason?
 

@@ -1,4 +1,4 @@
-public import ResumeHTTP
+package import ResumeHTTP
 
 extension DownloadQueue {
     /// A download that an earlier process left in a queue.
@@ -10,17 +10,17 @@ extension DownloadQueue {
         /// The path to which it is delivered.
         public var destination: String
         /// Its priority.
-        public var priority: Priority
+        package var priority: Priority
         /// Whether it was paused; it stays paused until it is resumed.
-        public var isPaused: Bool
+        package var isPaused: Bool
         /// Why it failed permanently; it does not run again before ``DownloadQueue/resume(_:)``.
         ///
         /// nil if it did not fail.
-        public var failure: Reason?
+        package var failure: Reason?
         /// The number of received bytes in the store.
-        public var receivedBytes: Int64
+        package var receivedBytes: Int64
         /// The total length in bytes; nil if unknown.
-        public var totalBytes: Int64?
+        package var totalBytes: Int64?
         /// The original request, if it can be recreated from what was recorded.
         ///
         /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a

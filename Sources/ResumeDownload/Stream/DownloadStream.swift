@@ -18,7 +18,7 @@ internal import ResumeStore
 ///   bytes should read the delivered file.
 /// - Two versions are never mixed: if the download has to start over, the new bytes must begin with all bytes returned
 ///   so far, which is checked by a hash. Otherwise the sequence throws
-///   ``DownloadError/Code/representationChanged``.
+///   `DownloadError.Code.representationChanged`.
 ///
 /// While another task or process downloads the same resource, the stream waits and then reads the partial data it left.
 /// Cancelling the reading task, or releasing the stream and its iterators, cancels the download and keeps its partial
@@ -134,7 +134,9 @@ public final class DownloadStream: AsyncSequence, Sendable {
     }
 
     /// Starts reading at the first byte; several iterators may be used.
-    public func makeAsyncIterator() -> Iterator { iterator(from: 0, endsDownload: true) }
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<[UInt8], any Error> {
+        iterator(from: 0, endsDownload: true)
+    }
 
     fileprivate func iterator(from offset: Int64, endsDownload: Bool) -> Iterator {
         Iterator(
@@ -143,7 +145,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     }
 
     /// An iterator over the bytes.
-    public struct Iterator: AsyncIteratorProtocol {
+    fileprivate struct Iterator: AsyncIteratorProtocol {
         /// Keeps the download running while it is read.
         private let stream: DownloadStream
         private var cursor: StreamCursor
@@ -165,9 +167,9 @@ public final class DownloadStream: AsyncSequence, Sendable {
         ///
         /// - Parameter actor: The actor that the caller runs on.
         /// - Returns: nil at the end of the file, which has been verified and delivered by then.
-        /// - Throws: The errors of ``Downloader/download(_:onEvent:)``, or a ``DownloadError`` with the code
+        /// - Throws: The errors of ``Downloader/download(_:onEvent:)``, or a `DownloadError` with the code
         ///   `representationChanged`.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             do {
                 while !isAtEnd {
                     try Task.checkCancellation()

@@ -84,7 +84,7 @@ final class StreamState: Sendable {
 
     /// Reads the next bytes if that is possible at this moment.
     ///
-    /// - Throws: The error of the download; ``DownloadError``, `StoreError`.
+    /// - Throws: The error of the download; `DownloadError`, `StoreError`.
     func step(_ cursor: inout StreamCursor) async throws -> Step {
         let (transfer, start, outcome) = mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
         // After a failure, the lease is released and others may write.

@@ -27,7 +27,7 @@ extension Downloader {
 
     /// Returns the data to resume a download later, in this or another process.
     ///
-    /// Use it after errors other than ``DownloadError``, which contains the data, such as `CancellationError`.
+    /// Use it after errors other than `DownloadError`, which contains the data, such as `CancellationError`.
     ///
     /// - Parameter request: The download.
     /// - Returns: nil if nothing was received or it cannot be resumed.

@@ -30,19 +30,14 @@ public struct RangeSelection: Sendable, Hashable {
     /// The ranges, in the order in which they are delivered; never empty.
     package let elements: [Element]
 
-    /// The error for text that is not a list of ranges.
-    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The expected format.
-        public var description: String {
-            "not valid ranges; use up to \(RangeSelection.limit) such as bytes=0-99, 200- or -500, separated by commas"
-        }
-    }
-
     /// Parses `bytes=0-99,200-` or the same without the unit.
     ///
-    /// - Throws: ``Problem`` for another unit, malformed text, an empty range, or more than 1,000 of them.
-    public init(parsing text: String) throws(Problem) {
-        guard let selection = RangeSelection(text) else { throw Problem() }
+    /// - Throws: ``InvalidInput`` for another unit, malformed text, an empty range, or more than 1,000 of them.
+    public init(parsing text: String) throws(InvalidInput) {
+        guard let selection = RangeSelection(text) else {
+            throw InvalidInput(
+                "not valid ranges; use up to \(Self.limit) such as bytes=0-99, 200- or -500, separated by commas")
+        }
         self = selection
     }
 

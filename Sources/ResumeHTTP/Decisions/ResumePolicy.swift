@@ -24,23 +24,32 @@ public struct ResumePolicy: Sendable, Hashable {
     package static let unvalidatedOverlap: Int64 = 65_536
 
     /// How the server compares the validator.
-    public var condition: Condition
+    package var condition: Condition
     /// The number of bytes to request again and compare; 0 disables the comparison.
-    public var overlap: Int64
+    package var overlap: Int64
     /// Resumes without a validator if ``hasDigest`` or an overlap of 64 KiB can prove the bytes.
-    public var allowsUnvalidated: Bool
+    package var allowsUnvalidated: Bool
     /// Whether the caller knows the digest of the whole file, and compares it at the end.
-    public var hasDigest: Bool
+    package var hasDigest: Bool
     /// Accepts encoded (compressed) responses and stores them as sent; otherwise they are refused.
     ///
     /// Nothing is ever decoded. Set the accepted codings on the request instead of the plan's `identity`.
-    public var storesCoded: Bool
+    package var storesCoded: Bool
     /// Sends a request even if every byte is stored and was fetched with the same request.
     ///
     /// For callers with conditions that only a response can meet, such as the destination of redirects.
-    public var confirmsComplete = false
+    package var confirmsComplete = false
 
     /// Creates a policy; the defaults suit most servers.
+    ///
+    /// - Parameters:
+    ///   - condition: How the server compares the stored validator with its own.
+    ///   - overlap: The number of bytes to request again and compare; 0 disables the comparison.
+    ///   - allowsUnvalidated: Whether to resume without a validator if a digest or an overlap of 64 KiB can prove the
+    ///     bytes.
+    ///   - hasDigest: Whether the caller knows the digest of the whole file, and compares it at the end.
+    ///   - storesCoded: Whether to accept encoded (compressed) responses and store them as sent, without ever decoding
+    ///     them; otherwise they are refused.
     public init(
         condition: Condition = .ifRange, overlap: Int64 = 4096, allowsUnvalidated: Bool = false,
         hasDigest: Bool = false, storesCoded: Bool = false

@@ -1,5 +1,5 @@
 /// Decides whether and when to retry: exponential backoff with jitter, reset by progress.
-public struct RetryBudget: Sendable {
+package struct RetryBudget: Sendable {
     /// The step after a failure.
     package enum Action: Sendable, Hashable {
         /// Retry after a delay.
@@ -18,7 +18,7 @@ public struct RetryBudget: Sendable {
     private var restarts = 0
 
     /// Begins with a full budget.
-    public init(_ policy: RetryPolicy = RetryPolicy()) {
+    package init(_ policy: RetryPolicy = RetryPolicy()) {
         self.policy = policy
     }
 
@@ -48,7 +48,7 @@ public struct RetryBudget: Sendable {
     ///   - received: The number of bytes that the request added; any progress resets the count of failures.
     ///   - retryAfter: The minimum delay that the server requested; nil if there was none.
     /// - Returns: The delay; nil if all retries are used up.
-    public mutating func nextDelay(received: Int64, retryAfter: Duration? = nil) -> Duration? {
+    package mutating func nextDelay(received: Int64, retryAfter: Duration? = nil) -> Duration? {
         let seconds = retryAfter?.components.seconds
         guard case .wait(let delay) = failed(received: received, retryAfter: seconds, jitter: .random(in: 0...1))
         else { return nil }

@@ -30,12 +30,12 @@ public struct HTTPDigest: Sendable, Hashable {
     /// The algorithm.
     public let algorithm: Algorithm
     /// The bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Creates a digest from its bytes.
     ///
     /// - Returns: nil if their number is not the algorithm's `byteCount`.
-    public init?(_ algorithm: Algorithm, bytes: some Sequence<UInt8>) {
+    package init?(_ algorithm: Algorithm, bytes: some Sequence<UInt8>) {
         self.algorithm = algorithm
         self.bytes = Array(bytes)
         guard self.bytes.count == algorithm.byteCount else { return nil }
@@ -44,25 +44,12 @@ public struct HTTPDigest: Sendable, Hashable {
     /// The digest as a value of fields such as `Repr-Digest`.
     package var fieldValue: String { "\(algorithm.rawValue)=:\(Data(bytes).base64EncodedString()):" }
 
-    /// The error for a text that is not a digest.
-    public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The required number of hexadecimal digits.
-        package var digits: Int
-
-        package init(digits: Int) {
-            self.digits = digits
-        }
-
-        /// The expected format.
-        public var description: String { "not a digest; \(digits) hexadecimal digits are required" }
-    }
-
     /// Parses hexadecimal digits, as printed by `sha256sum`.
     ///
-    /// - Throws: ``Problem`` if their number is wrong for the algorithm, or if there are other characters.
-    public init(_ algorithm: Algorithm, parsing text: String) throws(Problem) {
+    /// - Throws: ``InvalidInput`` if their number is wrong for the algorithm, or if there are other characters.
+    public init(_ algorithm: Algorithm, parsing text: String) throws(InvalidInput) {
         guard let digest = HTTPDigest(algorithm, hexadecimal: text) else {
-            throw Problem(digits: 2 * algorithm.byteCount)
+            throw .notADigest(digits: 2 * algorithm.byteCount)
         }
         self = digest
     }
@@ -124,4 +111,11 @@ extension HTTPField.Name {
     static let contentDigest = HTTPField.Name("Content-Digest")
     /// Requests a `Repr-Digest` (RFC 9530, 4).
     package static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")
+}
+
+extension InvalidInput {
+    /// Another number of hexadecimal digits, or other characters.
+    package static func notADigest(digits: Int) -> InvalidInput {
+        InvalidInput("not a digest; \(digits) hexadecimal digits are required")
+    }
 }

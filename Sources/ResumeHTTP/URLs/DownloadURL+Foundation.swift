@@ -7,8 +7,8 @@ public import Foundation
 extension DownloadURL {
     /// Checks a URL of Foundation and drops its fragment.
     ///
-    /// - Throws: ``Problem`` if it is not an absolute `http` or `https` URL with a valid host and port.
-    public init(_ url: URL) throws(Problem) { try self.init(url.absoluteString) }
+    /// - Throws: ``InvalidInput`` if it is not an absolute `http` or `https` URL with a valid host and port.
+    public init(_ url: URL) throws(InvalidInput) { try self.init(url.absoluteString) }
 }
 
 extension URL: DownloadKeyConvertible {

@@ -22,31 +22,10 @@ public struct DownloadURL: Sendable, Hashable {
     /// Path and query as sent in the request line; never empty.
     public let requestTarget: String
 
-    /// The error for a text that is not a supported URL.
-    @nonexhaustive
-    public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Not an absolute URL.
-        case notAURL
-        /// A scheme other than `http` and `https`.
-        case unsupportedScheme(String)
-        /// No host, or a host with invalid characters.
-        case badHost
-
-        /// The error, and what to use instead.
-        public var description: String {
-            switch self {
-            case .notAURL: "not an absolute URL; use one such as https://example.org/file"
-            case .unsupportedScheme(let scheme):
-                "the scheme '\(Printable.escaped(scheme))' is not supported; use http or https"
-            case .badHost: "the URL has no valid host; use one such as https://example.org/file"
-            }
-        }
-    }
-
     /// Parses an absolute URL and drops its fragment.
     ///
-    /// - Throws: ``Problem`` if it is not an absolute `http` or `https` URL with a valid host and port.
-    public init(_ text: String) throws(Problem) {
+    /// - Throws: ``InvalidInput`` if it is not an absolute `http` or `https` URL with a valid host and port.
+    public init(_ text: String) throws(InvalidInput) {
         guard Self.isPlain(text), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .notAURL }
         let scheme = text[..<colon].lowercased()
         guard scheme == "http" || scheme == "https" else {
@@ -125,8 +104,8 @@ public struct DownloadURL: Sendable, Hashable {
 
     /// Resolves a `Location` field against this URL.
     ///
-    /// - Throws: ``Problem`` if the result is not a supported URL.
-    package func resolving(_ location: String) throws(Problem) -> DownloadURL {
+    /// - Throws: ``InvalidInput`` if the result is not a supported URL.
+    package func resolving(_ location: String) throws(InvalidInput) -> DownloadURL {
         guard Self.isPlain(location), !location.isEmpty, let base = URL(string: absoluteString),
             let resolved = URL(string: PercentEncoding.encodingInvalid(location), relativeTo: base)
         else { throw .notAURL }

@@ -150,18 +150,19 @@ extension DownloadStore {
         // Before the row is removed, since only the row has the destination; and outside the transaction, since the
         // destination may be on a disk that does not respond.
         if !dryRun { try await Blocking.run { idle.forEach(Self.removeLeftovers) } }
-        let outcome: (removed: [RemovalReport.Removed], blobs: [BlobName]) = try await write { connection in
-            var removed: [RemovalReport.Removed] = []
+        let now = WallClock.milliseconds
+        let outcome: (removed: [Event], blobs: [BlobName]) = try await write { connection in
+            var removed: [Event] = []
             var blobs: [BlobName] = []
             for entry in idle {
                 // Chosen before it was locked: it is kept if it has been used or pinned since.
                 guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
                     current.goneAt == entry.goneAt, current.isPinned == entry.isPinned
                 else { continue }
-                removed.append(
-                    RemovalReport.Removed(
-                        key: current.key, bytes: current.receivedBytes, reason: reason,
-                        jobDestination: try connection.destinationOfJob(for: current.name)))
+                var event = Event(
+                    key: current.key, at: now, kind: kind, reason: reason, bytes: current.receivedBytes)
+                event.jobDestination = try connection.destinationOfJob(for: current.name)
+                removed.append(event)
                 guard !dryRun else { continue }
                 blobs += try connection.remove(current)
                 // After a purge, only this event of the download is kept.

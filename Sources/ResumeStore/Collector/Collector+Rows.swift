@@ -66,13 +66,17 @@ extension DownloadStore {
         // Before the row is removed, and outside the database's queue, as in every removal.
         if !dryRun { try await Blocking.run { chosen.forEach(Self.removeLeftovers) } }
         let (removed, blobs, freed) = try await write { connection in
-            var removed: [RemovalReport.Removed] = []
+            var removed: [Event] = []
             var blobs: [BlobName] = []
             var freed: Int64 = 0
             for entry in chosen {
                 guard try connection.entry(id: entry.id) == entry else { continue }
                 let isMissing = try folder.lacksBlob(of: entry)
-                if isMissing { removed.append(.init(key: entry.key, bytes: 0, reason: .blobMissing)) }
+                if isMissing {
+                    removed.append(
+                        Event(
+                            key: entry.key, at: WallClock.milliseconds, kind: .evicted, reason: .blobMissing, bytes: 0))
+                }
                 guard !dryRun else { continue }
                 // The blob of an empty entry has only bytes that were not recorded, and cannot be used.
                 blobs += try connection.remove(entry)

@@ -30,15 +30,25 @@ extension Transfer {
     /// it, sync the folder, remove the row, remove the blob. If another task or process waits for the same download,
     /// the row and the blob are kept for it.
     ///
-    /// - Parameter destination: The file.
-    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, `database`, or `misuse` for a store
-    ///   in memory (see ``promote(to:)``); the complete download stays in the store. `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were
-    ///   discarded, and the next plan requests them again.
-    public func deliver(to destination: DownloadStore.Destination) async throws {
+    /// - Parameters:
+    ///   - path: The path of the file, absolute or relative to the working directory.
+    ///   - replaces: Whether an existing file is replaced; if not, the file and the complete download are both kept.
+    /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, or another code for a store in
+    ///   memory (see ``MemoryStore/promote(_:to:waits:)``); the complete download stays in the store. `heldBytesDiffer`
+    ///   if bytes that were stored before do not match their checksums: they were discarded, and the next plan requests
+    ///   them again.
+    public func deliver(to path: String, replaces: Bool = true) async throws {
+        var destination = try Destination(checking: path)
+        destination.replaces = replaces
+        try await deliver(to: destination)
+    }
+
+    /// Delivers like ``deliver(to:replaces:)``.
+    package func deliver(to destination: Destination) async throws {
         try await deliver(to: destination, fulfilling: nil, isProved: isProved)
     }
 
-    /// Delivers like ``deliver(to:)``, and fulfils a row of a queue in the transaction that records the delivery, so
+    /// Delivers like ``deliver(to:replaces:)``, and fulfils a row of a queue in the transaction that records the delivery, so
     /// that the queue does not fetch a delivered file again after a crash.
     ///
     /// - Parameters:
@@ -46,7 +56,7 @@ extension Transfer {
     ///   - row: The row; nil for none.
     ///   - isProved: Whether all bytes are known to belong to one representation, for the log.
     ///   - onReceived: Called with the length of a small file before it waits for others to be synced.
-    /// - Throws: The errors of ``deliver(to:)``.
+    /// - Throws: The errors of ``deliver(to:replaces:)``.
     package func deliver(
         to destination: Destination, fulfilling row: QueuedRow?, isProved: Bool, onReceived: ((Int64) -> Void)? = nil
     ) async throws {

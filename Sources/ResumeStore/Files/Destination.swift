@@ -4,17 +4,17 @@ internal import Synchronization
 
 extension DownloadStore {
     /// The destination file of a download.
-    public struct Destination: Sendable, Hashable {
+    package struct Destination: Sendable, Hashable {
         /// The folder.
         let folder: String
         /// The file's name in it.
         let name: String
 
         /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
-        public var replaces = true
+        package var replaces = true
 
         /// The complete path.
-        public var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+        package var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
         /// Creates a destination and checks that files can be created in its folder; the name itself may be unusable.
         ///
@@ -29,7 +29,7 @@ extension DownloadStore {
         /// - Parameter path: An absolute path, or one relative to the working directory.
         /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
         ///   is a link to something, that is not a regular file.
-        public init(checking path: String) throws {
+        package init(checking path: String) throws {
             try self.init(path)
             let destination = self
             try check { try destination.requireReplaceable(in: $0) }

@@ -160,6 +160,8 @@ extension DownloadStore {
         public var reason: Reason
         /// The number of bytes that were stored, kept, freed or delivered.
         public var bytes: Int64
+        /// The destination of the job of `resumectl` that has to start over after a removal; nil if there is none.
+        package var jobDestination: String?
 
         package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
             (self.key, self.at, self.kind, self.reason, self.bytes) = (key, at, kind, reason, bytes)

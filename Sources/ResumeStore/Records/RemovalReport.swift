@@ -1,29 +1,15 @@
-public import ResumeHTTP
-
 extension DownloadStore {
     /// What was removed, or would be in a dry run.
     public struct RemovalReport: Sendable {
-        /// A removed entry.
-        public struct Removed: Sendable, Hashable {
-            /// The entry's key.
-            public var key: String
-            /// The number of its bytes.
-            public var bytes: Int64
-            /// The reason for its removal.
-            public var reason: Reason
-            /// The destination of the job of `resumectl` that has to start over; nil if there is none.
-            package var jobDestination: String?
-        }
-
-        /// The removed entries, in the order of their removal.
-        public var removed: [Removed] = []
+        /// The removal of each entry, in order: `evicted` or `purged`, with the reason and the number of its bytes.
+        public var removed: [Event] = []
         /// The keys of entries that were chosen but kept because they are in use.
         public var inUse: [String] = []
         /// The keys of pinned entries if the store still exceeds its size limit, largest first; at most 1000
         /// after a collection.
         public var pinned: [String] = []
         /// The paths of removed files without a row, relative to the store.
-        public var orphans: [String] = []
+        package var orphans: [String] = []
         /// The number of bytes that these files used on disk.
         package var orphanBytes: Int64 = 0
 

@@ -42,6 +42,17 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
         return .body(received: max(await transfer.partial.length - start, 0), failure: failure)
     }
 
+    func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome {
+        throw DownloadError(.refused, reason, status: head.status.code)
+    }
+
+    func exhausted(because failure: any Error) async -> any Error {
+        guard let failure = failure as? ResponseFailure else { return failure }
+        return DownloadError(.unreachable, failure.reason, status: failure.status)
+    }
+
+    func unstable(because reason: Reason) -> any Error { DownloadError(.unstable, .unstable(reason)) }
+
     private func write(_ body: Body, from start: Int64) async throws {
         var position = start
         for try await part in body {

@@ -29,7 +29,7 @@ extension PartialStore {
     ///     request when the body and its iterator are released. Errors of the client count as temporary, and are thrown
     ///     after the last retry.
     /// - Returns: All bytes.
-    /// - Throws: ``FetchError``, ``StoreError``, the errors of `send` and its body, `CancellationError`.
+    /// - Throws: ``DownloadError``, ``StoreError``, the errors of `send` and its body, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
@@ -50,13 +50,15 @@ extension DownloadStore {
     /// It works like ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)``, which
     /// describes the parameters and errors. The file appears at the destination complete or not at all.
     public func fetch<Body: AsyncSequence>(
-        _ url: DownloadURL, to destination: Destination, headerFields: HTTPFields? = nil, key: String? = nil,
+        _ url: DownloadURL, to path: String, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
         retries: RetryPolicy = RetryPolicy(retries: 2),
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
     ) async throws where Body.Element: Sequence<UInt8> {
+        let destination = try Destination(checking: path)
         let transfer = try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy)
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
+            waits: true)
         try await transfer.run(policy: policy, limit: .max, retries: retries, send) {
             try await $0.deliver(to: destination)
         }
@@ -88,9 +90,12 @@ extension Transfer {
                 }
             }
         } catch {
+            let resumeData = await resumeData
             // The received bytes are recorded already. A failure here must not hide the first one.
             try? await close()
-            throw error
+            guard var failure = error as? DownloadError else { throw error }
+            failure.resumeData = resumeData
+            throw failure
         }
     }
 }

@@ -68,19 +68,11 @@ extension RequestClient {
 
     package mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {}
 
-    package mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome {
-        throw FetchError(reason, status: head.status.code)
-    }
-
     package mutating func discarded(because reason: Reason) {}
 
     package func note(_ reason: Reason) async throws {}
 
     package func retries(after delay: Duration, because failure: any Error) {}
-
-    package func exhausted(because failure: any Error) async -> any Error { failure }
-
-    package func unstable(because reason: Reason) -> any Error { FetchError(.unstable(reason)) }
 }
 
 /// How a request ended, as far as the next step of a ``RequestLoop`` depends on it.

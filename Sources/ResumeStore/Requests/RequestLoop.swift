@@ -78,13 +78,14 @@ package struct RequestLoop<Client: RequestClient> {
         case .body(let received, let failure):
             if await client.transfer.isComplete { return }
             try await follow(
-                .body(received: received, failed: failure != nil), because: failure ?? FetchError(.endedEarly))
+                .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
         case .askForWhole(let reason):
-            try await follow(.askForWhole(reason), because: FetchError(reason))
+            try await follow(.askForWhole(reason), because: ResponseFailure(reason))
         case .retry(let reason, let seconds, let status):
             let failedRange = if case .range = plan { status == 500 } else { false }
             try await follow(
-                .retry(afterSeconds: seconds, failedRange: failedRange), because: FetchError(reason, status: status))
+                .retry(afterSeconds: seconds, failedRange: failedRange),
+                because: ResponseFailure(reason, status: status))
         case .discard(let reason):
             // Discard first, so that no later transfer uses these bytes if this was the last attempt.
             try await client.transfer.discard(reason: reason)
@@ -96,7 +97,7 @@ package struct RequestLoop<Client: RequestClient> {
 
     /// Counts a restart after bytes were discarded; throws the client's error after too many.
     package mutating func restart(because reason: Reason) async throws {
-        try await follow(.discarded, because: FetchError(reason))
+        try await follow(.discarded, because: ResponseFailure(reason))
     }
 
     /// Continues at once or after a delay, or gives up.
@@ -108,7 +109,7 @@ package struct RequestLoop<Client: RequestClient> {
             client.retries(after: delay, because: failure)
             try await Task.sleep(for: delay)
         case .giveUp: throw await client.exhausted(because: failure)
-        case .unstable: throw client.unstable(because: (failure as? FetchError)?.reason ?? .endedEarly)
+        case .unstable: throw client.unstable(because: (failure as? ResponseFailure)?.reason ?? .endedEarly)
         }
     }
 }

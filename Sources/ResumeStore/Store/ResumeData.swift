@@ -32,24 +32,6 @@ public struct ResumeData: Sendable, Hashable {
         if case .entityTag(let tag) = validator { tag.rawValue } else { nil }
     }
 
-    /// The error for bytes that are not resume data.
-    @nonexhaustive
-    public enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
-        /// They were not created by this library, or are incomplete.
-        case malformed
-        /// They were created by a newer release.
-        case newerVersion(Int)
-
-        /// What is wrong, and what to do about it.
-        public var description: String {
-            switch self {
-            case .malformed: "not resume data, or damaged; start the download again from its URL"
-            case .newerVersion(let version):
-                "resume data of the newer version \(version); start the download again from its URL"
-            }
-        }
-    }
-
     /// Creates a value; nil if the parameters are not valid.
     init?(
         url: String, key: String?, selection: RangeSelection?, validator: Validator?, receivedBytes: Int64,
@@ -80,15 +62,15 @@ extension ResumeData {
     /// Creates a value from its ``bytes``.
     ///
     /// - Parameter bytes: All of the bytes.
-    /// - Throws: ``Problem``.
-    public init(_ bytes: [UInt8]) throws(Problem) {
-        guard bytes.count <= Self.largestSize else { throw .malformed }
+    /// - Throws: `InvalidInput`.
+    public init(_ bytes: [UInt8]) throws(InvalidInput) {
+        guard bytes.count <= Self.largestSize else { throw .notResumeData }
         do {
             self = try JSONDecoder().decode(ResumeData.self, from: Data(bytes))
-        } catch let problem as Problem {
+        } catch let problem as InvalidInput {
             throw problem
         } catch {
-            throw .malformed
+            throw .notResumeData
         }
     }
 
@@ -122,11 +104,11 @@ extension ResumeData: Codable {
 
     /// Decodes a value.
     ///
-    /// - Throws: ``Problem``, or the decoder's error.
+    /// - Throws: `InvalidInput`, or the decoder's error.
     public init(from decoder: any Decoder) throws {
         // The version is decoded first, since a newer form may have other members.
         let version = try Version(from: decoder).version
-        guard version <= Form.version else { throw Problem.newerVersion(version) }
+        guard version <= Form.version else { throw InvalidInput.newerResumeData(version) }
         let form = try Form(from: decoder)
         let selection = form.ranges.flatMap { RangeSelection($0) }
         let tag = form.entityTag.flatMap { EntityTag(rawValue: $0) }
@@ -136,7 +118,7 @@ extension ResumeData: Codable {
                 url: form.url, key: form.key, selection: selection,
                 validator: tag.map { .entityTag($0) } ?? form.lastModified.map { .lastModified($0) },
                 receivedBytes: form.received, totalBytes: form.total)
-        else { throw Problem.malformed }
+        else { throw InvalidInput.notResumeData }
         self = value
     }
 
@@ -159,5 +141,16 @@ extension ResumeData: CustomStringConvertible {
     /// A description of the URL and the lengths.
     public var description: String {
         "\(receivedBytes) of \(totalBytes.map { "\($0)" } ?? "unknown") bytes of \(url)"
+    }
+}
+
+extension InvalidInput {
+    /// Bytes that were not created by this library, or are incomplete.
+    package static let notResumeData = InvalidInput(
+        "not resume data, or damaged; start the download again from its URL")
+
+    /// Bytes that were created by a newer release.
+    package static func newerResumeData(_ version: Int) -> InvalidInput {
+        InvalidInput("resume data of the newer version \(version); start the download again from its URL")
     }
 }

@@ -14,13 +14,23 @@ extension DownloadStore {
     ///   - key: The key of the download; nil for the URL without user info and signature.
     ///   - selection: The requested ranges; nil for all of the representation. Each selection is a separate download.
     ///   - policy: The conditions for resuming.
-    ///   - destination: The destination file, if it is known.
+    ///   - path: The path of the destination file, if it is known; an unusable one is refused at once.
     ///   - waits: Whether to wait if another task or process is using the download, or to throw an error.
     /// - Returns: The transfer. When it is closed or released, others can open the download.
     /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
     public func open(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
-        policy: ResumePolicy = ResumePolicy(), destination: Destination? = nil, waits: Bool = true
+        policy: ResumePolicy = ResumePolicy(), destination path: String? = nil, waits: Bool = true
+    ) async throws -> Transfer {
+        try await open(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy,
+            destination: try path.map { try Destination(checking: $0) }, waits: waits, on: TransferQueue(of: self))
+    }
+
+    /// Opens a download whose destination was checked before.
+    package func open(
+        _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
+        policy: ResumePolicy = ResumePolicy(), destination: Destination, waits: Bool = true
     ) async throws -> Transfer {
         try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,

@@ -13,23 +13,6 @@ internal import Synchronization
 /// let image = try await store.fetch(url) { fields in try await get(fields) }
 /// ```
 public final class MemoryStore: PartialStore {
-    /// The limits.
-    public struct Configuration: Sendable {
-        /// The maximum total size of all entries in bytes, including those in use.
-        public var maximumSize: Int
-        /// The maximum number of entries, which only entries in use may exceed.
-        public var maximumEntries: Int
-        /// The maximum size of one entry in bytes; larger files belong on disk.
-        public var maximumEntrySize: Int
-
-        /// Makes limits; the defaults are 32 MiB in total, 100 entries, and 8 MiB per entry.
-        public init(maximumSize: Int = 32 << 20, maximumEntries: Int = 100, maximumEntrySize: Int = 8 << 20) {
-            self.maximumSize = max(maximumSize, 0)
-            self.maximumEntries = max(maximumEntries, 0)
-            self.maximumEntrySize = min(max(maximumEntrySize, 0), self.maximumSize)
-        }
-    }
-
     private struct Waiter {
         let number: UInt64
         let continuation: CheckedContinuation<MemoryHeld?, any Error>
@@ -41,17 +24,25 @@ public final class MemoryStore: PartialStore {
         var lastWaiter: UInt64 = 0
     }
 
-    /// The limits.
-    package let configuration: Configuration
+    /// The maximum total size of all entries in bytes, including those in use.
+    private let maximumSize: Int
+    /// The maximum size of one entry in bytes.
+    private let maximumEntrySize: Int
     private let state: Mutex<State>
     /// The key of the hashes that identify requesters.
     let identityKey: [UInt8]
 
     /// Makes an empty store.
-    public init(_ configuration: Configuration = Configuration()) {
-        self.configuration = configuration
-        let (size, entries) = (configuration.maximumSize, configuration.maximumEntries)
-        state = Mutex(State(shelf: MemoryShelf(maximumSize: size, maximumEntries: entries)))
+    ///
+    /// - Parameters:
+    ///   - maximumSize: The maximum total size of all entries in bytes, including those in use.
+    ///   - maximumEntries: The maximum number of entries, which only entries in use may exceed.
+    ///   - maximumEntrySize: The maximum size of one entry in bytes; larger files belong on disk.
+    public init(maximumSize: Int = 32 << 20, maximumEntries: Int = 100, maximumEntrySize: Int = 8 << 20) {
+        self.maximumSize = max(maximumSize, 0)
+        self.maximumEntrySize = min(max(maximumEntrySize, 0), self.maximumSize)
+        state = Mutex(
+            State(shelf: MemoryShelf(maximumSize: self.maximumSize, maximumEntries: max(maximumEntries, 0))))
         identityKey = RequestIdentity.newKey()
     }
 
@@ -169,19 +160,19 @@ extension MemoryStore {
     private func reserve(_ range: ClosedRange<Int>, for key: String) throws -> Int {
         if let granted = state.withLock({ $0.shelf.reserve(key, range) }) { return granted }
         throw StoreError(
-            .noSpace, "all \(configuration.maximumSize) bytes of the memory store are in use",
+            .noSpace, "all \(maximumSize) bytes of the memory store are in use",
             advice: "Try again when other downloads have finished, or use a store on disk.")
     }
 
     /// Throws if an entry may not have that many bytes.
     func requireRoom(for length: Int64?) throws(StoreError) {
-        guard let length, length > configuration.maximumEntrySize else { return }
-        throw StoreError.tooLarge(length, limit: Int64(configuration.maximumEntrySize))
+        guard let length, length > maximumEntrySize else { return }
+        throw StoreError.tooLarge(length, limit: Int64(maximumEntrySize))
     }
 
     /// Creates an empty blob for an entry in use.
     func makeBlob(of entry: Entry, for owner: RequestIdentity?) -> MemoryBlob {
-        let most = configuration.maximumEntrySize
+        let most = maximumEntrySize
         return MemoryBlob(owner: owner, limit: min(entry.totalBytes.flatMap { Int(exactly: $0) } ?? most, most)) {
             [unowned self, key = entry.key] in try self.reserve($0, for: key)
         }

@@ -15,7 +15,7 @@ extension Transfer {
     ///   server has not confirmed them for this one; `inUse` if the download is in use there, `holdsMore` if more has
     ///   been received there, `noEntry` if nothing has been received here, and other errors of a store on disk. Then
     ///   the data here is kept.
-    public func promote(to disk: DownloadStore) async throws -> Transfer {
+    package func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
         guard memory != nil else { throw StoreError(.misuse, "the download is on disk already") }
         guard access != .foreign else {

@@ -9,7 +9,7 @@ struct ImageLoader {
         guard let folder = arguments.popFirst(), !arguments.isEmpty else { usage() }
         let disk = try await DownloadStore.open(at: folder)
         // Small limits, so that some images are moved to disk; the defaults are 32 MiB and 8 MiB.
-        let memory = MemoryStore(.init(maximumSize: 16 << 20, maximumEntrySize: 4 << 20))
+        let memory = MemoryStore(maximumSize: 16 << 20, maximumEntrySize: 4 << 20)
         let pipeline = ImagePipeline(memory: memory, disk: disk)
         while let step = arguments.popFirst() {
             switch (step, arguments.count) {
