@@ -55,6 +55,12 @@ public struct FakeResource: Sendable {
         head.headerFields[.eTag] = entityTag
         head.headerFields[.lastModified] = lastModified
         if acceptsRanges { head.headerFields[.acceptRanges] = "bytes" }
+        if asked[.range] == nil, let known = asked[.ifNoneMatch] ?? asked[.ifModifiedSince],
+            known == entityTag || known == lastModified
+        {
+            head.status = .notModified
+            return (head, [])
+        }
         var body = content[...]
         let isCurrent = asked[.ifRange].map { $0 == entityTag || $0 == lastModified } ?? true
         if acceptsRanges, isCurrent, request.method == .get, let range = asked[.range] {

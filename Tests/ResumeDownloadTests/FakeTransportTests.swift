@@ -80,6 +80,39 @@ struct FakeTransportTests {
         }
     }
 
+    @Test("A delivered file is kept as long as neither it nor that of the server changes")
+    func revalidated() async throws {
+        let transport = FakeTransport(FakeResource(Self.content))
+        try await Self.with(transport) { downloader, folder in
+            var request = try Self.request(folder)
+            request.ifExists = .revalidate
+            #expect(try await !downloader.download(request).isExisting)
+            let kept = try await downloader.download(request)
+            #expect(kept.isExisting && kept.totalBytes == 200_000)
+            #expect(transport.requests.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"1\""])
+            // What is known of the file outlives a failure.
+            transport.set(FakeResource(Self.content, statuses: [403]))
+            await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+            transport.set(FakeResource(Self.content))
+            #expect(try await downloader.download(request).isExisting)
+            let other = Array(Self.content.reversed())
+            transport.set(FakeResource(other, entityTag: "\"2\""))
+            #expect(try await !downloader.download(request).isExisting)
+            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(other))
+            // Another program has written the file.
+            try Data("mine".utf8).write(to: URL(filePath: folder["out"]))
+            #expect(try await !downloader.download(request).isExisting)
+            #expect(transport.requests.last?.headerFields[.ifNoneMatch] == nil)
+            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(other))
+            // A link to the file counts as one.
+            request.ifExists = .skip
+            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: folder["out"])
+            request.destination = folder["link"]
+            #expect(try await downloader.download(request).totalBytes == 200_000)
+            #expect(try await downloader.store.collect(maximumSize: 0).removed.isEmpty)
+        }
+    }
+
     @Test("Streams begin at any offset, wait, and know their length")
     func offsets() async throws {
         let transport = FakeTransport(FakeResource(Self.content, cuts: [90_000]))

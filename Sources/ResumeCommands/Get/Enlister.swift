@@ -1,5 +1,4 @@
 internal import ResumeDownload
-internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -65,7 +64,7 @@ struct Enlister: Sendable {
             switch result {
             case .due(let id, let destination):
                 item.path = Destination.path(item.path, named: destination)
-                if skipsExisting, Self.hasFile(destination) {
+                if skipsExisting, (try? Destination(destination))?.existingBytes != nil {
                     skipped.append(id)
                     run.reporter.skipped(list.request(for: item))
                 } else {
@@ -106,11 +105,5 @@ struct Enlister: Sendable {
             if isShared { shared = terms }
             return try JobTerms.job(for: request, at: item.place.number, terms: terms)
         }
-    }
-
-    /// Whether there is a file or a link to one; other kinds of items are reported when the destination is checked.
-    private static func hasFile(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 }

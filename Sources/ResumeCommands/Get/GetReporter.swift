@@ -78,14 +78,13 @@ final class GetReporter: Sendable {
     /// - Parameters:
     ///   - request: The download.
     ///   - skip: Why.
-    ///   - error: The error that revealed it, if the server named the file.
+    ///   - place: The path of the file if the download was started; the server may have named it.
     ///   - number: The number of the download; nil if it was not started.
     func skipped(
-        _ request: DownloadRequest, as skip: Skip = .exists, because error: StoreError? = nil, _ number: Int64? = nil
+        _ request: DownloadRequest, as skip: Skip = .exists, at place: String? = nil, _ number: Int64? = nil
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
-        let taken = (error?.cause as? SystemError)?.path
-        let path = taken ?? (try? Destination(request.destination))?.path
+        let path = place ?? (try? Destination(request.destination))?.path
         if json {
             let members: [String: JSON] = [
                 "event": .string("skipped"), "url": .string(request.url.redacted),
@@ -93,7 +92,8 @@ final class GetReporter: Sendable {
             ]
             return context.print(JSON.object(members).text)
         }
-        say("\(Printable.escaped(taken ?? request.destination)): \(skip.text)")
+        let shown = request.usesServerFilename ? place ?? request.destination : request.destination
+        say("\(Printable.escaped(shown)): \(skip.text)")
         // The file is there, which is what a script asks for.
         if printsPaths { context.print(Printable.escaped(path ?? request.destination)) }
     }
@@ -111,6 +111,8 @@ final class GetReporter: Sendable {
     }
 
     func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int64) {
+        // A file that is kept is reported as skipped.
+        if case .finished(let result) = event, result.isExisting { return }
         if json {
             context.print(Self.json(event, of: request).text)
             return

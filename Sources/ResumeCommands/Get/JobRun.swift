@@ -69,6 +69,7 @@ final class JobRun: Sendable {
                     request.fulfils(
                         job.id, leaving: programs.rest,
                         unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
+                    if command.files.skipExisting { request.ifExists = .skip }
                     request.onReceived = { [slots] in slots.received($0, job.id) }
                     let replaced = command.replacedSize(by: request, of: job)
                     group.addTask { [request] in
@@ -140,15 +141,12 @@ final class JobRun: Sendable {
                     reporter.report(event, of: request, id)
                 }
             }
-            return await complete(result.path, of: request, id)
-        } catch is Unchanged {
-            if isCompletionLeft, let failure = await complete(request.destination, of: request, id) { return failure }
+            guard result.isExisting else { return await complete(result.path, of: request, id) }
+            if isCompletionLeft, let failure = await complete(result.path, of: request, id) { return failure }
             // If this cannot be recorded, the server is asked again.
             try? await board.set([id], to: .done, isRun: true)
-            reporter.skipped(request, as: .unchanged, id)
-        } catch let error as StoreError where command.files.skipExisting && error.code == .destinationExists {
-            try? await board.set([id], to: .done, isRun: true)
-            reporter.skipped(request, because: error, id)
+            reporter.skipped(request, as: request.ifExists == .skip ? .exists : .unchanged, at: result.path, id)
+            return nil
         } catch {
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
             await record(failure, error, of: id)

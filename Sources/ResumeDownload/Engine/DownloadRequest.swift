@@ -141,7 +141,7 @@ public struct DownloadRequest: Sendable {
     package func checkedDestination() throws -> Destination {
         if usesServerFilename { return try Destination(checkingFolderOf: destination) }
         var checked = try Destination(checking: destination)
-        checked.replaces = ifExists == .replace
+        checked.replaces = ifExists == .replace || ifExists == .revalidate
         return checked
     }
 
@@ -150,6 +150,13 @@ public struct DownloadRequest: Sendable {
     public enum IfExists: String, Sendable, Hashable, CaseIterable {
         /// Replaces it as soon as the download is complete and verified.
         case replace
+        /// Keeps it if the server has the same file: the request is conditional (`If-None-Match` or
+        /// `If-Modified-Since`), and after 304 the download ends with a result whose ``DownloadResult/isExisting`` is
+        /// true. Otherwise it is replaced.
+        ///
+        /// The store remembers the validators of files that were downloaded with this option, and whether the file has
+        /// changed since then. A download in a ``DownloadQueue`` always replaces the file.
+        case revalidate
         /// Keeps it without a request: the download ends at once, with a result whose
         /// ``DownloadResult/isExisting`` is true.
         case skip
@@ -188,13 +195,13 @@ public struct DownloadRequest: Sendable {
 }
 
 extension DownloadRequest {
-    /// Returns the length of the file at the destination if it is kept; nil if the download must run.
+    /// Whether the file at the destination is kept without a request.
     ///
     /// - Throws: `StoreError` with `destinationExists` if the file must not exist.
-    func existingBytes(at destination: Destination) throws -> Int64? {
-        guard ifExists != .replace, !usesServerFilename else { return nil }
+    func keepsFile(at destination: Destination) throws -> Bool {
+        guard ifExists == .skip || ifExists == .fail, !usesServerFilename else { return false }
         if ifExists == .fail { try destination.requireFree() }
-        return destination.existingBytes
+        return destination.existingBytes != nil
     }
 }
 

@@ -55,8 +55,10 @@ public struct Downloader: Sendable {
         _ request: DownloadRequest, onTransfer: @escaping @Sendable (isolated Transfer) -> Void,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
-        try await TransferQueue(of: store, isPreferred: true).run { queue in
-            try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
+        try await revalidating(request) { request in
+            try await TransferQueue(of: store, isPreferred: true).run { queue in
+                try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
+            }
         }
     }
 
@@ -66,21 +68,22 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Before anything is fetched and before waiting for a lease.
         let destination = try request.checkedDestination()
-        if let size = try request.existingBytes(at: destination) {
-            let result = DownloadResult(
-                path: destination.path, totalBytes: size, reusedBytes: 0, fetchedBytes: 0, digest: nil,
-                contentCoding: nil, isLengthVerified: false, isProved: false, isExisting: true, agreedSamples: nil)
-            onEvent(.finished(result))
-            return result
-        }
+        if try request.keepsFile(at: destination) { return Self.keep(destination.path, onEvent) }
         let observer = DownloadObserver(of: request, in: store, logger: logger)
-        return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
-            if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
-            let transfer = try await begin(request, to: destination, on: queue, onEvent: onEvent)
-            let run = DownloadRun(
-                request: request, transport: transport, transfer: transfer, destination: destination,
-                metrics: observer.metrics, onEvent: onEvent)
-            return try await download(run, onTransfer: onTransfer)
+        do {
+            return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
+                if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
+                let transfer = try await begin(request, to: destination, on: queue, onEvent: onEvent)
+                let run = DownloadRun(
+                    request: request, transport: transport, transfer: transfer, destination: destination,
+                    metrics: observer.metrics, onEvent: onEvent)
+                return try await download(run, onTransfer: onTransfer)
+            }
+        } catch is Unchanged {
+            return Self.keep(destination.path, onEvent)
+        } catch let error as StoreError where error.code == .destinationExists && request.ifExists == .skip {
+            // The server has named it.
+            return Self.keep(error.path ?? destination.path, onEvent)
         }
     }
 

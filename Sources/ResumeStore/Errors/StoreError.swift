@@ -73,6 +73,8 @@ public struct StoreError: Error, Sendable, Equatable {
     public var cause: (any Error)?
     /// The number of the failed system call's error (`errno`); nil if another kind of error is the cause.
     public var errorNumber: Int32? { (cause as? SystemError)?.number }
+    /// The path that the failed system call was given; nil if another kind of error is the cause.
+    package var path: String? { (cause as? SystemError)?.path }
 
     /// Creates an error.
     public init(_ code: Code, _ message: String, advice: String = "", cause: (any Error)? = nil) {

@@ -35,8 +35,12 @@ extension DownloadStore {
             try check { try destination.requireReplaceable(in: $0) }
         }
 
-        /// Returns the length of the file that has the name; nil if none has.
-        package var existingBytes: Int64? { status.flatMap { $0.kind == .regular ? $0.size : nil } }
+        /// Returns the length of the file, or of the file that a link leads to; nil if there is none.
+        package var existingBytes: Int64? {
+            var status = stat()
+            guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            return Int64(status.st_size)
+        }
 
         /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
         var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }

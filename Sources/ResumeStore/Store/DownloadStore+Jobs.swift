@@ -188,21 +188,21 @@ package final class JobBoard: Sendable {
 }
 
 extension DownloadStore {
-    /// Opens the jobs of the command line.
+    /// Opens the jobs of the command line, or those of another queue.
     ///
     /// - Throws: ``StoreError``; `inUse` if a program has opened a queue of this name.
-    package func openJobs() async throws -> JobBoard {
-        let known = try await read { connection in try connection.queues().first { $0.name == JobBoard.queueName }?.id }
+    package func openJobs(named name: String = JobBoard.queueName) async throws -> JobBoard {
+        let known = try await read { connection in try connection.queues().first { $0.name == name }?.id }
         let id: Int64
         if let known {
             id = known
         } else {
-            id = try await writeEntry { connection in try connection.queue(named: JobBoard.queueName) }
+            id = try await writeEntry { connection in try connection.queue(named: name) }
         }
         let queues = try lockFile(.queues)
         guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: false) }) else {
             throw StoreError(
-                .inUse, "a program has opened the queue \(JobBoard.queueName) of this store",
+                .inUse, "a program has opened the queue \(name) of this store",
                 advice: "Choose another store, or another name for that queue.")
         }
         return JobBoard(store: self, queue: id, queues: queues, jobs: try lockFile(.jobs))

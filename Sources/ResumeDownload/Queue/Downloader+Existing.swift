@@ -1,0 +1,47 @@
+internal import ResumeStore
+
+/// Files that exist at the destination and are kept.
+extension Downloader {
+    /// The queue whose rows remember the validators of delivered files, as jobs that are done.
+    private static let queueName = "revalidation"
+
+    /// Runs a download, for ``DownloadRequest/IfExists/revalidate`` with the conditions of the delivered file that is in
+    /// place, if there is one.
+    func revalidating(
+        _ request: DownloadRequest, _ download: (DownloadRequest) async throws -> DownloadResult
+    ) async throws -> DownloadResult {
+        guard request.ifExists == .revalidate, request.queuedRow == nil else { return try await download(request) }
+        let board = try await store.openJobs(named: Self.queueName)
+        let listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
+        let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: request, board.identityKey))
+        guard case .due(let id, _) = try await board.enlist([job], as: listing).first,
+            case .taken(let known) = try await board.claim([id], again: true).first
+        else {
+            // Another task or process downloads the file.
+            return try await download(request)
+        }
+        defer { board.release(id) }
+        var request = request
+        request.fulfils(id, unless: known.file.flatMap { $0.isInPlace(at: known.destination) ? $0 : nil })
+        do {
+            let result = try await download(request)
+            if result.isExisting { try? await board.set([id], to: .done) }
+            try? await board.pruneSometimes()
+            return result
+        } catch {
+            // What is known of the delivered file is kept, and no queue waits for this download.
+            try? await board.set([id], to: .done)
+            throw error
+        }
+    }
+
+    /// Reports that a file is kept, and returns the result.
+    static func keep(_ path: String, _ onEvent: (DownloadEvent) -> Void) -> DownloadResult {
+        let result = DownloadResult(
+            path: path, totalBytes: (try? Destination(path))?.existingBytes ?? 0, reusedBytes: 0, fetchedBytes: 0,
+            digest: nil, contentCoding: nil, isLengthVerified: false, isProved: false, isExisting: true,
+            agreedSamples: nil)
+        onEvent(.finished(result))
+        return result
+    }
+}
