@@ -60,7 +60,7 @@ struct ConnectionTests {
             #expect(
                 resume.status == .refused && resume.errors.contains("was started with \(option)"), "\(resume.errors)")
             #expect(server.requests.count == 1)
-            let usual = await home.run(get)
+            let usual = await home.run("get", server.url(), "-o", home["usual"], "--retries", "0")
             #expect(usual.status == .success && !usual.errors.contains("resumed"), "\(usual.errors)")
             #expect(server.requests.map(Self.isWhole) == [true, true])
             // With the same option, they are.

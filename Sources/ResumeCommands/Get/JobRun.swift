@@ -152,7 +152,6 @@ final class JobRun: Sendable {
             await record(failure, error, of: id)
             return failure.status
         }
-        return nil
     }
 
     /// Runs --on-complete for a file that is done; if it fails, the job is not.
