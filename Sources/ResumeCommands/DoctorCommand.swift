@@ -42,19 +42,20 @@ struct DoctorCommand: ContextCommand {
             checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none (there is no store yet)")]
         } catch let error as StoreError {
             checks += [
-                Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.description),
+                Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.shown),
             ]
         }
         if json {
             let members = checks.map { check in
                 JSON.object([
-                    "name": .string(check.name), "value": .string(check.value), "problem": .optional(check.problem),
+                    "name": .string(check.name), "value": .string(check.value),
+                    "problem": .optional(check.shownProblem),
                 ])
             }
             context.print(JSON.object(["checks": .array(members)]).text)
         } else {
             for check in checks {
-                let problem = check.problem.map { "   <- \(Printable.escaped($0))" } ?? ""
+                let problem = check.shownProblem.map { "   <- \(Printable.escaped($0))" } ?? ""
                 context.print("\(check.name): \(Printable.escaped(check.value))\(problem)")
             }
         }

@@ -75,7 +75,6 @@ extension Diagnostics {
 extension DownloadStore {
     /// Checks the database, its rows and the blobs for consistency; one check for each.
     func diagnoseContent() async throws -> [Diagnostics.Check] {
-        let repair = "Run 'resumectl verify --repair' to remove damaged data and keep the rest."
         var damage = Problems()
         var odd = Problems()
         try await verify(readsBytes: false) { finding in
@@ -92,8 +91,8 @@ extension DownloadStore {
             .init(
                 name: "integrity", value: Diagnostics.value(damage.count),
                 problem: damage.first.map {
-                    "the database is damaged (\($0.detail)). Run 'resumectl doctor --rebuild' to recover it."
-                }),
+                    "the database is damaged (\($0.detail))."
+                }, remedy: .rebuild),
             .init(
                 name: "rows", value: "\(rows)",
                 problem: unreadable == 0
@@ -101,10 +100,10 @@ extension DownloadStore {
                     : "\(unreadable) cannot be read; each is replaced when its URL is downloaded again"),
             .init(
                 name: "blobs",
-                value: Diagnostics.value(odd.count, ok: "ok (sizes only; 'resumectl verify' checks the bytes)"),
+                value: Diagnostics.value(odd.count, ok: "ok (sizes only; 'verify' checks the bytes)"),
                 problem: odd.first.map {
-                    "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail). \(repair)"
-                }),
+                    "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail)."
+                }, remedy: .repair),
         ]
     }
 }

@@ -11,12 +11,15 @@ extension DownloadStore {
         package var value: String
         /// What is wrong; nil if nothing is.
         package var problem: String?
+        /// What removes the problem; nil if the text says it.
+        package var remedy: StoreError.Remedy?
 
         /// Creates a check.
-        package init(name: String, value: String, problem: String? = nil) {
+        package init(name: String, value: String, problem: String? = nil, remedy: StoreError.Remedy? = nil) {
             self.name = name
             self.value = value
             self.problem = problem
+            self.remedy = remedy
         }
     }
 }

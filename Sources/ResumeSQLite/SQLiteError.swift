@@ -29,11 +29,11 @@ package struct SQLiteError: Error, Sendable, Equatable {
         case .busy, .locked:
             "Another process is using the database. Try again, and look for a stopped or very slow process."
         case .full:
-            "The file system or a quota is full. Free some space, for example with 'resumectl gc --max-size 0'."
+            "The file system or a quota is full."
         case .corrupt, .notADatabase:
-            "Nothing was deleted. Run 'resumectl doctor --rebuild' to recover all data that can be verified."
+            "Nothing was deleted."
         case .constraint:
-            "A row has an invalid value. Run 'resumectl verify --repair' to remove it, or move the folder away."
+            "A row has an invalid value."
         case .cannotOpen, .permission:
             "Check that the store folder exists and that this user may read and write it."
         case .readOnly:

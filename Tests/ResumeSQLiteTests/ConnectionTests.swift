@@ -171,8 +171,8 @@ struct ConnectionTests {
     @Test(
         "Each failure comes with advice",
         arguments: [
-            (.busySnapshot, "slow process"), (.full, "Free some space"), (.corrupt, "doctor --rebuild"),
-            (.constraintUnique, "verify --repair"), (.cannotOpen, "may read and write"), (.readOnly, "read-only"),
+            (.busySnapshot, "slow process"), (.full, "quota is full"), (.corrupt, "Nothing was deleted"),
+            (.constraintUnique, "invalid value"), (.cannotOpen, "may read and write"), (.readOnly, "read-only"),
             (.ioError, "system log"), (.noMemory, "memory"), (.interrupt, "cancelled"), (.range, "report"),
         ] as [(ResultCode, String)])
     func advice(code: ResultCode, part: String) {

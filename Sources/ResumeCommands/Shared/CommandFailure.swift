@@ -60,7 +60,7 @@ struct CommandFailure: Error {
                 case .inUse, .busy, .superseded, .heldBytesDiffer, .surplusBytes: .tryAgain
                 default: .io
                 }
-            self.init(status, error.description)
+            self.init(status, error.shown)
         case let error as DownloadError:
             let status: ExitStatus =
                 switch error.code {
@@ -70,8 +70,10 @@ struct CommandFailure: Error {
                 }
             // Some reasons say it themselves.
             let isKept = error.code == .refused && error.isResumable && !error.description.contains("kept")
+            let needsURL = error.isResumable && [401, 403, 407, 451].contains(error.status ?? 0)
+            let options = needsURL ? " The options for that are --url and --renew-command." : ""
             self.init(
-                status, error.description + (isKept ? "; the partial data is kept" : ""),
+                status, error.description + (isKept ? "; the partial data is kept" : "") + options,
                 isResumable: error.isResumable)
         case is CancellationError:
             self.init(.interrupted, "interrupted")

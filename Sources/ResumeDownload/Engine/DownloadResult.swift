@@ -22,8 +22,8 @@ public struct DownloadResult: Sendable, Hashable {
     /// Only ``DownloadRequest/allowsUnvalidated`` and ``DownloadRequest/adopts`` lead to that. The compared bytes are
     /// equal, but others may belong to different versions of the file.
     public var isProved: Bool
-    /// Whether the file existed and was kept: nothing was requested (``DownloadRequest/IfExists/skip``), or the server has
-    /// confirmed that the file has not changed (``DownloadRequest/IfExists/revalidate``).
+    /// Whether the file existed and was kept: nothing was requested (``DownloadRequest/IfExists/skip``), or the server
+    /// has confirmed that the file has not changed (``DownloadRequest/IfExists/revalidate``).
     public var isExisting: Bool
     /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
     package var agreedSamples: Int?

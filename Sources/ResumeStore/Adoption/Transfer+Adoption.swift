@@ -26,7 +26,7 @@ extension Transfer {
         guard receivedBytes == 0, !hasAllBytes else {
             throw StoreError(
                 .holdsMore, "the store already has \(receivedBytes) bytes of \(StoreError.shown(key))",
-                advice: "Run 'resumectl get' to continue with them, or 'resumectl purge' to remove them first.")
+                remedy: .continueOrRemove)
         }
         let source = try await Blocking.run { try StoreError.wrapping { try foreign.reopened() } }
         let isWhole =

@@ -32,7 +32,7 @@ extension DownloadStore {
         guard try freeSpace() >= length else {
             throw StoreError(
                 .noSpace, "the download has \(length) bytes, but only \(try freeSpace()) bytes are free at \(path)",
-                advice: "Free some space, or choose a store on another disk with --store.")
+                remedy: .otherDisk)
         }
     }
 

@@ -67,8 +67,10 @@ public struct StoreError: Error, Sendable, Equatable {
     public var code: Code
     /// What happened, in one sentence.
     public var message: String
-    /// What to do about it; empty if the message is sufficient.
+    /// Further facts, or what to do about it; empty if the message is sufficient.
     package var advice: String
+    /// What removes the cause; nil if the advice says it, or nothing does.
+    package var remedy: Remedy?
     /// The underlying error.
     public var cause: (any Error)?
     /// The number of the failed system call's error (`errno`); nil if another kind of error is the cause.
@@ -76,12 +78,25 @@ public struct StoreError: Error, Sendable, Equatable {
     /// The path that the failed system call was given; nil if another kind of error is the cause.
     package var path: String? { (cause as? SystemError)?.path }
 
-    /// Creates an error.
-    public init(_ code: Code, _ message: String, advice: String = "", cause: (any Error)? = nil) {
+    /// Creates an error, such as that of a test double.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.init(code, message, advice: "", cause: cause)
+    }
+
+    /// Creates an error with advice.
+    package init(
+        _ code: Code, _ message: String, advice: String, remedy: Remedy? = nil, cause: (any Error)? = nil
+    ) {
         self.code = code
         self.message = message
         self.advice = advice
+        self.remedy = remedy
         self.cause = cause
+    }
+
+    /// Creates an error with a remedy.
+    package init(_ code: Code, _ message: String, remedy: Remedy, cause: (any Error)? = nil) {
+        self.init(code, message, advice: "", remedy: remedy, cause: cause)
     }
 
     /// Compares the codes.
@@ -103,9 +118,13 @@ extension StoreError {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// The message and the advice.
-    public var description: String {
-        advice.isEmpty ? message : "\(message). \(advice)"
+    /// The message, and what to do about it.
+    public var description: String { description(with: remedy?.rawValue) }
+
+    /// Returns the description with other words for the remedy.
+    package func description(with remedy: String?) -> String {
+        let rest = [advice, remedy ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+        return rest.isEmpty ? message : "\(message). \(rest)"
     }
 }
 
@@ -118,10 +137,6 @@ extension StoreError {
             throw StoreError(wrapping: error)
         }
     }
-
-    /// The advice for a damaged database.
-    static let rebuildAdvice =
-        "Run 'resumectl doctor --rebuild' to recover all data that can be verified, or move the folder away."
 
     /// Wraps an error of SQLite or the file system; keeps a ``StoreError`` as it is.
     package init(wrapping error: any Error, at path: String? = nil) {
@@ -141,17 +156,22 @@ extension StoreError {
                 case .ioError, .cannotOpen, .readOnly: .io
                 default: .database
                 }
+            let remedy: Remedy? =
+                switch error.code {
+                case .corrupt, .notADatabase: .rebuild
+                case .constraint: .repair
+                case .full: .freeSpace
+                default: nil
+                }
             self.init(
-                code, "the store's database\(place) failed: \(error.message)", advice: error.advice, cause: error)
+                code, "the store's database\(place) failed: \(error.message)", advice: error.advice, remedy: remedy,
+                cause: error)
         case let error as SystemError:
             let place = path.map { ", in the store at \($0)" } ?? ""
-            let advice =
-                error.isOutOfSpace
-                ? "Free some space; the partial data is kept."
-                : error.isRefused
-                    ? "This user may not write there. Run as the owner, or choose another store with --store." : ""
             self.init(
-                error.isOutOfSpace ? .noSpace : .io, "\(error.description)\(place)", advice: advice, cause: error)
+                error.isOutOfSpace ? .noSpace : .io, "\(error.description)\(place)",
+                advice: error.isOutOfSpace ? "Free some space; the partial data is kept." : "",
+                remedy: error.isRefused && !error.isOutOfSpace ? .writableStore : nil, cause: error)
         default:
             self.init(.io, "\(error)", cause: error)
         }

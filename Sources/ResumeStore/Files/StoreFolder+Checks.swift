@@ -148,7 +148,7 @@ extension StoreFolder {
         else { return }
         throw StoreError(
             .damaged, "the header of the database at \(path) is damaged: it has an unknown format version",
-            advice: "Nothing was deleted. \(StoreError.rebuildAdvice)")
+            advice: "Nothing was deleted.", remedy: .rebuild)
     }
 }
 

@@ -85,14 +85,14 @@ package struct StoreFolder: Sendable {
             throw StoreError(
                 .unsupportedFileSystem,
                 "\(path) is on a network file system (\(kind)), where SQLite's write-ahead log does not work",
-                advice: "Choose a folder on a local disk with --store or RESUMECTL_STORE.")
+                remedy: .localDisk)
         }
     }
 
     static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
         StoreError(
             .noStore, "there is no store at \(path)",
-            advice: "Choose another folder with --store, or create a store with 'resumectl get'.", cause: cause)
+            remedy: .createStore, cause: cause)
     }
 
     /// Returns the path of an existing folder with all symbolic links resolved.
@@ -136,13 +136,13 @@ package struct StoreFolder: Sendable {
         guard try !isBeingRebuilt() else {
             throw StoreError(
                 .damaged, "a rebuild of the store at \(path) was interrupted",
-                advice: "Nothing was deleted. Run 'resumectl doctor --rebuild' again to finish it.")
+                advice: "Nothing was deleted.", remedy: .rebuildAgain)
         }
         guard try root.status(of: Self.databaseName) == nil else { return false }
         guard try !hasBlobs() else {
             throw StoreError(
                 .damaged, "the database at \(path) is missing although there are data files",
-                advice: "Nothing was deleted. \(StoreError.rebuildAdvice)")
+                advice: "Nothing was deleted.", remedy: .rebuild)
         }
         guard creating else { throw Self.noStore(at: path) }
         do {

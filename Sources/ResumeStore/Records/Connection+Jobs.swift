@@ -145,7 +145,7 @@ extension Connection {
             .optional(file?.stored), .integer(queue), .text(job.key), .text(job.destination))
         // The row was in the way of a new one, and is not there: an index and its table do not agree.
         guard let id else {
-            throw StoreError(.damaged, "the store's index of jobs is damaged", advice: StoreError.rebuildAdvice)
+            throw StoreError(.damaged, "the store's index of jobs is damaged", remedy: .rebuild)
         }
         return .due(id, destination: job.destination)
     }

@@ -79,7 +79,7 @@ extension Database {
                 // The statements never change, so it is the file that SQLite cannot interpret.
                 throw StoreError(
                     .damaged, "the database at \(folder.path) is damaged: \(error.message)",
-                    advice: "Nothing was deleted. \(StoreError.rebuildAdvice)", cause: error)
+                    advice: "Nothing was deleted.", remedy: .rebuild, cause: error)
             default: throw error
             }
             guard try folder.root.space() < StoreFolder.reserveSize else { throw error }

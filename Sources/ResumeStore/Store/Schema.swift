@@ -75,7 +75,7 @@ package enum Schema {
     private static func emptied(_ path: String) -> StoreError {
         StoreError(
             .damaged, "the database at \(path) is empty although there are data files",
-            advice: "Another program emptied it; nothing was deleted. \(StoreError.rebuildAdvice)")
+            advice: "Another program emptied it; nothing was deleted.", remedy: .rebuild)
     }
 
     private static func useLog(_ connection: borrowing Connection, at path: String) throws {
@@ -125,7 +125,7 @@ package enum Schema {
             throw StoreError(
                 difference.isAddition ? .notAStore : .damaged,
                 "the database at \(path) \(difference.text) (schema \(version))",
-                advice: "Another program changed it; nothing was deleted. \(StoreError.rebuildAdvice)")
+                advice: "Another program changed it; nothing was deleted.", remedy: .rebuild)
         }
         return version
     }

@@ -98,7 +98,7 @@ extension DownloadStore {
         }
         throw StoreError(
             .damaged, "the entry \(StoreError.shown(name)) disappears each time it is opened",
-            advice: "Run 'resumectl verify' to check the database.")
+            remedy: .verify)
     }
 
     /// Runs ``write(durability:_:)`` with a closure that may insert an entry.

@@ -1,0 +1,34 @@
+internal import ResumeMaintenance
+internal import ResumeStore
+
+/// The commands and options that remedy errors of the store.
+extension StoreError.Remedy {
+    /// What to run.
+    var command: String {
+        switch self {
+        case .rebuild:
+            "Run 'resumectl doctor --rebuild' to recover all data that can be verified, or move the folder away."
+        case .rebuildAgain: "Run 'resumectl doctor --rebuild' again to finish it."
+        case .repair: "Run 'resumectl verify --repair' to remove it and keep the rest, or move the folder away."
+        case .verify: "Run 'resumectl verify' to check the database."
+        case .freeSpace: "Free some space, for example with 'resumectl gc --max-size 0'."
+        case .localDisk: "Choose a folder on a local disk with --store or RESUMECTL_STORE."
+        case .otherDisk: "Free some space, or choose a store on another disk with --store."
+        case .writableStore: "This user may not write there. Run as the owner, or choose another store with --store."
+        case .createStore: "Choose another folder with --store, or create a store with 'resumectl get'."
+        case .continueOrRemove: "Run 'resumectl get' to continue with them, or 'resumectl purge' to remove them first."
+        }
+    }
+}
+
+extension StoreError {
+    /// What happened, and what to run.
+    var shown: String { description(with: remedy?.command) }
+}
+
+extension Diagnostics.Check {
+    /// What is wrong, and what to run; nil if nothing is.
+    var shownProblem: String? {
+        problem.map { [$0, remedy?.command ?? ""].filter { !$0.isEmpty }.joined(separator: " ") }
+    }
+}

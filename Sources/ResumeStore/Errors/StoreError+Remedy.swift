@@ -1,0 +1,17 @@
+extension StoreError {
+    /// What removes the cause of an error, if it is more than trying again.
+    ///
+    /// The command line names the command or option for it in place of these words.
+    package enum Remedy: String, Sendable, CaseIterable {
+        case rebuild = "Rebuild the store to recover all data that can be verified, or move the folder away."
+        case rebuildAgain = "Rebuild the store again to finish it."
+        case repair = "Repair the store to remove it, or move the folder away."
+        case verify = "Verify the store."
+        case freeSpace = "Free some space."
+        case localDisk = "Choose a folder on a local disk."
+        case otherDisk = "Free some space, or choose a store on another disk."
+        case writableStore = "This user may not write there. Run as the owner, or choose another store."
+        case createStore = "Choose another folder, or create a store."
+        case continueOrRemove = "Continue with them, or remove them first."
+    }
+}
