@@ -7,11 +7,13 @@ struct GcCommand: ContextCommand {
         commandName: "gc",
         abstract: "Apply the limits now: remove expired entries, then the least recently used.",
         discussion: """
-            The default limits are 16GiB and 30 days. Entries that are in use or pinned are kept. Data files that \
-            belong to no entry are removed as well; in a large store, each run looks for them in another part.
+            The default limits are 16GiB and 30 days, or store-max-size and store-max-age in the configuration file. \
+            Entries that are in use or pinned are kept. Data files that belong to no entry are removed as well; in a \
+            large store, each run looks for them in another part.
 
             EXAMPLE:
               resumectl gc --max-size 10GB --max-age 7d
+              resumectl gc --quiet     # in a crontab
             """)
 
     @OptionGroup var storeOptions: StoreOptions
@@ -36,19 +38,22 @@ struct GcCommand: ContextCommand {
     @Flag(name: .long, help: "Print what would be removed without removing it.")
     var dryRun = false
 
+    @Flag(name: [.short, .long], help: "Print only errors.")
+    var quiet = false
+
     @Flag(name: .long, help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let report = try await context.withStore(storeOptions.store) { store in
+        let report = try await context.withStore(storeOptions.store, limits: storeOptions) { store in
             try await store.collect(
                 maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
                 // One object cannot be printed in parts.
-                onBatch: json ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) })
+                onBatch: json || quiet ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) })
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)
-        } else {
+        } else if !quiet {
             Rendering.show(report, dryRun: dryRun, context)
             context.print(Rendering.sum(report, dryRun: dryRun))
         }

@@ -108,7 +108,7 @@ struct AdoptTests {
             let digest = try #require(
                 HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
             let got = await home.run(get + ["--restart", "--from", home["f.bin"], "--sha256", digest])
-            #expect(got.status == .success && got.errors.contains("samples of the adopted data agree"), "\(got.errors)")
+            #expect(got.status == .success, "\(got.errors)")
             #expect(server.bodyBytesSent - before < Self.length - Self.held + 700_000)
             #expect(Self.file.content.matches(try home.bytes("f.bin")))
             // What this store has delivered needs no hint, and neither does a longer file.

@@ -88,6 +88,35 @@ struct SettingsTests {
         #expect(await home.run(["list"], environment: try environment(nil, others)).status == .success)
     }
 
+    @Test("The limits of the store are those of the file, also for gc")
+    func storeLimits() async throws {
+        try await home.leavePartial()
+        let environment = try environment("store-max-size = 1k\nstore-max-age = 1w\n")
+        let outcome = await home.run(["gc", "--dry-run"], environment: environment)
+        #expect(outcome.status == .success && outcome.output.contains("195.3 KiB"), "\(outcome.output)")
+        #expect(await home.run("gc", "--dry-run").output.contains("195.3 KiB") == false)
+        let quiet = await home.run(["gc", "-q"], environment: environment)
+        #expect(quiet.status == .success && quiet.output.isEmpty && quiet.errors.isEmpty)
+        #expect(await home.run("list").output.isEmpty)
+    }
+
+    @Test("Header fields are read from a file, and paths are printed if that is asked for")
+    func fieldsAndPaths() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            try home.write("# a comment\nAuthorization: Bearer hunter2\nX-A: b\n".utf8, to: "fields")
+            let got = await home.run(
+                "get", "-q", "-H", "@\(home["fields"])", "--print", "path", server.url(), "-o", home["out"])
+            #expect(got.status == .success && got.output == "\(home["out"])\n", "\(got.errors)")
+            #expect(server.requests.first?.field("Authorization") == "Bearer hunter2")
+            #expect(server.requests.first?.field("X-A") == "b")
+            #expect(try home.storedBytes().firstRange(of: Array("hunter2".utf8)) == nil)
+            for (argument, message) in [("@\(home["no"])", "cannot read"), ("@-", "requires a file")] {
+                let outcome = await home.run("get", "-H", argument, server.url())
+                #expect(outcome.status == .usage && outcome.errors.contains(message), "\(outcome.errors)")
+            }
+        }
+    }
+
     @Test("A file that others can change is refused, since it may name programs")
     func permissions() async throws {
         let variables = try environment("quiet\n")

@@ -6,10 +6,11 @@ internal import ResumeHTTP
 struct HeaderOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: ArgumentHelp("Header field, sent to the URL's origin only.", valueName: "field"))
+        help: ArgumentHelp("Header field for the URL's origin, or @FILE.", valueName: "field"))
     var headers: [String] = []
 
-    func validate() throws {
+    mutating func validate() throws {
+        headers = try headers.flatMap(Self.lines)
         for header in headers {
             guard let name = HeaderLine.field(header)?.name else {
                 throw ValidationError("--header must have the form 'Name: value', without control characters")
@@ -19,6 +20,17 @@ struct HeaderOptions: ParsableArguments {
                     name == .acceptEncoding ? "; use get --accept-encoding" : name == .range ? "; use get --range" : ""
                 throw ValidationError("--header cannot set \(name), which resumectl sets\(instead)")
             }
+        }
+    }
+
+    /// Returns the lines of a file for `@FILE`, so that secrets are no arguments, which other users can see.
+    private static func lines(_ header: String) throws -> [String] {
+        guard header.hasPrefix("@") else { return [header] }
+        guard header != "@-" else { throw ValidationError("--header @FILE requires a file") }
+        do {
+            return try InputFile.lines(of: String(header.dropFirst())).map { $0.text ?? "" }
+        } catch {
+            throw ValidationError("--header: \(error.message)")
         }
     }
 

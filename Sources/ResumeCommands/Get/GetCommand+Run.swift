@@ -108,7 +108,7 @@ extension GetCommand {
         }
         let transport = AsyncHTTPTransport(configuration)
         do {
-            try await context.withStore(storeOptions.store, creating: true) { store in
+            try await context.withStore(storeOptions.store, creating: true, limits: storeOptions) { store in
                 let rates = RateControl(each: load.limitRate, total: load.totalRate, store: store.path)
                 let watch = Task { await rates.watch() }
                 defer { watch.cancel() }

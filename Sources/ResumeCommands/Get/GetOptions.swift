@@ -183,6 +183,16 @@ struct MessageOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Print only errors, and no paths.")
     var quiet = false
 
+    /// What is printed on standard output.
+    enum Printed: String, CaseIterable, ExpressibleByArgument {
+        case path
+    }
+
+    @Option(
+        name: .customLong("print"),
+        help: ArgumentHelp("Print the path of each file, even with -q or in a terminal.", visibility: .hidden))
+    var printed: Printed?
+
     @Flag(name: [.short, .long], help: ArgumentHelp("Also print when each download starts.", visibility: .hidden))
     var verbose = false
 

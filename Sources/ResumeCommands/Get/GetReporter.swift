@@ -30,7 +30,8 @@ final class GetReporter: Sendable {
         isQuiet = command.isQuiet
         isVerbose = command.messages.verbose
         printsPaths =
-            !command.messages.json && !command.isQuiet && !command.writesToOutput && context.outputWidth == nil
+            !command.messages.json && !command.writesToOutput
+            && (command.messages.printed == .path || !command.isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
         let isShown =
             !command.messages.noProgress && !command.isQuiet && !command.messages.json && context.terminalSize() != nil

@@ -122,11 +122,14 @@ final class JobRun: Sendable {
         return failure.status
     }
 
+    /// Downloads the file of a job.
+    ///
     /// - Parameters:
     ///   - request: The request of a job.
     ///   - id: The job.
     ///   - isCompletionLeft: Whether the file was done in an earlier run, but --on-complete failed for it.
     ///   - replaced: The size of a file at the destination that this store has not delivered.
+    /// - Returns: How it failed, which has been reported; nil if it did not.
     private func download(
         _ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool, replacing replaced: Int64?
     ) async -> ExitStatus? {

@@ -117,7 +117,7 @@ struct Settings {
         let takesAll = Self.hasDefaults(command)
         let given = own.names(in: arguments.dropFirst())
         let used = effective.filter { setting in
-            own.takesValue("--\(setting.name)") != nil && (takesAll || setting.name == "store")
+            own.takesValue("--\(setting.name)") != nil && (takesAll || setting.name.hasPrefix("store"))
                 && !Self.yields(setting.name, to: given)
         }
         let defaults = used.flatMap { $0.arguments(options) }

@@ -8,6 +8,19 @@ struct StoreOptions: ParsableArguments {
         help: ArgumentHelp("Store, instead of RESUMECTL_STORE or the cache folder.", valueName: "dir"),
         completion: .directory)
     var store: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Maximum size of the store (default: 16GiB).", valueName: "size", visibility: .hidden),
+        transform: ByteCount.argument)
+    var storeMaxSize: ByteCount?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Remove entries not used for this long (default: 30d).", valueName: "time", visibility: .hidden),
+        transform: TimeSpan.argument)
+    var storeMaxAge: TimeSpan?
 }
 
 /// The argument of commands that work on one entry.

@@ -155,9 +155,12 @@ package struct CommandContext: Sendable {
 
     /// Opens the store and closes it after the body, even if that throws.
     func withStore<Result>(
-        _ option: String?, creating: Bool = false, _ body: (DownloadStore) async throws -> Result
+        _ option: String?, creating: Bool = false, limits: StoreOptions? = nil,
+        _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result {
         var configuration = DownloadStore.Configuration()
+        configuration.maximumSize = limits?.storeMaxSize?.bytes ?? configuration.maximumSize
+        configuration.maximumAge = limits?.storeMaxAge?.duration ?? configuration.maximumAge
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
         let told = Atomic<Int64>(0)
