@@ -292,7 +292,7 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "DocumentationExamples", "OriginServer", "ReadmeExample", "ResumeAsyncHTTP", "ResumeCommands",
+                "DocumentationExamples", "OriginServer", "ReadmeExample", "Resume", "ResumeAsyncHTTP", "ResumeCommands",
                 "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", arguments, httpTypes,
             ],
             swiftSettings: testSettings),

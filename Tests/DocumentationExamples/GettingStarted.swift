@@ -25,6 +25,15 @@ func downloadOnce() async throws {
     print(result)
 }
 
+func show(_ request: DownloadRequest, by downloader: Downloader) async throws -> Progress {
+    // SNIPPET
+    let progress = Progress(totalUnitCount: -1)
+    let file = try await downloader.download(request, reportingTo: progress)
+    // END
+    print(file)
+    return progress
+}
+
 func watch(_ request: DownloadRequest, by downloader: Downloader) async throws {
     // SNIPPET
     for try await event in downloader.events(request) {

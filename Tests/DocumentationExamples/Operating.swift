@@ -1,5 +1,3 @@
-import Logging
-import ResumeDownload
 import ResumeHTTP
 import ResumeMaintenance
 import ResumeStore
@@ -21,13 +19,4 @@ func rebuild() async throws {
         print("\(report.saved.count) saved, \(report.lost.count) lost; set aside: \(report.asideFolder ?? "nothing")")
     }
     // END
-}
-
-func logged(_ store: DownloadStore, by transport: some Transport) -> Downloader {
-    // SNIPPET
-    var logger = Logger(label: "org.example.downloads")
-    logger.logLevel = .debug
-    let downloader = Downloader(store: store, transport: transport, logger: logger)
-    // END
-    return downloader
 }

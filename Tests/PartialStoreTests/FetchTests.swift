@@ -78,11 +78,19 @@ struct FetchTests {
             try await OriginServer.withServer(handler: handler) { server in
                 let store = try await DownloadStore.open(at: folder["store"])
                 let port = server.port
-                try await store.fetch(
+                let told = Mutex<[Int64]>([])
+                let length = try await store.fetch(
                     try DownloadURL(server.baseURL + "/file"), to: folder["out"],
                     headerFields: [:],
-                    retries: .init(retries: 1, firstDelay: .milliseconds(10))
-                ) { try await SmallClient.get(port: port, $0) }
+                    retries: .init(retries: 1, firstDelay: .milliseconds(10)),
+                    onProgress: { received, total in
+                        #expect(total == Self.file.content.length)
+                        told.withLock { $0.append(received) }
+                    },
+                    sending: { try await SmallClient.get(port: port, $0) })
+                #expect(length == Self.file.content.length)
+                let received = told.withLock { $0 }
+                #expect(received.last == length && received == received.sorted() && received.contains(20_000))
                 #expect(try Files.bytes(folder["out"]) == Self.file.bytes)
                 #expect(server.requests.last?.field("Range") == "bytes=\(20_000 - 4096)-")
                 #expect(try await store.entries().isEmpty)

@@ -112,11 +112,16 @@ struct DocumentationTests {
             let isLinked = landing?.text.contains("\n- <doc:\(article.name)>\n") ?? false
             #expect(isLinked, "\(article.module) does not list <doc:\(article.name)>")
         }
+        for page in pages where !page.isOfSymbol {
+            let lines = Self.lines(page.text).count
+            #expect(lines <= 120, "\(page.name) has \(lines) lines")
+        }
         let names = Set(pages.map(\.name))
         for topic in [
             "GettingStarted", "Embedding", "RequestLoop", "ResumeSemantics", "Durability", "Eviction", "Operating",
             "MovingFromURLSession", "MovingFromNuke", "MovingFromAlamofire", "MovingFromCurl", "ManyDownloads",
-            "ReadingWhileDownloading", "SeveralConnections",
+            "ReadingWhileDownloading", "SeveralConnections", "ConfiguringRequests", "SurvivingCrashes", "SignedURLs",
+            "Observability", "ManagingQueues", "WritingATransport", "ResumePolicies", "MemoryOnly", "PausingDownloads",
         ] {
             #expect(names.contains(topic), "\(topic)")
         }

@@ -93,7 +93,7 @@ final class GetReporter: Sendable {
             ]
             return context.print(JSON.object(members).text)
         }
-        let shown = request.usesServerFilename ? place ?? request.destination : request.destination
+        let shown = (request.usesServerFilename ? place : nil) ?? request.destination
         say("\(Printable.escaped(shown)): \(skip.text)")
         // The file is there, which is what a script asks for.
         if printsPaths { context.print(Printable.escaped(path ?? request.destination)) }
@@ -114,10 +114,7 @@ final class GetReporter: Sendable {
     func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int64) {
         // A file that is kept is reported as skipped.
         if case .finished(let result) = event, result.isExisting { return }
-        if json {
-            context.print(Self.json(event, of: request).text)
-            return
-        }
+        if json { return context.print(Self.json(event, of: request).text) }
         if let line = line(for: event, of: request) { say(line) }
         if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
         display?.update { $0.take(event, of: number) }

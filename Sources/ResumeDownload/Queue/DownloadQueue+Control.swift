@@ -113,9 +113,9 @@ extension DownloadQueue {
             ($0.wish.state.rawValue, $1.rank) < ($1.wish.state.rawValue, $0.rank)
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
-        return DownloadQueue.Report(
-            maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
-            items: (running + waiting + rest).map(reported))
+        var report = DownloadQueue.Report(items: (running + waiting + rest).map(reported), isPaused: state.isHeld)
+        report.maximumRunning = hasForced ? 1 : state.maximumRunning
+        return report
     }
 
     /// Reads what the collector of any process has removed since the last call.
@@ -146,12 +146,13 @@ extension DownloadQueue {
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
         let isRunning = item.run.map { !$0.isStopping } ?? false
-        return DownloadQueue.Report.Item(
+        var reported = DownloadQueue.Report.Item(
             key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
             state: isRunning ? .downloading : item.wish.state, receivedBytes: progress.receivedBytes,
             evictedBytes: evicted, totalBytes: progress.totalBytes, priority: item.priority,
-            isExclusive: item.isExclusive,
-            callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
+            failure: item.failure ?? live[item.key]?.failure)
+        (reported.isExclusive, reported.callers) = (item.isExclusive, item.callers.count)
+        return reported
     }
 
     /// Waits until nothing runs and nothing waits for its turn; paused downloads do not count.

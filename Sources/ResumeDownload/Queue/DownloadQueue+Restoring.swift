@@ -25,14 +25,11 @@ extension DownloadQueue {
             item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
             item.limit()
             live[row.key] = item
-            left.append(
-                (
-                    delivery,
-                    DownloadQueue.RestoredDownload(
-                        key: row.key, url: row.url, destination: row.destination, priority: priority,
-                        isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
-                        totalBytes: row.totalBytes, request: request)
-                ))
+            var download = DownloadQueue.RestoredDownload(
+                key: row.key, url: row.url, destination: row.destination, request: request)
+            (download.priority, download.isPaused, download.failure) = (priority, row.state == .paused, row.failure)
+            (download.receivedBytes, download.totalBytes) = (row.receivedBytes, row.totalBytes)
+            left.append((delivery, download))
         }
         _ = state.takeChanges()
         return (live, left)

@@ -10,15 +10,15 @@ extension DownloadQueue {
         /// The path to which it is delivered.
         public var destination: String
         /// Its priority.
-        package var priority: Priority
+        package var priority = Priority.normal
         /// Whether it was paused; it stays paused until it is resumed.
-        package var isPaused: Bool
+        package var isPaused = false
         /// Why it failed permanently; it does not run again before ``DownloadQueue/resume(_:)``.
         ///
         /// nil if it did not fail.
         package var failure: Reason?
         /// The number of received bytes in the store.
-        package var receivedBytes: Int64
+        package var receivedBytes: Int64 = 0
         /// The total length in bytes; nil if unknown.
         package var totalBytes: Int64?
         /// The original request, if it can be recreated from what was recorded.
@@ -26,5 +26,13 @@ extension DownloadQueue {
         /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a
         /// renewal. Then the program must supply a request with the same key and destination.
         public var request: DownloadRequest?
+
+        /// Makes a restored download, such as that of a test double.
+        public init(key: String, url: String, destination: String, request: DownloadRequest? = nil) {
+            self.key = key
+            self.url = url
+            self.destination = destination
+            self.request = request
+        }
     }
 }

@@ -7,6 +7,8 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
     let policy: ResumePolicy
     /// The maximum number of bytes.
     let limit: Int64
+    /// Called with the number of stored bytes and of all bytes, after each part of a body.
+    let onProgress: (@Sendable (Int64, Int64?) -> Void)?
 
     func read(_ count: Int, from body: Body) async throws -> [UInt8] {
         var bytes: [UInt8] = []
@@ -58,6 +60,10 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
         for try await part in body {
             let bytes = Array(part)
             try await transfer.write(bytes)
+            if let onProgress {
+                let partial = await transfer.partial
+                onProgress(partial.length, partial.totalLength)
+            }
             // The rest is not needed.
             if transfer.hasAllWanted { return }
             position = position.addingSaturating(Int64(bytes.count))

@@ -23,6 +23,7 @@ extension PartialStore {
     ///   - policy: The conditions for resuming.
     ///   - limit: The maximum number of bytes.
     ///   - retries: How often requests are repeated without progress, and the delays between them.
+    ///   - onProgress: Called after each part of a body with the number of stored bytes, and of all bytes if known.
     ///   - send: Sends a GET request with these fields added, follows redirects, and returns the response head and a
     ///     sequence of body parts: arrays, slices, `Data` or any other sequence of bytes. The body must throw if it is
     ///     cut and the client can detect that. It may be left unread, or not be read to its end: the client ends the
@@ -34,11 +35,14 @@ extension PartialStore {
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
         retries: RetryPolicy = RetryPolicy(retries: 2),
+        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
     ) async throws -> [UInt8] where Body.Element: Sequence<UInt8> {
         let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
-        return try await transfer.run(policy: policy, limit: Int64(limit), retries: retries, send) {
+        let client = FetchClient<Body>(
+            transfer: transfer, policy: policy, limit: Int64(limit), onProgress: onProgress)
+        return try await transfer.run(client, retries: retries, send) {
             try await $0.takeData(upTo: limit)
         }
     }
@@ -47,20 +51,27 @@ extension PartialStore {
 extension DownloadStore {
     /// Downloads into a file of any length with the caller's HTTP client.
     ///
-    /// It works like ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:sending:)``, which
-    /// describes the parameters and errors. The file appears at the destination complete or not at all.
+    /// ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:onProgress:sending:)`` describes the
+    /// parameters and errors. The file appears at the destination complete or not at all.
+    ///
+    /// - Returns: The length of the file in bytes.
+    @discardableResult
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, to path: String, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
         retries: RetryPolicy = RetryPolicy(retries: 2),
+        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
         sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
-    ) async throws where Body.Element: Sequence<UInt8> {
+    ) async throws -> Int64 where Body.Element: Sequence<UInt8> {
         let destination = try Destination(checking: path)
         let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
             waits: true)
-        try await transfer.run(policy: policy, limit: .max, retries: retries, send) {
+        let client = FetchClient<Body>(transfer: transfer, policy: policy, limit: .max, onProgress: onProgress)
+        return try await transfer.run(client, retries: retries, send) {
+            let length = await $0.partial.length
             try await $0.deliver(to: destination)
+            return length
         }
     }
 }
@@ -68,11 +79,11 @@ extension DownloadStore {
 extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        policy: ResumePolicy, limit: Int64, retries: RetryPolicy,
+        _ client: FetchClient<Body>, retries: RetryPolicy,
         _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
         finish: (Transfer) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
-        var loop = RequestLoop(FetchClient<Body>(transfer: self, policy: policy, limit: limit), retries)
+        var loop = RequestLoop(client, retries)
         do {
             while true {
                 try await loop.run { _, plan in

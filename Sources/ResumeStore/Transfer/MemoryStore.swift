@@ -92,8 +92,8 @@ public final class MemoryStore: PartialStore {
     ///   - disk: The store.
     ///   - waits: Whether to wait if another task is using the download, or to fail.
     /// - Returns: How many bytes were moved.
-    /// - Throws: The errors of ``Transfer/promote(to:)``; also `inUse` if it is in use and `waits` is false. Then the
-    ///   data in memory is kept.
+    /// - Throws: ``StoreError`` if there is no such download, with `inUse` if it is in use and `waits` is false, or
+    ///   an error of the store on disk, such as `noSpace`. Then the data in memory is kept.
     @discardableResult
     public func promote(
         _ download: some DownloadKeyConvertible, to disk: DownloadStore, waits: Bool = true

@@ -3,8 +3,9 @@ public import ResumeHTTP
 
 /// A store of partial downloads, on disk (``DownloadStore``) or in memory (``MemoryStore``).
 ///
-/// ``fetch(_:headerFields:key:selection:policy:limit:retries:sending:)`` runs a whole download with the caller's HTTP
-/// client; ``open(_:headerFields:key:selection:policy:waits:)`` is for callers that issue each request themselves.
+/// ``fetch(_:headerFields:key:selection:policy:limit:retries:onProgress:sending:)`` runs a whole download with the
+/// caller's HTTP client; ``open(_:headerFields:key:selection:policy:waits:)`` is for callers that issue each request
+/// themselves.
 public protocol PartialStore: Sendable {
     /// Opens a download exclusively.
     ///

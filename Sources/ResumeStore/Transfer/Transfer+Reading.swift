@@ -12,7 +12,7 @@ extension Transfer {
     ///
     /// Bytes that were stored before this transfer are compared with their checksums first. The engine makes sure that
     /// all bytes belong to one representation. Whether they match a known digest can only be checked when the file is
-    /// complete. Reading continues to work after ``deliver(to:)``, as long as the transfer is retained.
+    /// complete. Reading continues to work after ``deliver(to:replaces:)``, as long as the transfer is retained.
     ///
     /// - Parameter range: Offsets in the delivered file.
     /// - Returns: All bytes of the range.

@@ -8,8 +8,8 @@ internal import ResumeSQLite
 ///
 /// This is the API for programs with their own HTTP client; the engine uses it too. Call in this order, for each
 /// request: ``nextRequest(avoidingRange:)``, send the request, ``receive(_:)``, ``write(_:)`` for each part of the body,
-/// ``endBody(_:)``; when that returns true, ``deliver(to:)`` or ``takeData(upTo:)``. Call ``close()`` at the end, also
-/// after an error: received bytes are kept for the next request.
+/// ``endBody(_:)``; when that returns true, ``deliver(to:replaces:)`` or ``takeData(upTo:)``. Call ``close()`` at the
+/// end, also after an error: received bytes are kept for the next request.
 ///
 /// It runs on a separate queue, since writing to files blocks.
 public actor Transfer {
