@@ -1,5 +1,5 @@
 # `make` without a target lists the targets.
-.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs lifecycle demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 export SWIFT
 # The Swift libraries are linked statically: the program runs on machines without Swift, and calls into them are cheaper.
@@ -20,6 +20,7 @@ help:
 	@echo "make lint     check the format and structure of the sources and the wording of texts"
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
+	@echo "make lifecycle  build ResumeServiceLifecycle, whose trait is off by default"
 	@echo "make release  build resumectl in the release configuration"
 	@echo "make dist     build the files of a release: a tarball, a Debian package, an SBOM and checksums"
 	@echo "make tsan     run the tests with ThreadSanitizer; make asan: with AddressSanitizer"
@@ -110,6 +111,9 @@ format:
 # Uses the debug build, and builds it if it is missing.
 docs: setup
 	Scripts/build-docs.sh
+
+lifecycle: setup
+	Scripts/swift.sh build --traits Engine,ServiceLifecycle --target ResumeServiceLifecycle --scratch-path .build/lifecycle
 
 # Uses the debug build, which the tests share. `make release` builds the fast one.
 demo: setup

@@ -18,6 +18,7 @@ let testSettings = Array(settings.dropFirst())
 let engine: TargetDependencyCondition? = .when(traits: ["Engine"])
 let asyncHTTP: TargetDependencyCondition? = .when(traits: ["AsyncHTTP"])
 let commandLine: TargetDependencyCondition? = .when(traits: ["CommandLine"])
+let lifecycle: TargetDependencyCondition? = .when(traits: ["ServiceLifecycle"])
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log", condition: engine)
@@ -41,6 +42,9 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let asyncHTTPClient: Target.Dependency = .product(
     name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP)
 
+let serviceLifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: lifecycle)
+
 let package = Package(
     name: "resume-store",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -53,6 +57,7 @@ let package = Package(
         .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
         .library(name: "ResumeURLSession", targets: ["ResumeURLSession"]),
         .library(name: "ResumeTesting", targets: ["ResumeTesting"]),
+        .library(name: "ResumeServiceLifecycle", targets: ["ResumeServiceLifecycle"]),
         .executable(name: "resumectl", targets: ["resumectl"]),
     ],
     traits: [
@@ -63,6 +68,9 @@ let package = Package(
         .trait(
             name: "AsyncHTTP", description: "ResumeAsyncHTTP, which depends on async-http-client and swift-nio.",
             enabledTraits: ["Engine"]),
+        .trait(
+            name: "ServiceLifecycle",
+            description: "ResumeServiceLifecycle, which depends on swift-service-lifecycle.", enabledTraits: ["Engine"]),
         .trait(
             name: "CommandLine", description: "resumectl, which also depends on swift-argument-parser.",
             enabledTraits: ["AsyncHTTP"]),
@@ -78,6 +86,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.9.0"),
     ],
     targets: [
         .systemLibrary(
@@ -125,6 +134,9 @@ let package = Package(
             name: "Resume",
             dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging],
             swiftSettings: settings),
+        // Empty unless its trait is enabled.
+        .target(
+            name: "ResumeServiceLifecycle", dependencies: ["ResumeDownload", serviceLifecycle], swiftSettings: settings),
         .target(
             name: "ResumeTesting", dependencies: ["ResumeDownload", httpTypes], swiftSettings: settings),
         .target(
