@@ -199,7 +199,8 @@ extension Connection {
         let last = try integer(
             "SELECT max(id) FROM (SELECT id FROM download WHERE id > ? ORDER BY id LIMIT ?)", .integer(id),
             .integer(limit))
-        guard let last else { return nil }
+        // In a damaged table, rows may be in a wrong order, so that a loop would not end.
+        guard let last, last > id else { return nil }
         try run(
             """
             UPDATE download SET received = \(Self.sumOfParts)
