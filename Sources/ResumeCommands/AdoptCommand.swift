@@ -77,12 +77,12 @@ struct AdoptCommand: ContextCommand {
             if json {
                 context.print(Self.json(adoption, request).text)
             } else {
-                context.print(Self.line(adoption, path))
+                context.print(Self.line(adoption, path, try request.checkedDestination().path))
             }
         }
     }
 
-    private static func line(_ adoption: Adoption, _ path: String) -> String {
+    private static func line(_ adoption: Adoption, _ path: String, _ destination: String) -> String {
         let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
         let adopted =
             "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(Printable.escaped(path)) "
@@ -94,7 +94,8 @@ struct AdoptCommand: ContextCommand {
             case .pending(let reason): "not compared yet, since \(reason.clause)"
             case .differs(let reason): reason.clause
             }
-        return "\(adopted)\(Printable.escaped(proof)). Run 'resumectl resume' to complete it."
+        let file = Printable.escaped(destination)
+        return "\(adopted)\(Printable.escaped(proof)). Run 'resumectl resume \(file)' to complete it as this file."
     }
 
     private static func json(_ adoption: Adoption, _ request: DownloadRequest) -> JSON {

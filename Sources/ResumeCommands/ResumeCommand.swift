@@ -9,13 +9,14 @@ struct ResumeCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
         abstract: "Continue all downloads that are not done, or those named.",
+        usage: "resumectl resume [<options>] [<job> ...]    (--help-hidden shows all options)",
         discussion: """
             Works from any folder, after any end of the earlier command. Passwords and tokens are not stored: give \
             their header fields again, or the complete URL. They are sent to one server only.
 
             EXAMPLE:
               resumectl resume
-              resumectl resume -H 'Authorization: Bearer TOKEN' https://example.org/image.iso
+              resumectl resume -H 'Authorization: Bearer TOKEN'
               resumectl resume image.iso --url https://mirror.example.org/image.iso
 
             EXIT STATUS: as get.
@@ -56,9 +57,10 @@ struct ResumeCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         var selection = JobSelection(jobs.names)
         let known = try await context.withExistingStore(storeOptions.store) { store in
-            try await chosen(from: try await store.openJobs(), &selection)
+            try await chosen(from: try await store.openJobs(), &selection, context)
         }
-        try selection.requireAllFound(context)
+        // There may be no store yet.
+        if known == nil { _ = try selection.parts(context) }
         guard let chosen = known ?? nil else {
             if !messages.json, !messages.quiet { context.say("nothing to resume") }
             return
@@ -95,7 +97,9 @@ struct ResumeCommand: ContextCommand {
     }
 
     /// Returns the jobs to run; nil if there are none.
-    private func chosen(from board: JobBoard, _ selection: inout JobSelection) async throws -> Chosen? {
+    private func chosen(
+        from board: JobBoard, _ selection: inout JobSelection, _ context: CommandContext
+    ) async throws -> Chosen? {
         var jobs: [Job] = []
         var chosen: Chosen
         if selection.isEmpty {
@@ -105,6 +109,7 @@ struct ResumeCommand: ContextCommand {
             chosen = Chosen(ids: [all], count: left.count)
         } else {
             try await board.forEach { if selection.find($0).isNamed { jobs.append($0) } }
+            jobs += try selection.parts(context)
             chosen = Chosen(ids: jobs.map { $0.id...$0.id }, count: jobs.count)
         }
         for job in jobs { chosen.connections = max(chosen.connections, JobTerms.request(for: job)?.connections ?? 1) }

@@ -16,7 +16,7 @@ package struct ResumeCtl: ParsableCommand {
               resumectl list
               resumectl gc --max-size 10GB
 
-            See also 'resumectl help exit-status', 'help environment' and 'help files'.
+            See also 'resumectl help errors', 'help exit-status', 'help environment' and 'help files'.
             """,
         version: "0.1.0",
         subcommands: [
@@ -58,6 +58,15 @@ package struct ResumeCtl: ParsableCommand {
         if arguments.first == CompletionScripts.request {
             await CompletionAnswer(context: context, root: Self.self).print(arguments.dropFirst())
             return .success
+        }
+        let names = configuration.subcommands.flatMap { command in
+            [command.configuration.commandName ?? ""] + command.configuration.aliases
+        }
+        if let problem = HelpTopic.problem(with: arguments, commands: names + ["help"])
+            ?? ForeignHabit.problem(in: arguments, of: Self.self)
+        {
+            context.say("Error: \(problem)")
+            return .usage
         }
         let command: any ParsableCommand
         let complete: [String]

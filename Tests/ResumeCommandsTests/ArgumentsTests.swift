@@ -49,7 +49,9 @@ struct ArgumentsTests {
                 #expect(outcome.status == .usage, "\(arguments)")
                 // For a missing value, the option is named only.
                 guard !text.isEmpty else { continue }
-                #expect(outcome.errors.contains("0, 500k, 10M, 10MB or 1.5GiB"), "\(arguments): \(outcome.errors)")
+                let isRate = arguments.contains { $0.hasPrefix("--limit-rate") }
+                let forms = isRate ? "500k, 2M or 1.5MiB/s" : "0, 500k, 10M, 10MB or 1.5GiB"
+                #expect(outcome.errors.contains(forms), "\(arguments): \(outcome.errors)")
             }
         }
     }

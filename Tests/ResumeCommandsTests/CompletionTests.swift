@@ -29,7 +29,7 @@ struct CompletionTests {
         let names = await answer("")
         #expect(Set(Self.commands).isSubset(of: names.dropFirst(2)) && names.prefix(2) == ["words", ""])
         #expect(names.last == "help" && names.filter { $0.hasPrefix("-") }.isEmpty)
-        #expect(await answer("help", "li") == names.dropLast() + ["exit-status", "environment", "files"])
+        #expect(await answer("help", "li") == names.dropLast() + ["exit-status", "environment", "files", "errors"])
         #expect(await answer("-") == ["words", "", "--version", "-h", "--help"])
         let outcome = await home.run("---complete", "fish", "pi")
         #expect(outcome.output.contains("\npin\tExclude an entry from automatic removal and gc.\n"))
@@ -42,7 +42,8 @@ struct CompletionTests {
         #expect(options.contains("--output") && options.contains("-o") && options.contains("--header"))
         // Shown by --help-hidden only.
         #expect(
-            !options.contains("--from") && !options.contains("--checksum") && !options.contains("--accept-encoding"))
+            !options.contains("--auto-rename") && !options.contains("--checksum")
+                && !options.contains("--accept-encoding"))
         let rest = await answer("get", "-o", "file", "--header", "A: b", "--json", "-q", "--")
         let given = ["--output", "-o", "--json", "-q", "--quiet"]
         #expect(rest.allSatisfy { !given.contains($0) } && rest.contains("-H"))

@@ -64,7 +64,7 @@ struct ConnectionTests {
             #expect(usual.status == .success && !usual.errors.contains("resumed"), "\(usual.errors)")
             #expect(server.requests.map(Self.isWhole) == [true, true])
             // With the same option, they are.
-            let same = await home.run(["resume", option] + value)
+            let same = await home.run(get + [option] + value)
             #expect(same.status == .success && same.errors.contains("resumed at"), "\(same.errors)")
             #expect(server.requests.map(Self.isWhole) == [true, true, false])
             #expect(Sample.content.matches(try home.bytes("out")))

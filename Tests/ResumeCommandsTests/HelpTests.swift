@@ -62,14 +62,25 @@ struct HelpTests {
         }
     }
 
-    @Test("Topics that belong to no command", arguments: ["exit-status", "environment", "files"])
+    @Test("Topics that belong to no command", arguments: ["exit-status", "environment", "files", "errors"])
     func topics(name: String) async throws {
         let outcome = await home.run("help", name)
         #expect(outcome.status == .success && outcome.errors.isEmpty && outcome.lines.count > 5)
         #expect(outcome.lines.allSatisfy { $0.count <= 110 })
         #expect(await home.run("help").output.contains("help \(name)"))
-        let mark = ["exit-status": "130  Interrupted", "environment": "RESUMECTL_CONFIG ", "files": "~/.netrc "][name]
+        let marks = [
+            "exit-status": "130  Interrupted", "environment": "RESUMECTL_CONFIG ", "files": "~/.netrc ",
+            "errors": "404 Not Found ",
+        ]
+        let mark = marks[name]
         #expect(outcome.output.contains(mark ?? "?"))
+    }
+
+    @Test("Help on something that does not exist is an error with the topics")
+    func unknownTopic() async throws {
+        let outcome = await home.run("help", "404")
+        #expect(outcome.status == .usage && outcome.errors.contains("there is no help on '404'; the topics are exit-"))
+        #expect(await home.run("help", "ls").status == .success)
     }
 
     @Test func version() async throws {

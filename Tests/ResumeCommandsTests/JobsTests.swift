@@ -216,6 +216,28 @@ struct JobsTests {
         }
     }
 
+    @Test("Jobs are named by parts of their names; a terminal shows a table")
+    func names() async throws {
+        #expect(await home.run("jobs", outputWidth: 80).output == "no unfinished downloads\n")
+        let url = try await home.leavePartial("one.bin")
+        try await home.leavePartial("two.bin")
+        let table = await home.run("jobs", outputWidth: 120).lines
+        #expect(table.count == 6 && table[0].hasPrefix("FILE ") && table[0].contains("  STATE  "), "\(table)")
+        let row = table[1]
+        #expect(row.hasPrefix("one.bin ") && row.contains("  stopped    195.3 KiB of 293.0 KiB  "), "\(table)")
+        #expect(table[5].hasPrefix("'resumectl resume' continues what is not done"))
+        let several = await home.run("cancel", ".bin")
+        #expect(several.status == .notFound && several.errors.contains("several jobs match"), "\(several.errors)")
+        #expect(several.errors.contains("  \(home["one.bin"])\n  \(home["two.bin"])\n"))
+        let cancel = await home.run("cancel", "one")
+        #expect(cancel.errors == "cancelled: \(url); 195.3 KiB are kept; 'resumectl purge \(url)' removes them\n")
+        #expect(await home.run("forget", "three").status == .notFound)
+        // Of several, the one that is not done is meant.
+        #expect(await home.run("cancel", ".bin").status == .success)
+        #expect(await home.run("jobs", outputWidth: 80).output == "no unfinished downloads\n")
+        #expect(await home.run("purge", "two.bin").output.contains("starts over") == false, "its job is cancelled")
+    }
+
     @Test("Several processes work on one list, and each job runs once")
     func together() async throws {
         let gate = Gate()

@@ -208,7 +208,9 @@ struct PurgeTests {
         let outcome = await home.run("gc", "--max-age", "30m")
         #expect(outcome.status == .success)
         // Its job is not done.
-        let job = "; job: \(home["a.bin"])"
+        let path = home["a.bin"]
+        let job =
+            "\n  its download to \(path) starts over with 'resumectl resume'; 'resumectl forget \(path)' removes that, too"
         #expect(
             outcome.output == "removed a, 48.8 KiB: not used for longer than the maximum age\(job)\nfreed 48.8 KiB\n")
         #expect(try await keys() == ["b", "c"])

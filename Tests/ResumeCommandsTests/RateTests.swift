@@ -34,30 +34,49 @@ struct RateTests {
         // Without a value, the parser says so.
         for arguments in text.isEmpty ? [] : [["get", "http://127.0.0.1:9/f"], ["set"], ["resume"]] {
             let outcome = await home.run(arguments + ["--limit-rate=\(text)"])
+            #expect(!outcome.errors.contains(" 0,"), "no rate is 0")
             #expect(outcome.status == .usage && outcome.errors.contains("such as 08:00-18:00=1M"), "\(outcome.errors)")
         }
     }
 
-    @Test("set changes the limit of what runs, and of nothing that starts later")
-    func changed() async throws {
+    @Test(
+        "set changes the limit of what runs, and of nothing that starts later", arguments: ["total-rate", "limit-rate"])
+    func changed(name: String) async throws {
         let content = Content(length: 3_000_000, seed: 2)
         try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
             server async throws in
             // It would take a quarter of an hour.
-            let get = ["get", server.url(), "-o", home["out"], "--total-rate", "3k", "--stall-timeout", "1h"]
+            let get = ["get", server.url(), "-o", home["out"], "--\(name)", "3k", "--stall-timeout", "1h"]
             let slow = Task { await home.run(get) }
             #expect(try await eventually { home.has("store/store.sqlite") && server.requests.count == 1 })
-            #expect(await home.run("set", "--limit-rate", "100M").status == .success)
+            let set = await home.run("set", "--\(name)", "100M")
+            let what = name == "total-rate" ? "all downloads of a process together" : "each download"
+            #expect(set.status == .success && set.errors == "at most 100.0 MiB/s for \(what); 1 job is running\n")
             #expect(await slow.value.status == .success)
             #expect(content.matches(try home.bytes("out")))
-            #expect(await home.run("set", "--limit-rate", "1").status == .success)
+            let later = await home.run("set", "--\(name)", "1")
+            #expect(later.status == .success && later.errors.hasPrefix("no job is running with this store"))
             #expect(await home.run("get", server.url("/b"), "-o", home["b"]).status == .success)
-            #expect(try home.bytes("store/limit-rate") == Array("1".utf8))
+            #expect(try home.bytes("store/limit-rate") == Array("\(name)=1".utf8))
         }
-        #expect(await home.run("set", "--limit-rate", "none").status == .success)
+        #expect(await home.run("set", "--limit-rate", "none", "--total-rate", "none").status == .success)
+        #expect(await home.run("set").status == .usage)
         let missing = await home.run(["set", "--limit-rate", "1M"], environment: ["RESUMECTL_STORE": home["none"]])
         #expect(missing.status == .notFound && !home.has("none"))
         #expect(await home.run("doctor").status == .success)
+    }
+
+    @Test("The limit of another kind stays when one is set")
+    func otherKind() async throws {
+        let content = Content(length: 3_000_000, seed: 2)
+        try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
+            server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--total-rate", "3k", "--max-time", "5"]
+            let slow = Task { await home.run(get) }
+            #expect(try await eventually { home.has("store/store.sqlite") && server.requests.count == 1 })
+            #expect(await home.run("set", "--limit-rate", "none").status == .success)
+            #expect(await slow.value.status == .tryAgain)
+        }
     }
 
     @Test("A limit for a time of day limits each download")

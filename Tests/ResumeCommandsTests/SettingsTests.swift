@@ -65,7 +65,7 @@ struct SettingsTests {
 
     private static let wrong = [
         ("limit-rat = 1M", "there is no option 'limit-rat'; did you mean 'limit-rate'?"),
-        ("\n\nlimit-rate = fast", "line 3: "), ("limit-rate = fast", "such as 0, 500k"),
+        ("\n\nlimit-rate = fast", "line 3: "), ("limit-rate = fast", "such as 500k"),
         ("limit-rate", "limit-rate requires a value"), ("quiet = perhaps", "quiet is true or false"),
         ("user = me:word", "cannot be set here"), ("header = A: b", "cannot be set here"),
         ("output = f", "cannot be set here"), ("p\u{1B}ass = hunter2", "there is no option of this name"),

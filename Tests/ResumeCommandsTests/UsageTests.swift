@@ -181,7 +181,7 @@ struct UsageTests {
 
     private static let unknown: [([String], String)] = [
         (["--foo", "x", "-o", "y", url], "--foo'"), (["-o", "y", "--foo", "x", url], "--foo'"),
-        (["--outptu=y", url], "--outptu'; did you mean '--output'?"), (["-sZ", url], "-Z'"),
+        (["--outptu=y", url], "--outptu'; did you mean '--output'?"), (["-sZ", url], "-Z'; use --max-concurrent"),
         (["-T", "5", url], "-T'; use --stall-timeout"), (["-LOf", "-o", "y", url, "-W"], "-W'"),
         (["-P", "dir", "--limt-rate", "5M", url, "-o", "y"], "--limt-rate'; did you mean '--limit-rate'?"),
     ]
@@ -191,6 +191,49 @@ struct UsageTests {
         let outcome = await home.run(["get"] + arguments)
         #expect(outcome.status == .usage)
         #expect(outcome.errors.hasPrefix("Error: unknown option '\(text)\n"), "\(outcome.errors)")
+    }
+
+    private static let habits: [([String], String)] = [
+        (["-nc", url], "-nc is wget's --no-clobber; use --skip-existing"), (["-q", "-nv", url], "-nv is wget's"),
+        (["-nH", url], "-nH is wget's"), (["-O", "dir/x.bin", url], "-O takes no name, as in curl"),
+        (["-qO", "x.bin", url], "use -o x.bin"), (["-qO-", url], "use -o -"), (["-O", "-", url], "use -o -"),
+        (["-output", "x", url], "did you mean '--output'?"), (["-#", url], "; use nothing: progress is shown"),
+        (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "only SHA-256 and SHA-512"),
+        (["-o", "my", "thesis/x", url], "--output requires exactly one URL, but 2 were given: 'thesis/x'"),
+        ([url, "/tmp/x.bin"], "To give the file the name"), ([url, "survey"], "A URL with spaces must be in quotes"),
+        (["--sha256", String(repeating: "a", count: 32), url], "this may be an MD5"),
+    ]
+
+    @Test("Habits of other programs are answered, and nothing is downloaded", arguments: habits)
+    func habit(arguments: [String], text: String) async throws {
+        let outcome = await home.run(["get"] + arguments)
+        #expect(outcome.status == .usage && outcome.errors.contains(text), "\(outcome.errors)")
+        #expect(try home.names().isEmpty)
+    }
+
+    @Test("A list without -i, curl's -O, and a digest with its name are understood")
+    func understood() async throws {
+        try home.write("".utf8, to: "urls.txt")
+        let list = await home.run("get", home["urls.txt"])
+        #expect(list.status == .usage && list.errors.contains("to read URLs from it, use -i"), "\(list.errors)")
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let folder = ["get", "-o", home["new/er/x.bin"], "--create-dirs", "-fsSL", server.url()]
+            #expect(await home.run(folder).status == .success && home.has("new/er/x.bin"))
+            let host = "127.0.0.1:\(server.port)/one.bin"
+            let one = await home.run("get", "-LO", host, "-P", home["one"])
+            #expect(one.status == .success && home.has("one/one.bin"), "\(one.errors)")
+            let wrong = "sha256:" + String(repeating: "0", count: 64)
+            let digest = await home.run("get", server.url(), "-o", home["d.bin"], "--sha256", wrong)
+            #expect(digest.status == .refused && !home.has("d.bin"), "\(digest.errors)")
+        }
+    }
+
+    @Test(
+        "Words for commands in other programs", arguments: [("download", "get"), ("rm", "purge"), ("status", "jobs")])
+    func synonyms(word: String, command: String) async throws {
+        let outcome = await home.run(word)
+        let text = "unknown command '\(word)'; use 'resumectl \(command)'"
+        #expect(outcome.status == .usage && outcome.errors.contains(text), "\(outcome.errors)")
     }
 
     @Test("Values that look like options are not taken for unknown ones")
@@ -232,7 +275,7 @@ struct UsageTests {
         let cases: [([String], String)] = [
             (["-o", "newdir/", Self.url], "--output requires a file; use --directory (-P)"),
             (["-P", home["a file"], Self.url], "a file: it is not a folder. Use --output (-o)"),
-            (["--limit-rate", "0", Self.url], "a number of bytes per second, greater than 0"),
+            (["--limit-rate", "0", Self.url], "use a rate such as 500k, 2M or 1.5MiB/s, in bytes per second"),
             ([Self.url, "file:///etc/passwd"], "argument 2: the scheme 'file' is not supported; use http or https"),
             ([Self.url, "s3://bucket/key"], "argument 2: s3://bucket/…: the scheme 's3' is not supported"),
             (["http://127.0.0.1:9/"], "argument 1: http://127.0.0.1:9/ does not contain a file name"),

@@ -103,7 +103,7 @@ struct ShellCompletionTests {
             try await terminal.type("resumectl get --c", "Tab", "Tab")
             try await terminal.expect("options") { rows in
                 let words = rows.dropFirst().joined(separator: " ")
-                return words.contains("--cacert") && words.contains("--connections") && words.contains("--checksums")
+                return words.contains("--connections") && words.contains("--checksums")
             }
             let rows = try await terminal.rows()
             #expect(rows.allSatisfy { !$0.contains("--connect-timeout") && !$0.contains("--condition") })

@@ -7,7 +7,9 @@ internal import ResumeHTTP
 struct ConnectionOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Trust these certificates (PEM), not the system's.", valueName: "file"), completion: .file())
+        help: ArgumentHelp(
+            "Trust these certificates (PEM), not the system's.", valueName: "file", visibility: .hidden),
+        completion: .file())
     var cacert: String?
 
     @Flag(name: [.customShort("k"), .long], help: "Do not verify certificates of servers.")
@@ -15,7 +17,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: ArgumentHelp("Proxy, instead of that in http_proxy and so on.", valueName: "url"))
+        help: ArgumentHelp("Proxy, instead of that in http_proxy and so on.", valueName: "url", visibility: .hidden))
     var proxy: String?
 
     @Option(

@@ -132,7 +132,8 @@ final class DownloadList: Sendable {
         do {
             url = try TypedURL.parse(text)
         } catch {
-            throw CommandFailure(.usage, "\(shown): \(Redaction.problem(error, with: text))")
+            let advice = place.number < 0 ? command.advice(for: text) : ""
+            throw CommandFailure(.usage, "\(shown): \(Redaction.problem(error, with: text))\(advice)")
         }
         guard let path = command.path(for: url) else {
             throw CommandFailure(

@@ -26,6 +26,9 @@ struct FamiliarOptions: ParsableArguments {
     @Flag(name: [.customShort("c"), .customLong("continue")], help: .hidden)
     var continues = false
 
+    @Flag(name: .customLong("create-dirs"), help: .hidden)
+    var createsFolders = false
+
     @Flag(name: [.customShort("s"), .customLong("silent")], help: .hidden)
     var isSilent = false
 
@@ -41,7 +44,7 @@ struct FamiliarOptions: ParsableArguments {
 
     @Flag(
         name: [.customShort("n"), .customLong("netrc")],
-        help: ArgumentHelp("Use the user and password in ~/.netrc.", visibility: .hidden))
+        help: "Use the user and password in ~/.netrc.")
     var usesNetrc = false
 
     @Option(

@@ -12,11 +12,14 @@ extension GetCommand {
         files.directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }
 
-    /// Creates the folder of --directory, and the folders above it.
+    /// Creates the folder of --directory, or that of --output with --create-dirs, and the folders above it.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be created.
     func makeDirectory() throws {
-        guard let directory = files.directory else { return }
+        let output = files.output.map(inDirectory).flatMap { path in
+            familiar.createsFolders && !writesToOutput ? path.lastIndex(of: "/").map { String(path[..<$0]) } : nil
+        }
+        guard let directory = output ?? files.directory, !directory.isEmpty else { return }
         for part in directory.split(separator: "/", omittingEmptySubsequences: false) {
             let made = directory[..<part.endIndex]
             guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }

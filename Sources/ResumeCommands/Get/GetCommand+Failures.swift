@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 internal import ResumeDownload
 internal import ResumeHTTP
 internal import ResumeStore
@@ -56,6 +61,11 @@ extension GetCommand {
                     : " If more than the signature of the URL has changed, run 'resumectl resume "
                         + "\(Printable.escaped(request.destination)) --url' with the new one, or use --renew-command."
             }
+            if (error as? DownloadError)?.code == .digestMismatch {
+                failure.message +=
+                    ". Compare the digest with that of its source: with the right one, nothing is fetched again; with "
+                    + "--restart, the file is."
+            }
         }
         reporter.report(failure, error, of: request, number)
         return failure
@@ -91,5 +101,21 @@ extension GetCommand {
             }
             return CommandFailure(.interrupted, message, isResumable: false)
         }
+    }
+}
+
+/// Arguments that are not URLs.
+extension GetCommand {
+    /// Returns what the user may have meant by an argument that is not a URL; empty if that is not clear.
+    func advice(for text: String) -> String {
+        if FileManager.default.fileExists(atPath: text) {
+            let shown = Printable.escaped(text)
+            return ". There is a file '\(shown)': to read URLs from it, use -i \(shown); to write to it, -o \(shown)."
+        }
+        guard urls.count > 1 else { return "" }
+        guard let name = Redaction.name(text), !text.contains(":"), !text.contains("@") else {
+            return ". A URL with spaces must be in quotes."
+        }
+        return ". To give the file the name '\(name)', use -o \(name); a URL with spaces must be in quotes."
     }
 }

@@ -16,31 +16,12 @@ extension GetCommand {
         }
     }
 
-    /// Returns the size of the file that a download replaces, if this store has not delivered it; nil if there is none.
-    ///
-    /// curl and wget write the beginning of a file under its name, so that only its length shows that it is not whole.
-    func replacedSize(by request: DownloadRequest, of job: Job) -> Int64? {
-        guard job.file == nil, files.from == nil, !request.usesServerFilename else { return nil }
+    /// Returns what a download replaces at its destination; nil if there is nothing, or if the server names the file.
+    func replaced(by request: DownloadRequest, of job: Job) -> Replaced? {
+        guard !request.usesServerFilename else { return nil }
+        if !request.restarts, job.file?.isInPlace(at: job.destination) == true { return .version }
         var status = stat()
-        guard unsafe lstat(job.destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-            return nil
-        }
-        return Int64(status.st_size)
-    }
-}
-
-extension GetReporter {
-    /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
-    ///
-    /// - Parameters:
-    ///   - size: The size of the file at the destination.
-    ///   - event: An event of the download.
-    ///   - request: The download.
-    func mentionReplaced(_ size: Int64?, at event: DownloadEvent, of request: DownloadRequest) {
-        guard case .started(let total?) = event, let size, size < total else { return }
-        let name = Printable.escaped(request.destination)
-        note(
-            "\(name): replaces a file of \(ByteCount.text(size)) when it is complete. If curl or wget has left that, press "
-                + "Ctrl-C and run 'resumectl get --restart --from \(name)' with the URL.")
+        guard unsafe lstat(job.destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return .other(bytes: Int64(status.st_size), isForeign: job.file == nil && files.from == nil)
     }
 }

@@ -41,7 +41,7 @@ extension GetCommand {
         try await withDownloader(for: count, context) { downloader, spare, rates in
             if writesToOutput, let item = first.items.first {
                 var request = list.request(for: item)
-                request.rateLimiters = rates.limiters(for: 0)
+                rates.limit(&request, 0)
                 try await Programs(programs).authorize(&request)
                 return try await write(request, with: downloader, reporter, context)
             }

@@ -54,15 +54,16 @@ extension GetCommand {
             throw ValidationError("--from cannot be combined with --range")
         }
         let isSingle = urls.count == 1 && files.inputFile == nil
-        if !isSingle,
-            [
-                files.output, files.from, requests.key, checks.sha256, checks.sha512, checks.headUrl,
-                checks.checksum?.hexadecimal,
-            ]
-            .contains(where: { $0 != nil })
-        {
+        let ofOne: [(String, String?)] = [
+            ("--output", files.output), ("--from", files.from), ("--key", requests.key), ("--sha256", checks.sha256),
+            ("--sha512", checks.sha512), ("--head-url", checks.headUrl), ("--checksum", checks.checksum?.hexadecimal),
+        ]
+        if !isSingle, let option = ofOne.first(where: { $0.1 != nil })?.0 {
+            let words = urls.prefix(3).map { "'\(Redaction.name($0) ?? "…")'" }
+            let several = "\(urls.count) were given: \(words.joined(separator: ", "))"
+            let given = files.inputFile != nil ? "a list was given" : several
             throw ValidationError(
-                "--output, --from, --key, --sha256, --sha512, --checksum and --head-url require exactly one URL")
+                "\(option) requires exactly one URL, but \(given). Names and URLs with spaces must be in quotes.")
         }
         if let headUrl = checks.headUrl {
             guard checks.condition == .head else { throw ValidationError("--head-url requires --condition head") }
@@ -76,7 +77,10 @@ extension GetCommand {
         if let key = requests.key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
             throw ValidationError("--key must not contain a password or token; use a name or a complete URL")
         }
-        if checks.sha256 != nil, digest == nil { throw ValidationError("--sha256 requires 64 hexadecimal digits") }
+        if let sha256 = checks.sha256, digest == nil {
+            let hint = sha256.utf8.count == 32 ? "; this may be an MD5, which is not supported (use md5sum)" : ""
+            throw ValidationError("--sha256 requires 64 hexadecimal digits\(hint)")
+        }
         if checks.sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
         if let acceptEncoding = requests.acceptEncoding,
             acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding)

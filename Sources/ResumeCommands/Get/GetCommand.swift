@@ -41,8 +41,18 @@ struct GetCommand: ContextCommand {
     /// The expected digest of a single file; nil if there is none or it is malformed.
     var digest: HTTPDigest? {
         if let checksum = checks.checksum { return checksum }
-        if let sha256 = checks.sha256 { return HTTPDigest(.sha256, hexadecimal: sha256) }
-        return checks.sha512.flatMap { HTTPDigest(.sha512, hexadecimal: $0) }
+        if let sha256 = checks.sha256 { return HTTPDigest(.sha256, hexadecimal: Self.digits(of: sha256, "sha256")) }
+        return checks.sha512.flatMap { HTTPDigest(.sha512, hexadecimal: Self.digits(of: $0, "sha512")) }
+    }
+
+    /// Returns the digits of a digest, which web pages often print after the name of the algorithm.
+    private static func digits(of text: String, _ name: String) -> String {
+        let text = text.filter { $0 != " " }
+        guard text.lowercased().hasPrefix(name), let sign = text.dropFirst(name.count).first, ":=-".contains(sign)
+        else {
+            return text
+        }
+        return String(text.dropFirst(name.count + 1))
     }
 
     /// Makes a request with the options of the command, for any URL; reading the options takes long.

@@ -5,7 +5,7 @@ internal import ResumeHTTP
 struct FileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write; - for standard output.", valueName: "path"), completion: .file())
+        help: ArgumentHelp("File to write (replaced); - for standard output.", valueName: "path"), completion: .file())
     var output: String?
 
     @Option(
@@ -21,7 +21,7 @@ struct FileOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Begin with what another program has left; see adopt.", valueName: "path", visibility: .hidden),
+            "Begin with what another program has left; see adopt.", valueName: "path"),
         completion: .file())
     var from: String?
 
@@ -34,7 +34,7 @@ struct FileOptions: ParsableArguments {
         help: "Use the name that the server sends; never replace.")
     var remoteHeaderName = false
 
-    @Flag(name: .long, help: "Number files of the same name (name.1.ext).")
+    @Flag(name: .long, help: ArgumentHelp("Number files of the same name (name.1.ext).", visibility: .hidden))
     var autoRename = false
 
     @Flag(name: .long, help: "Skip files that exist, without checking them.")
@@ -65,7 +65,7 @@ struct CheckOptions: ParsableArguments {
 
     @Option(
         name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Refuse larger files, such as 500M or 1.5GiB.", valueName: "size"),
+        help: ArgumentHelp("Refuse larger files, such as 500M or 1.5GiB.", valueName: "size", visibility: .hidden),
         transform: ByteCount.argument)
     var maxSize: ByteCount?
 
@@ -111,7 +111,8 @@ struct CheckOptions: ParsableArguments {
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only these bytes: 0-99, 200-, -500, or several.", valueName: "ranges"),
+        help: ArgumentHelp(
+            "Only these bytes: 0-99, 200-, -500, or several.", valueName: "ranges", visibility: .hidden),
         transform: Self.selection)
     var range: RangeSelection?
 
@@ -147,7 +148,7 @@ struct PaceOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Connections for each file.", valueName: "n"))
     var connections: Int = 1
 
-    @Option(name: .long, help: ArgumentHelp("Retries without progress.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Retries without progress.", valueName: "n", visibility: .hidden))
     var retries: Int = 5
 
     @Option(
@@ -167,8 +168,7 @@ struct PaceOptions: ParsableArguments {
     @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp(
-            "Give up a file that is not complete after this time (default: never).", valueName: "time",
-            visibility: .hidden), transform: TimeSpan.secondsArgument)
+            "Give up each file after this time, such as 10m.", valueName: "time"), transform: TimeSpan.secondsArgument)
     var maxTime: TimeSpan?
 
     /// Returns a time limit; 30 seconds if it is not set.

@@ -8,12 +8,12 @@ internal import Synchronization
 final class GetReporter: Sendable {
     private let json: Bool
     private let isQuiet: Bool
-    private let isVerbose: Bool
+    let isVerbose: Bool
     /// Whether the paths of delivered files are printed, for another program.
     private let printsPaths: Bool
     /// Whether downloads are named by their URLs: the server's names are known only at the end, and standard output has
     /// none.
-    private let showsURLs: Bool
+    let showsURLs: Bool
     /// The number of requested downloads, as far as it is known.
     private let total = Mutex(0)
     /// The progress in a terminal; nil if none is shown.
@@ -111,11 +111,13 @@ final class GetReporter: Sendable {
         say("resumectl: \(Printable.escaped(failure.message))", isError: true)
     }
 
-    func report(_ event: DownloadEvent, of request: DownloadRequest, _ number: Int64) {
+    func report(
+        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64, replacing replaced: Replaced? = nil
+    ) {
         // A file that is kept is reported as skipped.
         if case .finished(let result) = event, result.isExisting { return }
         if json { return context.print(Self.json(event, of: request).text) }
-        if let line = line(for: event, of: request) { say(line) }
+        if let line = line(for: event, of: request, replacing: replaced) { say(line) }
         if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
         display?.update { $0.take(event, of: number) }
     }
@@ -153,44 +155,6 @@ final class GetReporter: Sendable {
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         if let display { display.say(line) } else { context.say(line) }
-    }
-
-    private func line(for event: DownloadEvent, of request: DownloadRequest) -> String? {
-        let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
-        switch event {
-        case .waiting:
-            return "\(name): waiting for another download of the same resource"
-        case .started(let total):
-            return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
-        case .resumed(let offset, let total):
-            let length = total.map { " of \(ByteCount.text($0))" } ?? ", length unknown"
-            return "\(name): resumed at \(ByteCount.text(offset))\(length)"
-        case .damaged(let reason), .resumeDataOutdated(let reason):
-            return "\(name): \(Printable.escaped(reason.text))"
-        case .restarted(let reason, _):
-            return "\(name): restarted: \(Printable.escaped(reason.text))"
-        case .retrying(let reason, let delay):
-            let tenths = Int64(delay / .milliseconds(100))
-            let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s" : "retrying at once"
-            return "\(name): \(Printable.escaped(reason.clause)); \(wait)"
-        case .progress:
-            return nil
-        case .finished(let result):
-            let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
-            let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
-            let unproved = Self.doubt(result)
-            let name = request.usesServerFilename ? Printable.escaped(result.path) : name
-            return "\(name): done, \(ByteCount.text(result.totalBytes))\(reused)\(unverified)\(unproved)"
-        }
-    }
-
-    /// Says why a file is not proved to be one version; empty if it is.
-    private static func doubt(_ result: DownloadResult) -> String {
-        if result.isProved { return "" }
-        guard let samples = result.agreedSamples else {
-            return " (not proved to be one version: the server sent no validator)"
-        }
-        return " (not proved: \(samples) samples of the adopted data agree with the server's file; no digest was given)"
     }
 
     /// Returns the event of a failed download.

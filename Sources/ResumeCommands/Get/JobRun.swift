@@ -65,13 +65,13 @@ final class JobRun: Sendable {
                     var request = try await request(job)
                     let host = request.url.host
                     guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
-                    request.rateLimiters = rates.limiters(for: job.id)
+                    rates.limit(&request, job.id)
                     request.fulfils(
                         job.id, leaving: programs.rest,
                         unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
                     if command.files.skipExisting { request.ifExists = .skip }
                     request.onReceived = { [slots] in slots.received($0, job.id) }
-                    let replaced = command.replacedSize(by: request, of: job)
+                    let replaced = command.replaced(by: request, of: job)
                     group.addTask { [request] in
                         let isCompletionLeft = job.failure?.code.rawValue == Programs.completionFailed
                         let failure = await self.download(request, job.id, isCompletionLeft, replacing: replaced)
@@ -128,20 +128,26 @@ final class JobRun: Sendable {
     ///   - request: The request of a job.
     ///   - id: The job.
     ///   - isCompletionLeft: Whether the file was done in an earlier run, but --on-complete failed for it.
-    ///   - replaced: The size of a file at the destination that this store has not delivered.
-    /// - Returns: How it failed, which has been reported; nil if it did not.
+    ///   - replaced: What is at the destination; nil if there is nothing.
+    /// - Returns: The status of the failure, which has been reported; nil if there was none.
     private func download(
-        _ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool, replacing replaced: Int64?
+        _ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool, replacing replaced: Replaced?
     ) async -> ExitStatus? {
         defer { board.release(id) }
         reporter.begin(request, id)
         do {
+            if let path = command.files.from, !request.restarts, case .range? = try? await downloader.plan(for: request)
+            {
+                reporter.note(
+                    "\(Printable.escaped(path)) is not used: the store has bytes of this download. To use it, add "
+                        + "--restart.")
+            }
             let result = try await command.limitingTime { [programs, downloader, reporter] in
                 var request = request
                 try await programs.authorize(&request)
                 return try await downloader.download(request) { [request] event in
                     reporter.mentionReplaced(replaced, at: event, of: request)
-                    reporter.report(event, of: request, id)
+                    reporter.report(event, of: request, id, replacing: replaced)
                 }
             }
             guard result.isExisting else { return await complete(result.path, of: request, id) }

@@ -16,8 +16,7 @@ struct LoadOptions: ParsableArguments {
     @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp(
-            "Bytes per second for all downloads together, such as 2M or 08:00-18:00=1M; see set.", valueName: "rate",
-            visibility: .hidden),
+            "The same for all together; also 08:00-18:00=1M.", valueName: "rate"),
         transform: RatePlan.argument)
     var totalRate: RatePlan?
 

@@ -5,7 +5,7 @@ internal import ResumeStore
 
 /// The arguments of commands that work on jobs.
 struct JobArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Keys, URLs or destinations of jobs.", valueName: "job"))
+    @Argument(help: ArgumentHelp("Keys, URLs or destinations of jobs, or parts of these.", valueName: "job"))
     var names: [String] = []
 }
 
@@ -22,6 +22,10 @@ struct JobSelection {
     private let names: [Name]
     /// The indices of arguments that have named a job.
     private var used: Set<Int> = []
+    /// The jobs of which an argument is a part of the key, URL or destination, by its index.
+    private var candidates: [Int: [Job]] = [:]
+    /// The number of candidates in a message.
+    private static let mostShown = 20
 
     /// Whether no job is named, so that all are meant.
     var isEmpty: Bool { names.isEmpty }
@@ -37,19 +41,39 @@ struct JobSelection {
         var found: (isNamed: Bool, url: DownloadURL?) = (false, nil)
         for (index, name) in names.enumerated() {
             let isURL = name.url?.redacted == job.url
-            guard isURL || job.key == name.text || job.destination == name.path else { continue }
+            guard isURL || job.key == name.text || job.destination == name.path else {
+                let isPart = [job.destination, job.url, job.key].contains { $0.contains(name.text) }
+                if isPart, DownloadStore.isPart(name.text), candidates[index, default: []].count <= 2 * Self.mostShown {
+                    candidates[index, default: []].append(job)
+                }
+                continue
+            }
             used.insert(index)
             found = (true, isURL ? name.url : found.url)
         }
         return found
     }
 
-    /// Throws if an argument has named no job.
-    func requireAllFound(_ context: CommandContext) throws {
-        guard let index = names.indices.first(where: { !used.contains($0) }) else { return }
-        throw CommandFailure(
-            .notFound,
-            "there is no job \(context.shown(names[index].text)). Run 'resumectl jobs --all' to show all jobs.")
+    /// Returns the jobs of which arguments are a part of the name, after all jobs were looked at.
+    ///
+    /// - Throws: ``CommandFailure`` if an argument has named no job, or is a part of several.
+    func parts(_ context: CommandContext) throws -> [Job] {
+        try names.indices.filter { !used.contains($0) }.map { index in
+            let shown = context.shown(names[index].text)
+            let all = candidates[index] ?? []
+            let left = all.filter(\.state.isLeft)
+            let jobs = left.isEmpty ? all : left
+            guard let job = jobs.first else {
+                throw CommandFailure(
+                    .notFound, "there is no job \(shown). Run 'resumectl jobs --all' to show all jobs.")
+            }
+            guard jobs.count == 1 else {
+                var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
+                failure.details = jobs.prefix(Self.mostShown).map(\.destination)
+                throw failure
+            }
+            return job
+        }
     }
 }
 

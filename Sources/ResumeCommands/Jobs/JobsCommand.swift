@@ -8,7 +8,7 @@ internal import ResumeStore
 struct JobsCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
-        abstract: "List the downloads that are not done.",
+        abstract: "List the unfinished downloads of get.",
         discussion: """
             Each line has the state, the received bytes of the total, the URL and the destination, in columns \
             separated by two or more spaces, and the reason of the last failure.
@@ -27,24 +27,83 @@ struct JobsCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
+        var count = 0
         _ = try await context.withExistingStore(storeOptions.store) { store in
             let board = try await store.openJobs()
             try await board.forEach { job in
                 guard all || job.state.isLeft else { return }
-                context.print(json ? job.json(on: board).text : Self.line(job, board))
+                count += 1
+                if json { return context.print(job.json(on: board).text) }
+                guard let width = context.outputWidth else { return context.print(Self.line(job, board)) }
+                if count == 1 { context.print(JobRow.header(width)) }
+                for line in JobRow(job, board).lines(width) { context.print(line) }
             }
         }
+        guard !json, context.outputWidth != nil else { return }
+        context.print(
+            count == 0
+                ? "no unfinished downloads"
+                : "'resumectl resume' continues what is not done; 'resumectl forget NAME' removes it from this list")
     }
 
     private static func line(_ job: Job, _ board: JobBoard) -> String {
-        let total = job.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
-        var line =
-            "\(job.state(on: board).rawValue)  \(ByteCount.text(job.receivedBytes))\(total)  \(Redaction.key(job.url))"
+        let line =
+            "\(job.state(on: board).rawValue)  \(job.received)  \(Redaction.key(job.url))"
             + "  \(Printable.escaped(job.destination))"
-        let needs = JobTerms.needs(of: job) + ConnectionTrust.options(for: job)
-        if !needs.isEmpty { line += "  [needs \(needs.joined(separator: ", "))]" }
-        if let failure = job.failure { line += "  [\(Printable.escaped(failure.text))]" }
-        return line
+        return ([line] + job.remarks.map { "[\($0)]" }).joined(separator: "  ")
+    }
+}
+
+extension Job {
+    /// The stored bytes, and their total if it is known.
+    fileprivate var received: String {
+        ByteCount.text(receivedBytes) + (totalBytes.map { " of \(ByteCount.text($0))" } ?? "")
+    }
+
+    /// What it needs, and why it failed.
+    fileprivate var remarks: [String] {
+        let needs = JobTerms.needs(of: self) + ConnectionTrust.options(for: self)
+        return (needs.isEmpty ? [] : ["needs \(needs.joined(separator: ", "))"])
+            + (failure.map { [Printable.escaped($0.text)] } ?? [])
+    }
+}
+
+/// A job in a terminal: a row with its file, and rows with its remarks.
+private struct JobRow {
+    private let name: String
+    private let state: String
+    private let received: String
+    private let url: String
+    private let remarks: [String]
+
+    init(_ job: Job, _ board: JobBoard) {
+        name = Printable.escaped(job.destination.split(separator: "/").last.map(String.init) ?? job.destination)
+        state =
+            switch job.state(on: board) {
+            // A process takes several at a time.
+            case .running: job.receivedBytes == 0 && job.totalBytes == nil ? "queued" : "running"
+            case .waiting, .paused: "stopped"
+            case let other: other.rawValue
+            }
+        received = job.received
+        url = Redaction.key(job.url)
+        remarks = job.remarks
+    }
+
+    private static func row(_ name: String, _ state: String, _ received: String, _ url: String, _ width: Int) -> String
+    {
+        let room = max(min(width / 3, 30), 8)
+        let start = Terminal.padded(Terminal.shortened(name, to: room), to: room)
+        let facts = "\(start)  \(Terminal.padded(state, to: 9))  \(Terminal.padded(received, to: 21))"
+        let left = width - Terminal.columns(facts) - 2
+        return left < EntryTable.leastURL
+            ? Terminal.cut(facts, to: width) : "\(facts)  \(Terminal.shortened(url, to: left))"
+    }
+
+    static func header(_ width: Int) -> String { row("FILE", "STATE", "RECEIVED", "URL", width) }
+
+    func lines(_ width: Int) -> [String] {
+        [Self.row(name, state, received, url, width)] + remarks.map { "  \($0)" }
     }
 }
 
@@ -111,7 +170,7 @@ extension EndingCommand {
             try await board.forEach { job in
                 if all ? isMeant(job) : selection.find(job).isNamed { chosen.append(job) }
             }
-            try selection.requireAllFound(context)
+            chosen += try selection.parts(context)
             for job in chosen {
                 let name = Redaction.key(job.url)
                 if case .busy = try await board.claim([job.id], again: true).first {
@@ -121,7 +180,8 @@ extension EndingCommand {
                 }
                 defer { board.release(job.id) }
                 try await end(job, on: board)
-                context.say("\(Self.word): \(name)")
+                let kept = "\(ByteCount.text(job.receivedBytes)) are kept; 'resumectl purge \(name)' removes them"
+                context.say("\(Self.word): \(name)\(job.receivedBytes > 0 ? "; \(kept)" : "")")
             }
         }
         if running > 0 { throw CommandFailure(.refused) }

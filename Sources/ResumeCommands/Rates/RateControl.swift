@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import ResumeDownload
 internal import ResumeFiles
 internal import Synchronization
@@ -11,9 +6,11 @@ internal import Synchronization
 final class RateControl: Sendable {
     private struct State {
         var total: RatePlan?
-        /// The limit of each running download, if it depends on the time of day.
-        var limiters: [Int64: RateLimiter] = [:]
-        /// The status of the file with the limit when it was read last, which differs for each new file.
+        /// The limit of each download, as set while they run; nil if it was not set.
+        var each: ChangedRate?
+        /// The limit of each running download, and what it was started with.
+        var downloads: [Int64: (limiter: RateLimiter, usual: Int64?)] = [:]
+        /// The status of the file with the limits when it was read last, which differs for each new file.
         var seen: FileStatus?
     }
 
@@ -32,29 +29,26 @@ final class RateControl: Sendable {
     init(each: RatePlan?, total: RatePlan?, store: String) {
         // A constant one belongs to the request, and is recorded with its job.
         self.each = each?.constant == nil ? each : nil
-        path = Self.path(in: store)
+        path = ChangedRates.path(in: store)
         overall = RateLimiter(bytesPerSecond: total?.rate(at: Self.minute))
         state = Mutex(State(total: total, seen: Self.status(of: path)))
     }
 
-    /// Returns the path of the file with the limit that was set last.
-    static func path(in store: String) -> String { "\(store)/limit-rate" }
-
-    /// What is in that file if there is no limit.
-    static let none = "none"
-
-    /// Returns the limits of a download.
-    func limiters(for number: Int64) -> [RateLimiter] {
-        guard let each else { return [overall] }
-        let own = RateLimiter(bytesPerSecond: each.rate(at: Self.minute))
-        state.withLock { $0.limiters[number] = own }
-        return [overall, own]
+    /// Takes over the limit of a download, which may be changed while it runs.
+    func limit(_ request: inout DownloadRequest, _ number: Int64) {
+        let usual = request.rateLimit
+        request.rateLimit = nil
+        let minute = Self.minute
+        let own = state.withLock { state in
+            let own = RateLimiter(bytesPerSecond: rate(usual, state, at: minute))
+            state.downloads[number] = (own, usual)
+            return own
+        }
+        request.rateLimiters = [overall, own]
     }
 
     /// Records that a download has ended.
-    func ended(_ number: Int64) {
-        if each != nil { state.withLock { _ = $0.limiters.removeValue(forKey: number) } }
-    }
+    func ended(_ number: Int64) { state.withLock { _ = $0.downloads.removeValue(forKey: number) } }
 
     /// Applies changes once a second, until the task is cancelled.
     func watch() async {
@@ -67,19 +61,20 @@ final class RateControl: Sendable {
             let status = Self.status(of: path)
             if status != state.seen {
                 state.seen = status
-                let text = FileManager.default.contents(atPath: path).map {
-                    String(decoding: $0.prefix(1024), as: UTF8.self)
-                }
                 // Something else in the file changes nothing.
-                if text == Self.none {
-                    state.total = nil
-                } else {
-                    state.total = text.flatMap(RatePlan.init) ?? state.total
-                }
+                let changes = ChangedRates(reading: path)
+                if let total = changes.total { state.total = total.plan }
+                state.each = changes.each ?? state.each
             }
             overall.setRate(state.total?.rate(at: minute))
-            for limiter in state.limiters.values { limiter.setRate(each?.rate(at: minute)) }
+            for download in state.downloads.values { download.limiter.setRate(rate(download.usual, state, at: minute)) }
         }
+    }
+
+    /// Returns the limit of a download that was started with one.
+    private func rate(_ usual: Int64?, _ state: State, at minute: Int) -> Int64? {
+        if let changed = state.each { return changed.plan?.rate(at: minute) }
+        return each.map { $0.rate(at: minute) } ?? usual
     }
 
     private static func status(of path: String) -> FileStatus? { try? OpenFile(path, flags: O_RDONLY).status() }

@@ -46,8 +46,7 @@ package struct RatePlan: Sendable, Equatable {
     static func argument(_ text: String) throws -> RatePlan {
         guard let plan = RatePlan(text) else {
             throw ValidationError(
-                "\(ByteCount.accepted). It is a number of bytes per second, greater than 0, which may be for a time of day, "
-                    + "such as 08:00-18:00=1M")
+                "\(ByteCount.acceptedRates), which may be for a time of day, such as 08:00-18:00=1M")
         }
         return plan
     }

@@ -11,36 +11,71 @@ internal import ResumeStore
 struct SetCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Change the rate limit of downloads that are running.",
+        abstract: "Change the rate limits of downloads that are running.",
         discussion: """
-            It applies within a second to the total of each process that downloads with this store, until it ends, in \
-            place of --total-rate. Processes that start later are not affected.
+            It applies within a second to each process that downloads with this store, until it ends, in place of the \
+            options of the same names. Processes that start later are not affected.
 
             EXAMPLE:
-              resumectl set --limit-rate 500k
-              resumectl set --limit-rate 08:00-18:00=1M,10M
+              resumectl set --total-rate 500k
+              resumectl set --total-rate 08:00-18:00=1M,10M
               resumectl set --limit-rate none
             """)
 
     @Option(
-        name: .long, help: ArgumentHelp("Bytes per second, as get --total-rate takes it, or none.", valueName: "rate"))
-    var limitRate: String
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Bytes per second for each download, or none.", valueName: "rate"),
+        transform: ChangedRate.argument)
+    var limitRate: ChangedRate?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Bytes per second for all downloads of a process together, or none.", valueName: "rate"),
+        transform: ChangedRate.argument)
+    var totalRate: ChangedRate?
 
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        if limitRate != RateControl.none { _ = try RatePlan.argument(limitRate) }
+        guard limitRate != nil || totalRate != nil else {
+            throw ValidationError("specify --limit-rate for each download, or --total-rate for all of them together")
+        }
     }
 
     func run(_ context: CommandContext) async throws {
         // Only in a store.
-        try await context.withStore(storeOptions.store) { store in
-            let path = RateControl.path(in: store.path)
+        let running = try await context.withStore(storeOptions.store) { store in
+            let path = ChangedRates.path(in: store.path)
             do {
-                try Data(limitRate.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+                try Data(ChangedRates(each: limitRate, total: totalRate).text.utf8)
+                    .write(to: URL(fileURLWithPath: path), options: .atomic)
             } catch {
                 throw CommandFailure(.io, "cannot write \(Printable.escaped(path)): \(error)")
             }
+            return try await Self.running(in: store)
         }
+        let limits = [
+            limitRate.map { "\(Self.words($0)) for each download" },
+            totalRate.map { "\(Self.words($0)) for all downloads of a process together" },
+        ].compactMap { $0 }
+        context.say(
+            running == 0
+                ? "no job is running with this store, so that nothing changes, unless 'get -o -' is running"
+                : "\(limits.joined(separator: ", ")); \(running == 1 ? "1 job is" : "\(running) jobs are") running")
+    }
+
+    private static func words(_ rate: ChangedRate) -> String {
+        guard let plan = rate.plan else { return "no limit" }
+        return "at most \(plan.constant.map { "\(ByteCount.text($0))/s" } ?? plan.text)"
+    }
+
+    /// How many jobs are looked at; others may wait for their turn.
+    private static let most: Int64 = 1000
+
+    private static func running(in store: DownloadStore) async throws -> Int {
+        let board = try await store.openJobs()
+        guard let left = try await board.left() else { return 0 }
+        let jobs = try await board.jobs(in: 0...max(left.last, 0), onlyLeft: true, limit: most)
+        return jobs.compactMap(\.job).count { board.isRunning($0.id) }
     }
 }

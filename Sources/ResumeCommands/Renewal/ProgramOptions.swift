@@ -19,8 +19,7 @@ struct ProgramOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Program to run for each file that is done; its path is in RESUMECTL_PATH.", valueName: "command",
-            visibility: .hidden))
+            "Program for each file, whose path is in RESUMECTL_PATH.", valueName: "cmd"))
     var onComplete: String?
 
     @Flag(

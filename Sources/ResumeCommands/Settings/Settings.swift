@@ -139,9 +139,8 @@ struct Settings {
 
     /// Whether a setting is left out because of an option of the command line that it cannot be combined with.
     private static func yields(_ name: String, to given: [String: String]) -> Bool {
-        if name == "directory", let output = given["--output"] ?? given["-o"] {
-            return output == "-" || output.hasPrefix("/")
-        }
+        // A default must not change where a script writes.
+        if name == "directory" { return given["--output"] != nil || given["-o"] != nil }
         return (rivals[name] ?? []).contains { given[$0] != nil }
     }
 

@@ -70,10 +70,8 @@ struct CommandFailure: Error {
                 }
             // Some reasons say it themselves.
             let isKept = error.code == .refused && error.isResumable && !error.description.contains("kept")
-            let needsURL = error.isResumable && [401, 403, 407, 451].contains(error.status ?? 0)
-            let options = needsURL ? " The options for that are --url and --renew-command." : ""
             self.init(
-                status, error.description + (isKept ? "; the partial data is kept" : "") + options,
+                status, error.description + (isKept ? "; the partial data is kept" : ""),
                 isResumable: error.isResumable)
         case is CancellationError:
             self.init(.interrupted, "interrupted")

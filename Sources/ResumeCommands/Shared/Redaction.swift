@@ -15,6 +15,11 @@ enum Redaction {
         (try? DownloadURL(text)).map(url) ?? (isPlain(text) ? text : schemeAndHost(of: text))
     }
 
+    /// Returns the same for a URL, a path or a file; nil for a single word, which may be a password.
+    static func name(_ text: String) -> String? {
+        text.contains(".") || text.contains("/") ? typed(text) : nil
+    }
+
     /// Returns the scheme and host of a text that is no valid URL; nil unless they are certainly not part of a secret.
     static func schemeAndHost(of text: String) -> String? {
         guard let separator = text.firstRange(of: "://") else { return nil }

@@ -147,12 +147,22 @@ enum Rendering {
         let verb = dryRun ? "would remove" : "removed"
         for removed in report.removed {
             let bytes = ByteCount.text(removed.bytes)
-            let job = removed.jobDestination.map { "; job: \(Printable.escaped($0))" } ?? ""
-            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(removed.reason.text)\(job)")
+            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(why(removed.reason, dryRun))")
+            guard let job = removed.jobDestination.map(Printable.escaped) else { continue }
+            context.print(
+                "  its download to \(job) \(dryRun ? "would start" : "starts") over with 'resumectl resume'; "
+                    + "'resumectl forget \(job)' removes that, too")
         }
         for path in report.orphans { context.print("\(verb) \(Printable.escaped(path)), which belongs to no entry") }
-        for key in report.inUse { context.print("in use, kept: \(Redaction.key(key))") }
+        for key in report.inUse {
+            context.print("in use, kept: \(Redaction.key(key)) (stop the download first, with Ctrl-C)")
+        }
         for key in report.pinned { context.print("pinned, kept: \(Redaction.key(key))") }
+    }
+
+    /// Returns the reason of a removal, which may not have happened.
+    private static func why(_ reason: Reason, _ isPlanned: Bool) -> String {
+        isPlanned ? reason.text.replacing("removed on request", with: "on request") : reason.text
     }
 
     /// Returns the sum of a removal.

@@ -29,7 +29,7 @@ extension CommandShape {
                 // Several letters, of which one may have the rest as its value.
                 var letters = argument.dropFirst()
                 while let letter = letters.popFirst() {
-                    guard let takes = takesValue("-\(letter)") else { return "-\(letter)" }
+                    guard let takes = takesValue("-\(letter)") else { return letter == "-" ? argument : "-\(letter)" }
                     isValue = takes && letters.isEmpty
                     if takes { break }
                 }
@@ -73,6 +73,6 @@ extension CommandShape {
     /// Whether a text is an option, not a negative number or `-`.
     private func isOption(_ text: String) -> Bool {
         guard text.hasPrefix("-"), let second = text.dropFirst().first else { return false }
-        return second == "-" || second.isLetter || takesValue("-\(second)") != nil
+        return second == "-" || second == "#" || second.isLetter || takesValue("-\(second)") != nil
     }
 }

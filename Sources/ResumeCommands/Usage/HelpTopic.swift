@@ -3,6 +3,17 @@ enum HelpTopic: String, CaseIterable {
     case exitStatus = "exit-status"
     case environment
     case files
+    case errors
+
+    /// Returns the problem of a request for help about something that does not exist; nil if it does.
+    static func problem(with arguments: [String], commands: [String]) -> String? {
+        guard arguments.first == "help", let topic = arguments.dropFirst().first, !topic.hasPrefix("-"),
+            !commands.contains(topic), HelpTopic(rawValue: topic) == nil
+        else { return nil }
+        let shown = Redaction.typed(topic).map { " on '\($0)'" } ?? ""
+        let topics = allCases.map(\.rawValue).joined(separator: ", ")
+        return "there is no help\(shown); the topics are \(topics), and the commands, which 'resumectl help' lists"
+    }
 
     /// Returns the text that the arguments ask for; nil if they are others.
     static func text(for arguments: [String]) -> String? {
@@ -31,7 +42,7 @@ enum HelpTopic: String, CaseIterable {
             """
             RESUMECTL_STORE        The store, unless --store is given.
             RESUMECTL_CONFIG       The configuration file; empty for none.
-            RESUMECTL_OPTION       Default of an option of get and resume: RESUMECTL_LIMIT_RATE for --limit-rate.
+            RESUMECTL_<OPTION>     Default of an option of get and resume: RESUMECTL_LIMIT_RATE for --limit-rate.
             http_proxy, https_proxy, all_proxy, no_proxy
                                    Proxies, and hosts without one. --proxy takes precedence.
             NETRC                  The file of --netrc, instead of ~/.netrc.
@@ -41,6 +52,23 @@ enum HelpTopic: String, CaseIterable {
 
             Programs of --on-complete, --auth-command and --renew-command receive RESUMECTL_PATH, RESUMECTL_URL,
             RESUMECTL_KEY and RESUMECTL_STATUS.
+            """
+        case .errors:
+            """
+            could not resolve the host   Check the spelling of the host, and the network connection.
+            could not connect            The server is down or refuses connections; try again later.
+            does not use TLS             Try http:// instead of https://.
+            is not trusted               The server cannot prove its identity. --cacert FILE trusts another authority.
+            401 Unauthorized             Give a user and password: -u, -n for ~/.netrc, or --auth-command.
+            403 Forbidden                The URL may have expired: get a fresh one and use 'resume NAME --url URL'.
+            404 Not Found                There is no such file; check the URL. Repeating does not help.
+            429, 500, 502, 503, 504      The server is busy; the download is tried again.
+            the expected SHA-256         The file is another one than expected: compare the digest with its source.
+                                         With the right digest nothing is fetched again; --restart fetches the file.
+            No space left, bytes free    Free some space, choose another folder (-P) or store (--store); see gc.
+            cannot write                 Choose a folder that this user may write to; -P creates folders.
+            too many open files          Use a smaller -j, or raise 'ulimit -n'.
+            the store is damaged         Run 'resumectl doctor', then 'resumectl doctor --rebuild'.
             """
         case .files:
             """

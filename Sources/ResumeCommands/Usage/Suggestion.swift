@@ -1,6 +1,6 @@
 /// Finds the name that was probably meant.
 enum Suggestion {
-    /// Options of other programs, and what to use instead.
+    /// Options of other programs, and what to use instead, or what else to know.
     static let options = [
         "--retry": "--retries", "--tries": "--retries", "-r": "--range", "--max-filesize": "--max-size",
         "--dir": "--directory", "-d": "--directory", "--output-dir": "--directory", "--out": "--output",
@@ -10,7 +10,28 @@ enum Suggestion {
         "--inet6-only": "--ipv6", "--ca-certificate": "--cacert", "--split": "--connections",
         "--num-connections": "--connections", "--max-connection-per-server": "--connections",
         "--max-concurrent-downloads": "--max-concurrent", "--max-download-limit": "--limit-rate",
-        "--content-disposition": "--remote-header-name",
+        "--content-disposition": "--remote-header-name", "-t": "--retries", "--no-clobber": "--skip-existing",
+        "--parallel": "--max-concurrent", "-Z": "--max-concurrent", "--jobs": "--max-concurrent",
+        "--speed": "--limit-rate", "--wait": "--per-host", "--write-out": "--json", "--head": "verify --remote",
+        "--spider": "verify --remote", "--oauth2-bearer": "-H 'Authorization: Bearer TOKEN', or --auth-command",
+        "--noproxy": "the variable no_proxy", "--no-proxy": "the variable no_proxy",
+        "-w": "--json for curl's -w, and --per-host 1 for wget's", "--token": "-H 'Authorization: Bearer TOKEN'",
+        "-#": "nothing: progress is shown in a terminal", "-I": "verify --remote, or curl -I for the header",
+        "-N": "nothing: a file is fetched again only if it has changed", "--timestamping": "nothing: it is the default",
+        "-R": "nothing: a file has the time of its download",
+        "--remote-time": "nothing: a file has the time of its download",
+        "--compressed": "nothing: a file is stored as the server sends it (--accept-encoding)",
+        "-X": "nothing: only GET can be resumed", "--request": "nothing: only GET can be resumed",
+        "-b": "'&' or systemd-run for the background", "--background": "'&' or systemd-run",
+        "--md5": "md5sum on the file; only SHA-256 and SHA-512 are compared",
+    ]
+
+    /// Words for commands in other programs, and the commands here.
+    static let commands = [
+        "download": "get", "fetch": "get", "continue": "resume", "start": "resume", "status": "jobs", "ps": "jobs",
+        "queue": "jobs", "rm": "purge", "delete": "purge", "remove": "purge", "clean": "gc", "cleanup": "gc",
+        "du": "stats", "df": "stats", "usage": "stats", "limit": "set", "check": "verify", "import": "adopt",
+        "version": "--version", "info": "show",
     ]
 
     /// Finds the name that is most similar to a text.

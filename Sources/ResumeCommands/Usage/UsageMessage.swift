@@ -38,7 +38,11 @@ enum UsageMessage {
         // The text may be a secret unless it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then
         // replaces it.
         let advice: String
-        if let name = Suggestion.name(for: typed, among: names) {
+        if let name = Suggestion.commands[typed] {
+            advice = "use 'resumectl \(name)'"
+        } else if ["pause", "stop"].contains(typed) {
+            advice = "to pause a download, press Ctrl-C in its terminal; 'resumectl resume' continues it"
+        } else if let name = Suggestion.name(for: typed, among: names) {
             advice = "did you mean '\(name)'?"
         } else if (try? DownloadURL(typed)) != nil {
             advice = "to download a URL, run 'resumectl get URL'"

@@ -93,8 +93,9 @@ extension Reason {
         let found = found == expected ? nil : found
         return Reason(
             code: .init(rawValue: "digest-mismatch"),
-            text: "the \(expected.algorithm.rawValue.uppercased()) is \(found?.hexadecimal ?? "different"), not "
-                + "\(expected.hexadecimal.prefix(8))…\(isKept ? "; the file is kept for a request with the right digest" : "")"
+            text: "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); nothing was written"
+                + (isKept ? ", and the received file is kept in the store" : "")
         )
     }
 

@@ -1,0 +1,76 @@
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// What a download replaces at its destination.
+enum Replaced: Sendable {
+    /// What this program delivered there, unchanged.
+    case version
+    /// Another file; foreign if this program never delivered one there.
+    case other(bytes: Int64, isForeign: Bool)
+
+    fileprivate var text: String {
+        switch self {
+        case .version: ", new version"
+        case .other: ", replaced the file that was there"
+        }
+    }
+}
+
+/// The lines about the events of downloads.
+extension GetReporter {
+    /// Returns the line about an event; nil if there is none.
+    func line(for event: DownloadEvent, of request: DownloadRequest, replacing replaced: Replaced?) -> String? {
+        let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
+        switch event {
+        case .waiting:
+            return "\(name): waiting for another download of the same resource"
+        case .started(let total):
+            return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
+        case .resumed(let offset, let total):
+            let length = total.map { " of \(ByteCount.text($0))" } ?? ", length unknown"
+            return "\(name): resumed at \(ByteCount.text(offset))\(length)"
+        case .damaged(let reason), .resumeDataOutdated(let reason):
+            return "\(name): \(Printable.escaped(reason.text))"
+        case .restarted(let reason, _):
+            return "\(name): restarted: \(Printable.escaped(reason.text))"
+        case .retrying(let reason, let delay):
+            let tenths = Int64(delay / .milliseconds(100))
+            let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s" : "retrying at once"
+            return "\(name): \(Printable.escaped(reason.clause)); \(wait)"
+        case .progress:
+            return nil
+        case .finished(let result):
+            let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
+            let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
+            let unproved = Self.doubt(result)
+            let name = request.usesServerFilename ? Printable.escaped(result.path) : name
+            let digest =
+                request.digest == nil ? nil : result.digest.map { ", \($0.algorithm.rawValue.uppercased()) verified" }
+            let facts = "\(reused)\(digest ?? "")\(replaced?.text ?? "")"
+            return "\(name): done, \(ByteCount.text(result.totalBytes))\(facts)\(unverified)\(unproved)"
+        }
+    }
+
+    /// Says why a file is not proved to be one version; empty if it is.
+    private static func doubt(_ result: DownloadResult) -> String {
+        if result.isProved { return "" }
+        guard let samples = result.agreedSamples else {
+            return " (not proved to be one version: the server sent no validator)"
+        }
+        return " (not proved: \(samples) samples of the adopted data agree with the server's file; no digest was given)"
+    }
+
+    /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
+    ///
+    /// curl and wget write the beginning of a file under its name, so that only its length shows that it is not whole.
+    func mentionReplaced(_ replaced: Replaced?, at event: DownloadEvent, of request: DownloadRequest) {
+        guard case .started(let total?) = event, case .other(let size, true)? = replaced, size > 0, size < total else {
+            return
+        }
+        let name = Printable.escaped(request.destination)
+        note(
+            "\(name): replaces a file of \(ByteCount.text(size)) when it is complete. If curl or wget has left that, press "
+                + "Ctrl-C and run 'resumectl get --restart --from \(name)' with the URL.")
+    }
+}
