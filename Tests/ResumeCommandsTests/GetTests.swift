@@ -1,3 +1,4 @@
+import Foundation
 import OriginServer
 import ResumeCommands
 import Testing
@@ -150,6 +151,18 @@ struct GetTests {
         }
     }
 
+    /// Whether somebody waits for a download, which is a lock of a byte behind the first one.
+    private func isAwaited() -> Bool {
+        let path = "\(home.store)/waiters"
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_start = 1
+        // F_OFD_GETLK, which Swift's module of the C library does not have.
+        return fcntl(descriptor, 36, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+
     /// A second download of the same file waits for the first one, and the origin is asked once.
     @Test func oneOriginRequestForTwoRuns() async throws {
         let rest = Gate()
@@ -159,9 +172,11 @@ struct GetTests {
         try await OriginServer.withServer(handler: handler) { server async throws in
             let first = Task { await home.run("get", server.url(), "--output", home["a.bin"]) }
             #expect(try await eventually { server.bodyBytesSent > 0 })
+            #expect(!isAwaited())
             let second = Task { await home.run("get", server.url(), "--output", home["b.bin"]) }
-            // The first one does not end before the second one waits.
+            // The first one does not end before the second one waits: it says so before it holds the lock that shows it.
             #expect(try await eventually { home.transcriptSoFar.contains("waiting for another download") })
+            #expect(try await eventually { isAwaited() })
             rest.open()
             #expect(await first.value.status == .success)
             #expect(await second.value.status == .success)
