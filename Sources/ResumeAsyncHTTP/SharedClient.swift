@@ -30,8 +30,8 @@ struct SharedClient: Transport {
         let head = HTTPResponse(
             HTTPResponseHead(version: response.version, status: response.status, headers: response.headers))
         // A part from the middle does not begin with what identifies the format.
-        let isFromBeginning =
-            response.status != .partialContent || head.headerFields[.contentRange]?.contains("bytes 0-") == true
+        var isFromBeginning = response.status != .partialContent
+        if case .bytes(first: 0, _, _) = ContentRange(in: head.headerFields) { isFromBeginning = true }
         let coding = isFromBeginning ? head.headerFields[.contentEncoding]?.lowercased() : nil
         return TransportResponse(
             head: head, body: SharedBody(body: response.body, coding: coding, authority: url.authority))

@@ -16,10 +16,16 @@ extension GetCommand {
         }
     }
 
-    /// Returns what a download replaces at its destination; nil if there is nothing, or if the server names the file.
-    func replaced(by request: DownloadRequest, of job: Job) -> Replaced? {
+    /// Finds what a download replaces at its destination.
+    ///
+    /// - Parameters:
+    ///   - request: The request of the job.
+    ///   - job: The job.
+    ///   - isInPlace: Whether the file that it delivered before is there, unchanged.
+    /// - Returns: nil if there is nothing, or if the server names the file.
+    func replaced(by request: DownloadRequest, of job: Job, isInPlace: Bool) -> Replaced? {
         guard !request.usesServerFilename else { return nil }
-        if !request.restarts, job.file?.isInPlace(at: job.destination) == true { return .version }
+        if !request.restarts, isInPlace { return .version }
         var status = stat()
         guard unsafe lstat(job.destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return .other(bytes: Int64(status.st_size), isForeign: job.file == nil && files.from == nil)

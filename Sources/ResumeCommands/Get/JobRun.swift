@@ -66,12 +66,11 @@ final class JobRun: Sendable {
                     let host = request.url.host
                     guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
                     rates.limit(&request, job.id)
-                    request.fulfils(
-                        job.id, leaving: programs.rest,
-                        unless: job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil })
+                    let delivered = job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil }
+                    request.fulfils(job.id, leaving: programs.rest, unless: delivered)
                     if command.files.skipExisting { request.ifExists = .skip }
                     request.onReceived = { [slots] in slots.received($0, job.id) }
-                    let replaced = command.replaced(by: request, of: job)
+                    let replaced = command.replaced(by: request, of: job, isInPlace: delivered != nil)
                     group.addTask { [request] in
                         let isCompletionLeft = job.failure?.code.rawValue == Programs.completionFailed
                         let failure = await self.download(request, job.id, isCompletionLeft, replacing: replaced)
