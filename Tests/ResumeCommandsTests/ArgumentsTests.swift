@@ -62,7 +62,7 @@ struct ArgumentsTests {
         var printed: [Substring] = ["0 B", "1 B", "1023 B"]
         for size in sizes {
             try await home.leavePartial(held: 10_000)
-            try home.sql("UPDATE download SET complete_length = \(size)")
+            try await home.sql("UPDATE download SET complete_length = \(size)")
             let list = await home.run("list")
             let total = try #require(list.output.firstMatch(of: /\ of ([0-9.]+ [KMGT]?i?B)/), "\(list.output)")
             printed.append(total.1)
@@ -86,7 +86,7 @@ struct ArgumentsTests {
 
     @Test func durations() async throws {
         try await home.leavePartial()
-        try home.sql("UPDATE download SET used_at = used_at - 5401000")
+        try await home.sql("UPDATE download SET used_at = used_at - 5401000")
         let list = await home.run("list")
         #expect(list.output.contains("1h30m ago"))
         for time in Self.shorter {
@@ -142,7 +142,7 @@ struct ArgumentsTests {
     func plantedTimes() async throws {
         for time in [Int64.min, -1, .max] {
             try await home.leavePartial()
-            try home.sql("UPDATE download SET used_at = \(time)")
+            try await home.sql("UPDATE download SET used_at = \(time)")
             #expect(await home.run("list", "--older-than", "1d").status == .success)
             let purge = await home.run("purge", "--older-than", "106751991167d", "--dry-run")
             #expect(purge.status == .success, "\(purge.errors)")

@@ -138,7 +138,7 @@ struct CompletionTests {
         #expect(await bash("resumectl show nothing", "nothing") == "words\n")
         let all = await answer("").dropFirst(2)
         #expect(await bash("", "") == "words\n" + all.map { "\($0)\n" }.joined())
-        try home.sql("UPDATE download SET key = '$it''s \"', destination = NULL")
+        try await home.sql("UPDATE download SET key = '$it''s \"', destination = NULL")
         #expect(await bash("resumectl show ", "") == "words\n\\$it\\'s\\ \\\"\n")
         #expect(await bash("resumectl show '", "") == "words\n$it'\\''s \"\n")
         #expect(await bash("resumectl show \"", "") == "words\n\\$it's \\\"\n")
@@ -154,7 +154,7 @@ struct CompletionTests {
                 "a\(mark);\\\(mark)`x`!b",
             ] {
                 let digits = name.utf8.map { String(format: "%02x", $0) }.joined()
-                try home.sql("UPDATE download SET destination = NULL, key = CAST(x'\(digits)' AS TEXT)")
+                try await home.sql("UPDATE download SET destination = NULL, key = CAST(x'\(digits)' AS TEXT)")
                 for quote in ["", "\"", "'"] {
                     let answer = await bash("resumectl show \(quote)", "")
                     let word = try #require(answer.split(separator: "\n").last, "\(name)")
@@ -169,7 +169,7 @@ struct CompletionTests {
     @Test("Names with control characters are not offered, and requests that are not understood have no answer")
     func refused() async throws {
         try await home.leavePartial()
-        try home.sql("UPDATE download SET key = 'a' || char(27) || 'b', destination = 'c' || char(10) || 'd'")
+        try await home.sql("UPDATE download SET key = 'a' || char(27) || 'b', destination = 'c' || char(10) || 'd'")
         #expect(await answer("show", "") == ["words", ""])
         for arguments in [[], ["tcsh", "show", ""], ["bash", "resumectl show"]] {
             let outcome = await home.run(["---complete"] + arguments)
@@ -183,7 +183,7 @@ struct CompletionTests {
         let escaped = url.replacing(":", with: "\\:")
         let outcome = await home.run("---complete", "zsh", "show", "h")
         #expect(outcome.output == "words\n\n=\(escaped):195.3 KiB of 293.0 KiB\n")
-        try home.sql(
+        try await home.sql(
             """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
             INSERT INTO download (key, url, generation, state, created_at, used_at, boot_id)

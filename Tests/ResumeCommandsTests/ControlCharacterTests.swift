@@ -114,7 +114,7 @@ struct ControlCharacterTests {
     @Test func plantedRows() async throws {
         for (index, text) in Self.nasty.enumerated() {
             try await home.leavePartial("\(index).bin", held: 50_000)
-            try home.sql(
+            try await home.sql(
                 """
                 UPDATE download SET key = 'k\(index)\(text)', url = 'http://h/\(text)', etag = '"\(text)"',
                 last_modified = '\(text)', content_type = '\(text)', destination = '/\(text)' WHERE id = \(index + 1);

@@ -24,7 +24,7 @@ struct EntryNameTests {
         let whole = await home.run("log", url)
         #expect(log.status == .success && !log.lines.isEmpty && log.output == whole.output)
         let rows = "chunk SET received = received + 1 WHERE download = (SELECT id FROM download WHERE url = '\(url)')"
-        try home.sql("UPDATE \(rows)")
+        try await home.sql("UPDATE \(rows)")
         #expect(await home.run("verify", name).status == .damaged)
         #expect(await home.run("verify", "second-im").status == .success)
         let purge = await home.run("purge", name)

@@ -2,6 +2,7 @@ import Foundation
 import OriginServer
 import ResumeCommands
 import Synchronization
+import TestSupport
 import Testing
 
 /// A folder of its own for one test, with a store in it; it goes when the value goes.
@@ -157,14 +158,8 @@ final class Home: Sendable {
     }
 
     /// Runs SQL on the store's database with the program `sqlite3`, so in another process.
-    func sql(_ statement: String) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["sqlite3", database, statement]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "sqlite3 failed; it is needed for this test")
+    func sql(_ statement: String) async throws {
+        try await Shell.run("sqlite3", database, statement)
     }
 }
 

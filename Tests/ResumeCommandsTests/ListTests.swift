@@ -14,7 +14,7 @@ struct ListTests {
         var resource = Sample.resource
         resource.lastModified = Resource.defaultLastModified
         let url = try await home.leavePartial(of: resource)
-        try home.sql("UPDATE chunk SET durable = 4096")
+        try await home.sql("UPDATE chunk SET durable = 4096")
         let line = try #require(await home.run("list", "--json").lines.first)
         let time = #"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"#
         let shape =
@@ -68,7 +68,7 @@ struct ListTests {
         for (name, held) in [("a", 50_000), ("b", 200_000), ("c", 100_000)] as [(String, Int64)] {
             try await home.leavePartial("\(name).bin", held: held, options: ["--key", name])
         }
-        try home.sql(
+        try await home.sql(
             """
             UPDATE download SET created_at = created_at - 9000000, used_at = used_at - 1000000 WHERE key = 'b';
             UPDATE download SET created_at = created_at - 5000000, used_at = used_at - 3000000 WHERE key = 'c';
@@ -80,16 +80,16 @@ struct ListTests {
         #expect(try await keys("--sort", "used") == ["a", "b", "c"])
         #expect(try await keys("--sort", "size") == ["c", "b", "a"], "equal sizes: the order in which they were made")
         #expect(try await keys("--sort", "received") == ["b", "c", "a"])
-        try home.sql("UPDATE download SET url = 'http://h/' || key || '/b.bin'")
+        try await home.sql("UPDATE download SET url = 'http://h/' || key || '/b.bin'")
         #expect(try await keys("--sort", "url") == ["a", "b", "c"])
         #expect(try await keys("--reverse") == ["c", "b", "a"])
         #expect(try await keys("--limit", "2") == ["a", "b"])
         #expect(try await keys("--sort", "size", "--reverse", "--limit", "1") == ["a"])
         #expect(try await keys("--state", "partial") == ["a", "b", "c"])
         #expect(try await keys("--state", "complete").isEmpty)
-        try home.sql("UPDATE download SET complete_length = 900000 WHERE key = 'a'")
+        try await home.sql("UPDATE download SET complete_length = 900000 WHERE key = 'a'")
         #expect(try await keys("--sort", "size") == ["a", "c", "b"])
-        try home.sql("UPDATE download SET complete_length = NULL WHERE key = 'a'")
+        try await home.sql("UPDATE download SET complete_length = NULL WHERE key = 'a'")
         #expect(try await keys("--sort", "size") == ["c", "b", "a"], "an unknown size is the smallest one")
         #expect(try await keys("--sort", "created") == ["c", "b", "a"], "the order in which they were made")
         #expect(try await keys("--older-than", "10m") == ["b", "c"])

@@ -12,7 +12,7 @@ struct LogTests {
     /// Leaves 60 events, one an hour from 2020-02-28T00:00:00Z, each with its number as bytes.
     private func leaveSixty() async throws {
         try await home.leavePartial(options: ["--key", "a"])
-        try home.sql(
+        try await home.sql(
             """
             DELETE FROM event;
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
@@ -31,7 +31,8 @@ struct LogTests {
     @Test("The events of delivered files are found by a part of their URL")
     func delivered() async throws {
         try await leaveSixty()
-        try home.sql("UPDATE event SET key = 'http://a.invalid/files/gone' || (id % 2) || '.bin' WHERE bytes <= 4")
+        try await home.sql(
+            "UPDATE event SET key = 'http://a.invalid/files/gone' || (id % 2) || '.bin' WHERE bytes <= 4")
         #expect(try await numbers("gone") == [1, 2, 3, 4])
         #expect(try await numbers("gone1.bin").count == 2)
         #expect(await home.run("log", "gone").lines.allSatisfy { $0.contains("/files/gone") })
@@ -69,7 +70,7 @@ struct LogTests {
         }
         #expect(try await numbers("--since", "2020-02-28T05:00:00Z", "--until", "2020-02-28T07:00:00Z") == [6, 7])
         #expect(try await numbers("--since", "9999-12-31T23:59:60Z").isEmpty)
-        try home.sql("UPDATE event SET at = (SELECT used_at FROM download) - 5400000 WHERE bytes = 30")
+        try await home.sql("UPDATE event SET at = (SELECT used_at FROM download) - 5400000 WHERE bytes = 30")
         for time in ["2h", "2h ago", "1h50m", "1w"] {
             #expect(try await numbers("--since", time) == [30], "\(time)")
             #expect(try await !numbers("-n", "0", "--until", time).contains(30), "\(time)")

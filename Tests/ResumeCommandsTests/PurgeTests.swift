@@ -22,7 +22,7 @@ struct PurgeTests {
         for (name, held) in [("a", 50_000), ("b", 100_000), ("c", 200_000)] as [(String, Int64)] {
             try await home.leavePartial("\(name).bin", held: held, options: ["--key", name])
         }
-        try home.sql("UPDATE download SET used_at = used_at - 3600000 WHERE key = 'a'")
+        try await home.sql("UPDATE download SET used_at = used_at - 3600000 WHERE key = 'a'")
     }
 
     private static let selections: [(arguments: [String], left: [String])] = [
@@ -57,7 +57,7 @@ struct PurgeTests {
         for (name, left) in [("a", ["b", "c"]), ("a#variant=2", ["a", "b", "c"])] {
             try await leaveThree()
             try await home.leavePartial("d.bin", held: 50_000, options: ["--key", "d"])
-            try home.sql("UPDATE download SET key = 'a#variant=2', variant = 2 WHERE key = 'd'")
+            try await home.sql("UPDATE download SET key = 'a#variant=2', variant = 2 WHERE key = 'd'")
             #expect(await home.run("purge", name).status == .success)
             #expect(try await keys() == left)
             #expect(await home.run("purge", "--all").status == .success)
@@ -127,7 +127,7 @@ struct PurgeTests {
     @Test("Without a terminal, --all requires --yes for more than 100 entries", arguments: [100, 101])
     func many(count: Int) async throws {
         try await home.leavePartial(options: ["--key", "a"])
-        try home.sql(
+        try await home.sql(
             """
             WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
             INSERT INTO download (key, url, created_at, used_at, boot_id)

@@ -109,7 +109,7 @@ struct VerifyTests {
     @Test func orphansTotalsAndPaths() async throws {
         let url = try await home.leavePartial()
         try home.write([1, 2, 3], to: "store/blobs/" + String(repeating: "f", count: 32))
-        try home.sql("UPDATE store SET received = 7; UPDATE chunk SET path = '../../etc/passwd'")
+        try await home.sql("UPDATE store SET received = 7; UPDATE chunk SET path = '../../etc/passwd'")
         let kinds = try await home.run("verify", "--json").json.compactMap { $0["kind"]?.string }
         // The entry's own blob is an orphan as well, now that its row names another path.
         #expect(Set(kinds) == ["bad-path", "orphan", "totals"])
@@ -121,11 +121,11 @@ struct VerifyTests {
 
     @Test func whatIsInUseIsNotRepaired() async throws {
         _ = try await home.whileDownloading { url in
-            try home.sql("UPDATE download SET state = 'complete'")
+            try await home.sql("UPDATE download SET state = 'complete'")
             let outcome = await home.run("verify", "--repair")
             #expect(outcome.status == .damaged)
             #expect(try await home.held(url) == Sample.cut)
-            try home.sql("UPDATE download SET state = 'partial'")
+            try await home.sql("UPDATE download SET state = 'partial'")
         }
     }
 }
@@ -165,7 +165,7 @@ struct DamagedStoreTests {
 
     @Test func notADatabase() async throws {
         try await home.leavePartial()
-        try home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        try await home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
         var bytes = try home.bytes("store/store.sqlite")
         for index in 0..<512 { bytes[index] = 0x58 }
         try home.write(bytes, to: "store/store.sqlite")
@@ -174,7 +174,7 @@ struct DamagedStoreTests {
 
     @Test func damagedPages() async throws {
         try await home.leavePartial()
-        try home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        try await home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
         var bytes = try home.bytes("store/store.sqlite")
         for index in 4096..<bytes.count { bytes[index] = 0x58 }
         try home.write(bytes, to: "store/store.sqlite")
@@ -187,7 +187,7 @@ struct DamagedStoreTests {
     /// Whoever reads that the database is damaged also reads what to do.
     @Test func adviceForADamagedDatabase() async throws {
         try await home.leavePartial()
-        try home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        try await home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
         try home.write([UInt8](repeating: 0x58, count: 8192), to: "store/store.sqlite")
         let outcome = await home.run("list")
         #expect(outcome.status == .damaged)
@@ -198,19 +198,19 @@ struct DamagedStoreTests {
 
     @Test func aNewerRelease() async throws {
         try await home.leavePartial()
-        try home.sql("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)")
+        try await home.sql("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)")
         try await expectRefusal("newer version")
     }
 
     @Test func anotherProgramsDatabase() async throws {
         try home.makeFolder("store/blobs")
-        try home.sql("CREATE TABLE notes (text)")
+        try await home.sql("CREATE TABLE notes (text)")
         try await expectRefusal("another program")
     }
 
     @Test func aPlantedTrigger() async throws {
         try await home.leavePartial()
-        try home.sql(
+        try await home.sql(
             """
             CREATE TRIGGER planted AFTER UPDATE ON download BEGIN UPDATE download SET url = 'http://evil/'; END;
             PRAGMA wal_checkpoint(TRUNCATE)
@@ -236,7 +236,7 @@ struct DamagedStoreTests {
     @Test(arguments: [false, true])
     func rebuilt(isLost: Bool) async throws {
         let urls = [try await home.leavePartial("a.bin"), try await home.leavePartial("b.bin")]
-        try home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
+        try await home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
         if isLost {
             for name in try home.names(in: "store/blobs") { try home.remove("store/blobs/\(name)") }
         }
@@ -248,7 +248,7 @@ struct DamagedStoreTests {
         let whole = try await home.run("doctor", "--rebuild", "--json").object
         #expect(whole.keys == ["aside", "asideBlobs", "lost", "repaired", "saved", "savedBytes", "wasWhole"])
         #expect(whole["wasWhole"]?.bool == true)
-        try home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
+        try await home.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
         let report = try await home.run("doctor", "--rebuild", "--json").object
         #expect(report["wasWhole"]?.bool == false)
         #expect(report["saved"]?.array?.compactMap(\.string).sorted() == urls.sorted())
