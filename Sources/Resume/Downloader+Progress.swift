@@ -2,7 +2,7 @@ public import Foundation
 public import ResumeDownload
 
 extension Downloader {
-    /// Downloads one file, and reports its bytes to a `Progress` of Foundation, which can be shown by a view or be part
+    /// Downloads one file and reports its bytes to a Foundation `Progress`, which a view can show and which can be part
     /// of a larger one.
     ///
     /// Cancelling the progress cancels the download and keeps its partial data. Pausing it releases the connection;

@@ -32,7 +32,7 @@ struct GcCommand: ContextCommand {
 
     @Flag(
         name: .long,
-        help: "Compare all data files with all entries, not only some thousand of them, where the last run stopped.")
+        help: "Compare all data files with all entries, not only a few thousand from where the last run stopped.")
     var orphans = false
 
     @Flag(name: .long, help: "Print what would be removed without removing it.")

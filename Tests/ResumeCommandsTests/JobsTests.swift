@@ -253,7 +253,7 @@ struct JobsTests {
             async let third = home.run("resume")
             #expect(try await eventually { server.requests.count == 12 })
             let ended = await home.run("cancel", server.url("/0.bin"))
-            #expect(ended.status == .refused && ended.errors.contains("runs in another process"))
+            #expect(ended.status == .refused && ended.errors.contains("is running in another process"))
             gate.open()
             let outcomes = await [first, second, third]
             #expect(outcomes.allSatisfy { $0.status == .success }, "\(outcomes.map(\.errors))")

@@ -80,7 +80,7 @@ struct ProgramTests {
         return isRight ? .file(Sample.resource, for: request) : .status("401 Unauthorized")
     }
 
-    @Test("--auth-command answers as git's helpers, once for each server", arguments: ["git", "field"])
+    @Test("--auth-command answers like git's helpers, once for each server", arguments: ["git", "field"])
     func credentials(kind: String) async throws {
         let output = kind == "git" ? "username=me\\npassword=hunter2\\n" : "Authorization: Basic bWU6aHVudGVyMg==\\n"
         try await OriginServer.withServer(handler: Self.protected) { server async throws in

@@ -137,7 +137,7 @@ struct TermsTests {
             let whole = try await get(server, [])
             #expect(try whole.json.last?["proved"]?.bool == true)
             let log = await home.run("log")
-            #expect(log.output.contains("that it is one version is not proved"))
+            #expect(log.output.contains("no validator or digest proves that it is one version"))
         }
     }
 

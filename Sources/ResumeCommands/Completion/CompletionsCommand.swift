@@ -5,7 +5,7 @@ struct CompletionsCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions", abstract: "Print a completion script for a shell.",
         discussion: """
-            The script asks resumectl for what completes a word: commands, options, files, and the keys and destinations \
+            The script asks resumectl how to complete a word: commands, options, files, and the keys and destinations \
             of the store.
 
             EXAMPLE:

@@ -162,7 +162,7 @@ final class DownloadList: Sendable {
     ///   work, or if its URL was damaged.
     func request(for job: Job, as given: JobFeed.Given?) throws -> DownloadRequest {
         if let given, given.url.redacted != job.url || given.destination != job.destination {
-            throw CommandFailure(.tryAgain, "the store has another download in its place; run the command again")
+            throw CommandFailure(.tryAgain, "another command has replaced this job; run the command again")
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.

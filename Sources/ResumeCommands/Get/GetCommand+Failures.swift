@@ -63,8 +63,8 @@ extension GetCommand {
             }
             if (error as? DownloadError)?.code == .digestMismatch {
                 failure.message +=
-                    ". Compare the digest with that of its source: with the right one, nothing is fetched again; with "
-                    + "--restart, the file is."
+                    ". Compare the digest with the one at its source. With the right one, nothing is fetched again; "
+                    + "--restart fetches the file again."
             }
         }
         reporter.report(failure, error, of: request, number)

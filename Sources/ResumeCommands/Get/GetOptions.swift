@@ -59,7 +59,7 @@ struct CheckOptions: ParsableArguments {
     var checksum: HTTPDigest?
 
     @Option(
-        name: .long, help: ArgumentHelp("Verify each file with a list, as sha256sum prints it.", valueName: "file"),
+        name: .long, help: ArgumentHelp("Verify each file against a list like sha256sum's.", valueName: "file"),
         completion: .file())
     var checksums: String?
 
@@ -168,7 +168,7 @@ struct PaceOptions: ParsableArguments {
     @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp(
-            "Give up each file after this time, such as 10m.", valueName: "time"), transform: TimeSpan.secondsArgument)
+            "Stop each download after this time, such as 10m.", valueName: "time"), transform: TimeSpan.secondsArgument)
     var maxTime: TimeSpan?
 
     /// Returns a time limit; 30 seconds if it is not set.

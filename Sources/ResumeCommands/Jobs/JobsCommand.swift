@@ -175,7 +175,7 @@ extension EndingCommand {
                 let name = Redaction.key(job.url)
                 if case .busy = try await board.claim([job.id], again: true).first {
                     running += 1
-                    context.say("resumectl: \(name): runs in another process, which must be stopped first")
+                    context.say("resumectl: \(name): is running in another process; stop that process first")
                     continue
                 }
                 defer { board.release(job.id) }

@@ -13,8 +13,8 @@ struct SetCommand: ContextCommand {
         commandName: "set",
         abstract: "Change the rate limits of downloads that are running.",
         discussion: """
-            It applies within a second to each process that downloads with this store, until it ends, in place of the \
-            options of the same names. Processes that start later are not affected.
+            The new limits apply within a second to each process that downloads with this store, until it ends. They \
+            replace its options of the same names. Processes that start later are not affected.
 
             EXAMPLE:
               resumectl set --total-rate 500k
@@ -60,7 +60,7 @@ struct SetCommand: ContextCommand {
         ].compactMap { $0 }
         context.say(
             running == 0
-                ? "no job is running with this store, so that nothing changes, unless 'get -o -' is running"
+                ? "no job is running with this store, so nothing changes unless 'get -o -' is running"
                 : "\(limits.joined(separator: ", ")); \(running == 1 ? "1 job is" : "\(running) jobs are") running")
     }
 

@@ -12,7 +12,7 @@ struct ProgramOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Program that prints a user name and a password, as git's helpers, or header fields for a server.",
+            "Program that prints a user name and a password, like git's credential helpers, or header fields for a server.",
             valueName: "command", visibility: .hidden))
     var authCommand: String?
 

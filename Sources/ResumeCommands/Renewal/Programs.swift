@@ -71,7 +71,7 @@ final class Programs: Sendable {
     /// What is left of a job whose file is delivered; nil if there is no --on-complete.
     var rest: Reason? {
         completion.map { _ in
-            Reason(code: .init(rawValue: Self.completionFailed), text: "--on-complete has not run to its end")
+            Reason(code: .init(rawValue: Self.completionFailed), text: "the program of --on-complete has not finished")
         }
     }
 

@@ -42,7 +42,7 @@ struct Setting {
     /// - Returns: Why it cannot be used; nil if it can.
     func problem(_ options: CommandShape) -> String? {
         guard let takesValue = options.takesValue("--\(name)"), !Self.excluded.contains(name) else {
-            if Self.excluded.contains(name) { return "\(name) concerns one download, and cannot be set here" }
+            if Self.excluded.contains(name) { return "\(name) concerns one download and cannot be set here" }
             let names = options.longNames.map { String($0.dropFirst(2)) }
             let advice = Suggestion.name(for: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
             let isPlain = name.utf8.count <= 40 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") }

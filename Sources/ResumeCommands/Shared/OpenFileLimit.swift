@@ -33,7 +33,7 @@ package enum OpenFileLimit {
         guard free >= leastFree else {
             throw CommandFailure(
                 .io,
-                "this process may open \(allowed) files at a time, of which all but \(free) are open already; "
+                "this process may open \(allowed) files at a time, and only \(free) of them are still free; "
                     + "allow more ('ulimit -n')")
         }
     }

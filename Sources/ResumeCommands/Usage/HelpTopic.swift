@@ -36,7 +36,7 @@ enum HelpTopic: String, CaseIterable {
             75   Failed for now, or ended by SIGTERM. Partial data is kept: run the command again.
             130  Interrupted (Ctrl-C). Partial data is kept: run the command again.
 
-            Of several downloads, the worst failure counts: permanent ones before temporary ones.
+            With several downloads, the worst failure decides; permanent ones are worse than temporary ones.
             """
         case .environment:
             """
@@ -63,8 +63,8 @@ enum HelpTopic: String, CaseIterable {
             403 Forbidden                The URL may have expired: get a fresh one and use 'resume NAME --url URL'.
             404 Not Found                There is no such file; check the URL. Repeating does not help.
             429, 500, 502, 503, 504      The server is busy; the download is tried again.
-            the expected SHA-256         The file is another one than expected: compare the digest with its source.
-                                         With the right digest nothing is fetched again; --restart fetches the file.
+            the expected SHA-256         The file is not the expected one: compare the digest with that of the source.
+                                         With the right digest, nothing is fetched again; --restart fetches it.
             No space left, bytes free    Free some space, choose another folder (-P) or store (--store); see gc.
             cannot write                 Choose a folder that this user may write to; -P creates folders.
             too many open files          Use a smaller -j, or raise 'ulimit -n'.

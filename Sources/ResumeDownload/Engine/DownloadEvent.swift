@@ -6,14 +6,16 @@ public enum DownloadEvent: Sendable, Hashable {
     /// Another task or process downloads the same resource; the download waits for it.
     case waiting
     /// The first response was accepted, and nothing had been received before.
+    ///
+    /// The total is in bytes; nil if the server does not announce it.
     case started(totalBytes: Int64?)
     /// The download continues at an offset after bytes received earlier.
     case resumed(offset: Int64, totalBytes: Int64?)
     /// Some received bytes are fetched again, because they were damaged on disk, lost in a crash, or removed by the
     /// collector while the download was paused.
     case damaged(reason: Reason)
-    /// The store has no data, or another version, instead of what the resume data names; the download continues with
-    /// the stored data, if any.
+    /// The store no longer has the bytes that the resume data names, or has another version of them; the download
+    /// continues from the stored bytes, or starts over if there are none.
     case resumeDataOutdated(reason: Reason)
     /// The download restarted although bytes had been received.
     case restarted(reason: Reason, totalBytes: Int64?)

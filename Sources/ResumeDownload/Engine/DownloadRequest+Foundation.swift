@@ -53,7 +53,7 @@ extension Downloader {
     ///   - path: The path to which the file is delivered.
     ///   - onEvent: Called with each event, in order; the download waits for it to return.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: `InvalidInput` if it is not an absolute `http` or `https` URL; the errors of
+    /// - Throws: `InvalidInput` if `url` is not an absolute `http` or `https` URL; the errors of
     ///   ``download(_:onEvent:)``.
     @discardableResult
     public func download(
@@ -69,7 +69,7 @@ extension Downloader {
     ///   - file: The file URL to which it is delivered.
     ///   - onEvent: Called with each event, in order; the download waits for it to return.
     /// - Returns: The path of the file, and how many of its bytes had been received before.
-    /// - Throws: `InvalidInput` if it is not an absolute `http` or `https` URL; the errors of
+    /// - Throws: `InvalidInput` if `url` is not an absolute `http` or `https` URL; the errors of
     ///   ``download(_:onEvent:)``.
     @discardableResult
     public func download(

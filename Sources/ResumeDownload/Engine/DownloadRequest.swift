@@ -69,19 +69,18 @@ public struct DownloadRequest: Sendable {
     /// It sees host names, which may resolve to any address; `AsyncHTTPTransport` can check those as well. No
     /// connection is made to a URL that it forbids.
     public var permits: (@Sendable (DownloadURL) -> Bool)?
-    /// The maximum number of concurrent connections for the file, each fetching a different part; up to
-    /// 16.
+    /// The maximum number of concurrent connections for the file, each fetching a different part; up to 16.
     ///
     /// Useful with servers that limit the rate of each connection. Several are opened only for files with a strong
     /// entity tag and a known length of which enough is missing, and kept only while they help. If a server refuses one
-    /// or answers with the whole file, no more are opened. With HTTP/2, they are streams of one connection.
+    /// or answers with the whole file, no more are opened.
     public var connections = 1
     /// The maximum number of connections for one download.
     package static let mostConnections = 16
     /// Whether to discard the partial data and start over.
     public var restarts = false
-    /// Whether to wait for another task or process that downloads the same resource, then copy its file; false to fail
-    /// at once.
+    /// Whether to wait for another task or process that downloads the same resource, and then copy its file; false to
+    /// fail at once with `StoreError` of `inUse`.
     public var waits = true
     /// How many bytes before the first missing one are fetched again and compared; 0 for none.
     package var overlap: Int64 = ResumePolicy.defaultOverlap

@@ -12,14 +12,14 @@ public protocol Transport: Sendable {
     /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> TransportResponse
 
-    /// Sends a request like ``send(_:)``, and gives up if its head is not received in time.
+    /// Sends a request like ``send(_:)``, and fails if the response head is not received in time.
     ///
-    /// The default cancels a task that runs ``send(_:)``. A transport that can stop a request without a task of its own
-    /// implements it to be faster.
+    /// The default implementation cancels a task that runs ``send(_:)``. A transport that can stop a request without a
+    /// separate task can implement this method to avoid that cost.
     ///
     /// - Parameters:
     ///   - request: Method, scheme, authority, path and all fields.
-    ///   - timeout: The longest time until the head.
+    ///   - timeout: The maximum time until the head is received.
     /// - Returns: The head, and the body that follows it.
     /// - Throws: ``TransportError``, with `stalled` after the timeout; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse

@@ -29,7 +29,7 @@ extension DownloadQueue {
         return isKnown
     }
 
-    /// Pauses the queue; further requests wait until ``resumeAll()``.
+    /// Pauses all downloads and keeps their partial data; none starts until ``resumeAll()``.
     public func pauseAll() { stepIfOpen { $0.pauseAll() } }
 
     /// Resumes everything, including downloads that were paused individually; those that were running come first.

@@ -32,7 +32,7 @@ extension DownloadQueue {
             public var key: String
             /// Its URL, without user info and signature.
             public var url: String
-            /// The paths to which it is delivered.
+            /// The paths to which the download is delivered.
             public var destinations: [String]
             /// Its state.
             public var state: State

@@ -70,7 +70,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     /// The ranges of bytes that can be read, as offsets in the file, in ascending order.
     ///
-    /// Empty before the download has its lease and after it has failed.
+    /// Empty until the download has acquired its lease, and after a failure.
     public var heldRanges: [Range<Int64>] {
         get async { await state.transfer?.heldRanges ?? [] }
     }

@@ -26,9 +26,9 @@ extension Transfer {
 
     /// Delivers a complete download: the file appears complete under its final name, or not at all.
     ///
-    /// The order is: sync the bytes, complete the row, create a second name (or a copy) beside the destination, rename
-    /// it, sync the folder, remove the row, remove the blob. If another task or process waits for the same download,
-    /// the row and the blob are kept for it.
+    /// The order is: sync the bytes, mark the row as complete, create a hard link (or a copy) beside the destination,
+    /// rename it, sync the folder, remove the row, remove the blob. If another task or process waits for the same
+    /// download, the row and the blob are kept for it.
     ///
     /// - Parameters:
     ///   - path: The path of the file, absolute or relative to the working directory.

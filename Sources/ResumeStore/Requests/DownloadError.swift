@@ -40,11 +40,11 @@ public struct DownloadError: Error, Sendable, Equatable {
 
     /// The kind of failure.
     public var code: Code
-    /// The reason in detail.
+    /// Why the download failed: a stable code and a text.
     public var reason: Reason
-    /// The last HTTP status, if there was one.
+    /// The last HTTP status; nil if there was none.
     public var status: Int?
-    /// The data to resume the download; nil if nothing was received or it cannot be resumed.
+    /// The resume data of the download; nil if nothing was received or the download cannot be resumed.
     public package(set) var resumeData: ResumeData?
     /// The underlying error.
     public var cause: (any Error)?

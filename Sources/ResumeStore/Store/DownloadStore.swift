@@ -16,7 +16,8 @@ package import ResumeSQLite
 public final class DownloadStore: Sendable {
     /// The options of a store.
     public struct Configuration: Sendable {
-        /// The maximum total size of unused entries in bytes; beyond it, the least recently used ones are removed.
+        /// The maximum total size of all entries in bytes; beyond it, the least recently used ones that are neither in
+        /// use nor pinned are removed.
         public var maximumSize: Int64
         /// The time after which an unused entry is removed.
         public var maximumAge: Duration

@@ -61,8 +61,8 @@ public struct ResumeData: Sendable, Hashable {
 extension ResumeData {
     /// Creates a value from its ``bytes``.
     ///
-    /// - Parameter bytes: All of the bytes.
-    /// - Throws: `InvalidInput`.
+    /// - Parameter bytes: The unchanged ``bytes`` of a value.
+    /// - Throws: `InvalidInput` if they are not resume data, or were written by a newer release.
     public init(_ bytes: [UInt8]) throws(InvalidInput) {
         guard bytes.count <= Self.largestSize else { throw .notResumeData }
         do {

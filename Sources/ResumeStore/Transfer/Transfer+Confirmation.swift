@@ -13,11 +13,11 @@ extension Transfer {
 
     /// Verifies the checksums of all bytes that were stored before this transfer began.
     ///
-    /// Bytes that do not match are discarded, so that the next plan requests them, and the event is recorded. The bytes
-    /// are compared once, in parallel with the transfer since its beginning.
+    /// Bytes that do not match are discarded, so that the next request fetches them, and an event is recorded. The
+    /// bytes are compared once, in the background, starting when the transfer is opened.
     ///
-    /// - Returns: Whether all of them match.
-    /// - Throws: ``StoreError``
+    /// - Returns: Whether all bytes match.
+    /// - Throws: ``StoreError``, such as `io` if the bytes cannot be read.
     public func confirmHeld() async throws -> Bool { try await damageOfHeld() == nil }
 
     /// Implements ``confirmHeld()``.

@@ -31,6 +31,6 @@ extension Reason {
         Reason(
             "delivered",
             "the complete file was delivered to \(place)"
-                + (isProved ? "" : "; that it is one version is not proved by a validator or a digest"))
+                + (isProved ? "" : "; no validator or digest proves that it is one version"))
     }
 }
