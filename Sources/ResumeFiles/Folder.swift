@@ -140,7 +140,7 @@ package struct FileStatus: Sendable, Equatable {
     /// Whether it is a regular file of this user with one name only, so that writing to it changes nothing else.
     package var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
 
-    init(_ status: stat) {
+    package init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: .regular
@@ -149,9 +149,9 @@ package struct FileStatus: Sendable, Equatable {
             default: .other
             }
         size = Int64(status.st_size)
-        bytesOnDisk = Int64(status.st_blocks) * 512
+        bytesOnDisk = Int64(clamping: Int128(status.st_blocks) * 512)
         identity = FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
-        links = Int(status.st_nlink)
+        links = Int(clamping: status.st_nlink)
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
         #if canImport(Darwin)
@@ -159,7 +159,8 @@ package struct FileStatus: Sendable, Equatable {
         #else
         let time = status.st_mtim
         #endif
-        modifiedAt = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        // Any owner of a file can set any time.
+        modifiedAt = Int64(clamping: Int128(time.tv_sec) * 1000 + Int128(time.tv_nsec) / 1_000_000)
     }
 }
 

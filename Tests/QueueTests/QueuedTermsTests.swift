@@ -9,7 +9,7 @@ import Testing
 struct QueuedTermsTests {
     /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
-        "headerFields", "secretHeaderFields", "headURL", "refresh", "unlessFields", "permits", "rateLimiters",
+        "headerFields", "secretHeaderFields", "headURL", "refresh", "deliveredFile", "permits", "rateLimiters",
         "queuedRow", "clock", "needs",
         // The store of the later process has these.
         "resumeData", "evictedBytes",

@@ -124,28 +124,45 @@ struct AdoptProgramTests {
         }
     }
 
+    /// What a server says about its file beside the bytes.
+    enum Proof: CaseIterable {
+        case none, tag, field, otherAlgorithm, tooShort
+
+        func resource(_ content: Content, _ digest: HTTPDigest) -> Resource {
+            var file = Resource(content, etag: self == .tag ? "\"\(digest.hexadecimal)\"" : "\"v1\"")
+            switch self {
+            case .none, .tag: break
+            case .field: file.extraFields = [("Repr-Digest", digest.fieldValue)]
+            case .otherAlgorithm: file.extraFields = [("Repr-Digest", "md5=:1B2M2Y8AsgTpgAmY7PhCfg==:")]
+            case .tooShort: file.extraFields = [("Repr-Digest", "sha-256=:AAAA:")]
+            }
+            return file
+        }
+    }
+
     @Test(
         "J5: files of browsers, huggingface_hub and git-lfs, made to their formats",
-        arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"], [true, false])
-    func made(name: String, isTagged: Bool) async throws {
-        let digest = try #require(
-            HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
-        let file = Resource(Self.file.content, etag: isTagged ? "\"\(digest)\"" : "\"v1\"")
+        arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"], Proof.allCases)
+    func made(name: String, proof: Proof) async throws {
+        let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
+        let file = proof.resource(Self.file.content, digest)
         try await OriginServer.withServer(handler: { .parts(of: file, for: $0) }) { server async throws in
-            let name = name.replacing("HASH", with: digest)
+            let isNamed = name.contains("HASH")
+            let name = name.replacing("HASH", with: digest.hexadecimal)
             try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)
             try home.write(Self.file.content.bytes(in: 0..<7_000_000), to: name)
             let got = await home.run("get", "--from", home[name], server.url("/f.bin"), "-o", home["out"], "--json")
             #expect(got.status == .success, "\(got.errors)")
             let result = try #require(try got.json.last)
             // The writer of the file has named it; it is the server's digest if that sends it, too.
-            #expect(result["proved"]?.bool == (name.contains(digest) && isTagged))
-            if name.contains(digest) { #expect(result["sha256"]?.string == digest) }
+            let isProved = proof == .field || isNamed && proof == .tag
+            #expect(result["proved"]?.bool == isProved)
+            if isNamed { #expect(result["sha256"]?.string == digest.hexadecimal) }
             // What is not proved is not taken for the server's file later.
             let again = await home.run("get", server.url("/f.bin"), "-o", home["out"], "--json")
             #expect(again.status == .success)
             let fetched = try again.json.last?["fetchedBytes"]?.integer
-            #expect(fetched == (result["proved"]?.bool == true ? nil : Self.length))
+            #expect(fetched == (isProved ? nil : Self.length))
             #expect(Self.file.content.matches(try home.bytes("out")))
             #expect(try #require(result["fetchedBytes"]?.integer) < 5_900_000)
         }

@@ -149,6 +149,23 @@ struct JobsTests {
         }
     }
 
+    @Test("A name that the server has chosen ends no other job")
+    func namedByServer() async throws {
+        try await OriginServer.withServer { request in
+            guard request.target == "/other" else { return .status("503 Unavailable") }
+            var file = Resource(Content("other"))
+            file.extraFields = [("Content-Disposition", "attachment; filename=\"image.iso\"")]
+            return .file(file, for: request)
+        } _: { server async throws in
+            let get = ["get", "-P", home.path, "--retries", "0"]
+            #expect(await home.run(get + [server.url("/image.iso")]).status == .tryAgain)
+            #expect(await home.run(get + ["-J", server.url("/other")]).status == .success)
+            #expect(try home.bytes("image.iso") == Array("other".utf8))
+            let left = await home.run("jobs", "--json")
+            #expect(try left.object["destination"]?.string == home["image.iso"], "\(left.output)")
+        }
+    }
+
     @Test("Secrets are named in the store, and given again")
     func secrets() async throws {
         let isOpen = Mutex(false)

@@ -18,7 +18,7 @@ struct FakeTransportTests {
     static let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
     static let url = URL(string: "https://example.org/file") ?? URL(filePath: "/")
 
-    private static func with(
+    static func with(
         _ transport: FakeTransport, _ body: (Downloader, TemporaryFolder) async throws -> Void
     ) async throws {
         try await TemporaryFolder.with { folder in
@@ -28,7 +28,7 @@ struct FakeTransportTests {
         }
     }
 
-    private static func request(_ folder: TemporaryFolder) throws -> DownloadRequest {
+    static func request(_ folder: TemporaryFolder) throws -> DownloadRequest {
         var request = try DownloadRequest(url, to: folder["out"])
         request.retryPolicy = RetryPolicy(firstDelay: .milliseconds(1))
         return request
@@ -57,59 +57,6 @@ struct FakeTransportTests {
             #expect(FileManager.default.contents(atPath: result.path) == Data(other))
             transport.set(nil)
             await #expect { try await downloader.download(request) } throws: { ($0 as? DownloadError)?.status == 404 }
-        }
-    }
-
-    @Test("An existing file is kept without a request, or the download fails")
-    func existing() async throws {
-        let transport = FakeTransport(FakeResource(Self.content))
-        try await Self.with(transport) { downloader, folder in
-            var request = try Self.request(folder)
-            try Data("old".utf8).write(to: URL(filePath: folder["out"]))
-            request.ifExists = .skip
-            let result = try await downloader.download(request)
-            #expect(result.isExisting)
-            #expect(result.totalBytes == 3)
-            request.ifExists = .fail
-            await #expect { try await downloader.download(request) } throws: {
-                ($0 as? StoreError)?.code == .destinationExists
-            }
-            #expect(transport.requests.isEmpty)
-            request.ifExists = .replace
-            #expect(try await !downloader.download(request).isExisting)
-        }
-    }
-
-    @Test("A delivered file is kept as long as neither it nor that of the server changes")
-    func revalidated() async throws {
-        let transport = FakeTransport(FakeResource(Self.content))
-        try await Self.with(transport) { downloader, folder in
-            var request = try Self.request(folder)
-            request.ifExists = .revalidate
-            #expect(try await !downloader.download(request).isExisting)
-            let kept = try await downloader.download(request)
-            #expect(kept.isExisting && kept.totalBytes == 200_000)
-            #expect(transport.requests.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"1\""])
-            // What is known of the file outlives a failure.
-            transport.set(FakeResource(Self.content, statuses: [403]))
-            await #expect(throws: DownloadError.self) { try await downloader.download(request) }
-            transport.set(FakeResource(Self.content))
-            #expect(try await downloader.download(request).isExisting)
-            let other = Array(Self.content.reversed())
-            transport.set(FakeResource(other, entityTag: "\"2\""))
-            #expect(try await !downloader.download(request).isExisting)
-            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(other))
-            // Another program has written the file.
-            try Data("mine".utf8).write(to: URL(filePath: folder["out"]))
-            #expect(try await !downloader.download(request).isExisting)
-            #expect(transport.requests.last?.headerFields[.ifNoneMatch] == nil)
-            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(other))
-            // A link to the file counts as one.
-            request.ifExists = .skip
-            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: folder["out"])
-            request.destination = folder["link"]
-            #expect(try await downloader.download(request).totalBytes == 200_000)
-            #expect(try await downloader.store.collect(maximumSize: 0).removed.isEmpty)
         }
     }
 

@@ -117,10 +117,10 @@ public struct DownloadRequest: Sendable {
     package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
     package var rateLimiters: [RateLimiter] = []
-    /// The ID of the queue's row that is removed with the delivery.
+    /// The row of a queue, which is removed with the delivery, or of a job, which is done then.
     var queuedRow: QueuedRow?
-    /// The conditions of a request for the whole file, for a file that has been delivered before.
-    var unlessFields = HTTPFields()
+    /// The file that an earlier run has delivered: the server is asked whether it has another one.
+    var deliveredFile: DeliveredFile?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
     var evictedBytes: Int64 = 0
     /// Called with the length of a small file when it no longer needs a connection, before it is delivered together
@@ -154,10 +154,10 @@ public struct DownloadRequest: Sendable {
         /// true. Otherwise it is replaced.
         ///
         /// The store remembers the validators of files that were downloaded with this option, and whether the file has
-        /// changed since then. A download in a ``DownloadQueue`` always replaces the file.
+        /// changed since then. A download in a ``DownloadQueue`` and a ``DownloadStream`` always replace the file.
         case revalidate
         /// Keeps it without a request: the download ends at once, with a result whose
-        /// ``DownloadResult/isExisting`` is true.
+        /// ``DownloadResult/isExisting`` is true. A ``DownloadStream`` fails as for ``fail``.
         case skip
         /// Keeps it, and fails with `StoreError` of `destinationExists`, before a request if possible.
         case fail

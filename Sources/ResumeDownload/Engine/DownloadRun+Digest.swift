@@ -17,8 +17,7 @@ extension DownloadRun {
     var expectedDigest: HTTPDigest? {
         get async {
             if let digest = request.digest { return digest }
-            // The server's digest is that of the whole representation.
-            guard request.selection == nil else { return nil }
+            guard comparesDigest else { return nil }
             return HTTPDigest(field: await transfer.partial.representation?.reprDigest)
         }
     }

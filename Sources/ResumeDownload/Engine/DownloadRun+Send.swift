@@ -13,7 +13,7 @@ extension DownloadRun {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
             let response = try await send(plan)
-            if response.head.status == .notModified, !request.unlessFields.isEmpty, case .whole = plan {
+            if response.head.status == .notModified, request.deliveredFile?.condition != nil, case .whole = plan {
                 response.body.cancel(with: CancellationError())
                 throw Unchanged()
             }
@@ -93,7 +93,9 @@ extension DownloadRun {
         }
         for name in Plan.ownedFieldNames { fields[name] = nil }
         for field in plan.fields { fields.append(field) }
-        if case .whole = plan, method == .get { fields.append(contentsOf: request.unlessFields) }
+        if case .whole = plan, method == .get, let condition = request.deliveredFile?.condition {
+            fields.append(condition)
+        }
         fields[.acceptEncoding] = request.acceptEncoding
         // The caller's digest takes precedence over the server's.
         if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
@@ -115,6 +117,15 @@ extension HTTPResponse {
     var isCloseDelimited: Bool {
         guard let coding = headerFields[.transferEncoding] else { return headerFields[.contentLength] == nil }
         return !coding.lowercased().hasSuffix("chunked")
+    }
+}
+
+extension DeliveredFile {
+    /// The field of a request that is answered with 304 if the server still has this file; nil without a validator.
+    fileprivate var condition: HTTPField? {
+        // Byte for byte, as in If-Range.
+        if let entityTag { return HTTPField(name: .ifNoneMatch, value: entityTag) }
+        return lastModified.map { HTTPField(name: .ifModifiedSince, value: $0) }
     }
 }
 

@@ -80,7 +80,13 @@ public struct Downloader: Sendable {
                 return try await download(run, onTransfer: onTransfer)
             }
         } catch is Unchanged {
-            return Self.keep(destination.path, onEvent)
+            if request.deliveredFile?.isInPlace(at: destination.path) == true {
+                return Self.keep(destination.path, onEvent)
+            }
+            // It was removed or changed in the meantime.
+            var request = request
+            request.deliveredFile = nil
+            return try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
         } catch let error as StoreError where error.code == .destinationExists && request.ifExists == .skip {
             // The server has named it.
             return Self.keep(error.path ?? destination.path, onEvent)

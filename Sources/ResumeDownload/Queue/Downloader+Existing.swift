@@ -13,7 +13,10 @@ extension Downloader {
         guard request.ifExists == .revalidate, request.queuedRow == nil else { return try await download(request) }
         let board = try await store.openJobs(named: Self.queueName)
         let listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
-        let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: request, board.identityKey))
+        // Only what the file is compared by: header fields may contain secrets.
+        var terms = DownloadRequest(request.url, to: request.destination)
+        (terms.digest, terms.acceptEncoding) = (request.digest, request.acceptEncoding)
+        let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: terms, board.identityKey))
         guard case .due(let id, _) = try await board.enlist([job], as: listing).first,
             case .taken(let known) = try await board.claim([id], again: true).first
         else {
@@ -21,18 +24,13 @@ extension Downloader {
             return try await download(request)
         }
         defer { board.release(id) }
+        // No queue waits for this download, also if the process dies during it.
+        try await board.set([id], to: .done)
         var request = request
         request.fulfils(id, unless: known.file.flatMap { $0.isInPlace(at: known.destination) ? $0 : nil })
-        do {
-            let result = try await download(request)
-            if result.isExisting { try? await board.set([id], to: .done) }
-            try? await board.pruneSometimes()
-            return result
-        } catch {
-            // What is known of the delivered file is kept, and no queue waits for this download.
-            try? await board.set([id], to: .done)
-            throw error
-        }
+        let result = try await download(request)
+        try? await board.pruneSometimes()
+        return result
     }
 
     /// Reports that a file is kept, and returns the result.

@@ -1,4 +1,3 @@
-internal import HTTPTypes
 package import ResumeHTTP
 package import ResumeStore
 
@@ -78,12 +77,6 @@ extension DownloadRequest {
     ///   - file: The delivered file that is in place: if the server has the same, ``Unchanged`` is thrown.
     package mutating func fulfils(_ id: Int64, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
         queuedRow = QueuedRow(id: id, rest: rest)
-        guard let file else { return }
-        if let tag = file.entityTag {
-            // Byte for byte, as in If-Range.
-            unlessFields.append(HTTPField(name: .ifNoneMatch, value: tag))
-        } else if let date = file.lastModified {
-            unlessFields[.ifModifiedSince] = date
-        }
+        deliveredFile = file
     }
 }

@@ -7,8 +7,9 @@ internal import ResumeStore
 /// for try await piece in downloader.makeStream(DownloadRequest(url, to: "film.mp4")) { feed(piece) }
 /// ```
 ///
-/// The download works like ``Downloader/download(_:onEvent:)``, at its own speed, and delivers to its destination.
-/// Guarantees:
+/// The download works like ``Downloader/download(_:onEvent:)``, at its own speed, and delivers to its destination. A
+/// file that exists there is not read: ``DownloadRequest/IfExists/revalidate`` replaces it, and
+/// ``DownloadRequest/IfExists/skip`` fails. Guarantees:
 ///
 /// - Bytes received earlier are returned once the server has confirmed that it still has the same file, and each
 ///   block is compared with its checksum first. A damaged block is fetched again before it is returned.
@@ -34,6 +35,11 @@ public final class DownloadStream: AsyncSequence, Sendable {
     init(_ request: DownloadRequest, downloader: Downloader, onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
         let state = StreamState()
         self.state = state
+        var request = request
+        switch request.ifExists {
+        case .replace, .revalidate: request.ifExists = .replace
+        case .skip, .fail: request.ifExists = .fail
+        }
         algorithm = request.digest?.algorithm ?? .sha256
         task = Task {
             do {

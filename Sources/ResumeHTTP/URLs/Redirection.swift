@@ -72,7 +72,8 @@ package struct Redirection: Sendable {
     /// Whether ``url`` is at the first origin and every redirect so far stayed there.
     package var isAtFirstOrigin: Bool { !hasLeftOrigin }
 
-    private static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
+    /// The fields that always contain secrets.
+    package static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
 }
 
 extension Redirection.Problem: CustomStringConvertible {

@@ -41,15 +41,24 @@ extension Transfer {
     /// Records that samples of bytes that were adopted, or received from another URL, agree with the server's file,
     /// whose representation is now known.
     ///
+    /// - Parameters:
+    ///   - representation: The server's file.
+    ///   - agreedSamples: The number of samples.
+    ///   - comparesDigest: Whether the complete file will be compared with the server's digest, if that has sent one, so
+    ///     that the samples need not prove it.
     /// - Throws: ``StoreError``: `superseded`, `database`.
-    package func prove(as representation: Representation, agreedSamples: Int) async throws {
+    package func prove(
+        as representation: Representation, agreedSamples: Int, comparesDigest: Bool
+    ) async throws {
         try requireOpen()
         var representation = representation
-        // The digest in the name of an adopted file counts as the server's if it is part of the entity tag.
+        // A field without a usable digest is none. The digest in the name of an adopted file counts as the server's if
+        // it is part of the entity tag.
         let named = entry.representation?.reprDigest
-        let isConfirmed = representation.reprDigest != nil || representation.isTagged(with: HTTPDigest(field: named))
-        representation.reprDigest = representation.reprDigest ?? named
-        // The complete file is compared with the server's digest, so that samples need not prove it.
+        let isAnnounced = HTTPDigest(field: representation.reprDigest) != nil
+        if !isAnnounced { representation.reprDigest = named }
+        let isConfirmed =
+            comparesDigest && (isAnnounced || representation.isTagged(with: HTTPDigest(field: named)))
         let agreed = isConfirmed ? nil : Int64(agreedSamples)
         let (id, generation, key, held) = (entry.id, entry.generation, entry.key, receivedBytes)
         let (requester, proved, url) = (requester(for: representation), representation, caller.url.redacted)

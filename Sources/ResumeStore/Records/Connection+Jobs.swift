@@ -205,7 +205,7 @@ extension Connection {
     /// Records the delivery of a request: the row of a program's queue is removed, a job is done, unless something is left.
     ///
     /// Jobs of earlier lists for the same destination, such as one with a mistyped URL, are cancelled, since they would
-    /// replace the file.
+    /// replace the file when they are resumed. A name that the server has chosen cancels none.
     ///
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's, and if it lies
     /// where the row says. If the server has named it, another file may lie there.
@@ -225,8 +225,9 @@ extension Connection {
         }
         try run(
             """
-            UPDATE queued SET state = 'failed', ended = ?, failure = ? WHERE destination = ? AND ended IS NULL
-                AND list <> 0 AND list < (SELECT list FROM queued WHERE id = ?)
+            UPDATE queued SET state = 'failed', ended = ?1, failure = ?2 WHERE destination = ?3 AND ended IS NULL
+                AND list <> 0 AND queue = (SELECT queue FROM queued WHERE id = ?4)
+                AND list < (SELECT list FROM queued WHERE id = ?4 AND destination = ?3)
             """, .text(Job.State.cancelled.rawValue), .text(Reason.superseded.stored), .text(path), .integer(row.id))
     }
 

@@ -5,6 +5,7 @@ internal import ResumeHTTP
 struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Sequence<UInt8> {
     let transfer: Transfer
     let policy: ResumePolicy
+    let comparesDigest = false
     /// The maximum number of bytes.
     let limit: Int64
     /// Called with the number of stored bytes and of all bytes, after each part of a body.

@@ -13,6 +13,8 @@ package protocol RequestClient {
     var transfer: Transfer { get }
     /// The conditions for resuming.
     var policy: ResumePolicy { get async }
+    /// Whether the complete file is compared with the digest that the server sends.
+    var comparesDigest: Bool { get }
 
     /// Reads the first `count` bytes of a body; fewer if it ends sooner, possibly more.
     mutating func read(_ count: Int, from body: Body) async throws -> [UInt8]

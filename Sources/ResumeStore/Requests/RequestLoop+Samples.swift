@@ -77,7 +77,7 @@ extension RequestLoop {
         case (.agree(let count), let representation):
             comparedLength = held.length
             guard isUnproved else { return false }
-            try await client.transfer.prove(as: representation ?? stored, agreedSamples: count)
+            try await prove(representation ?? stored, count)
             return true
         case (.differ(let reason), _): throw RequestOutcome.discard(reason)
         case (.unproved(let reason), _):
@@ -101,7 +101,7 @@ extension RequestLoop {
             do {
                 let (verdict, representation) = try await compare(comparison, of: held.length, send)
                 if isUnproved, case .agree(let count) = verdict {
-                    try await client.transfer.prove(as: representation ?? stored, agreedSamples: count)
+                    try await prove(representation ?? stored, count)
                 }
                 return verdict
             } catch let outcome as RequestOutcome {
@@ -109,6 +109,11 @@ extension RequestLoop {
                 try await follow(outcome, of: .whole(reason: nil))
             }
         }
+    }
+
+    private func prove(_ representation: Representation, _ agreedSamples: Int) async throws {
+        try await client.transfer.prove(
+            as: representation, agreedSamples: agreedSamples, comparesDigest: client.comparesDigest)
     }
 
     /// Whether no validator can prove the bytes: they were received by another program, or from another URL.

@@ -1,0 +1,131 @@
+import Foundation
+import HTTPTypes
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import ResumeTesting
+import TestSupport
+import Testing
+
+/// What a download does about a file at its destination.
+@Suite(.timeLimit(.minutes(5)))
+struct ExistingFileTests {
+    @Test("An existing file is kept without a request, or the download fails")
+    func existing() async throws {
+        let transport = FakeTransport(FakeResource(FakeTransportTests.content))
+        try await FakeTransportTests.with(transport) { downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            try Data("old".utf8).write(to: URL(filePath: folder["out"]))
+            request.ifExists = .skip
+            let result = try await downloader.download(request)
+            #expect(result.isExisting)
+            #expect(result.totalBytes == 3)
+            request.ifExists = .fail
+            await #expect { try await downloader.download(request) } throws: {
+                ($0 as? StoreError)?.code == .destinationExists
+            }
+            #expect(transport.requests.isEmpty)
+            request.ifExists = .replace
+            #expect(try await !downloader.download(request).isExisting)
+        }
+    }
+
+    @Test("A delivered file is kept as long as neither it nor that of the server changes")
+    func revalidated() async throws {
+        let transport = FakeTransport(FakeResource(FakeTransportTests.content))
+        try await FakeTransportTests.with(transport) { downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            request.ifExists = .revalidate
+            #expect(try await !downloader.download(request).isExisting)
+            let kept = try await downloader.download(request)
+            #expect(kept.isExisting && kept.totalBytes == 200_000)
+            #expect(transport.requests.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"1\""])
+            // What is known of the file outlives a failure.
+            transport.set(FakeResource(FakeTransportTests.content, statuses: [403]))
+            await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+            transport.set(FakeResource(FakeTransportTests.content))
+            #expect(try await downloader.download(request).isExisting)
+            let other = Array(FakeTransportTests.content.reversed())
+            transport.set(FakeResource(other, entityTag: "\"2\""))
+            #expect(try await !downloader.download(request).isExisting)
+            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(other))
+            // Another program has written the file.
+            try Data("mine".utf8).write(to: URL(filePath: folder["out"]))
+            #expect(try await !downloader.download(request).isExisting)
+            #expect(transport.requests.last?.headerFields[.ifNoneMatch] == nil)
+            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(other))
+            // A link to the file counts as one.
+            request.ifExists = .skip
+            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: folder["out"])
+            request.destination = folder["link"]
+            #expect(try await downloader.download(request).totalBytes == 200_000)
+            #expect(try await downloader.store.collect(maximumSize: 0).removed.isEmpty)
+        }
+    }
+
+    @Test("A file that is removed while the server says that it has not changed is fetched again")
+    func removedMeanwhile() async throws {
+        try await FakeTransportTests.with(FakeTransport(FakeResource(FakeTransportTests.content))) {
+            downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            request.ifExists = .revalidate
+            #expect(try await !downloader.download(request).isExisting)
+            request.permits = { [path = folder["out"]] _ in
+                try? FileManager.default.removeItem(atPath: path)
+                return true
+            }
+            #expect(try await !downloader.download(request).isExisting)
+            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(FakeTransportTests.content))
+        }
+    }
+
+    @Test("What the store remembers for revalidation is no job that is left, and has no header fields")
+    func remembered() async throws {
+        let transport = FakeTransport(FakeResource(FakeTransportTests.content, cuts: [90_000]))
+        try await FakeTransportTests.with(transport) { downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            request.ifExists = .revalidate
+            request.retryPolicy.retries = 0
+            request.headerFields[try #require(HTTPField.Name("X-Api-Key"))] = "S3CRET"
+            request.headerFields[.proxyAuthorization] = "S3CRET"
+            let board = try await downloader.store.openJobs(named: "revalidation")
+            var count = 0
+            await #expect(throws: DownloadError.self) {
+                for try await _ in downloader.events(request) {
+                    count += 1
+                    #expect(try await board.unfinishedLists().isEmpty)
+                }
+            }
+            #expect(count > 0)
+            let (names, folder) = (
+                try FileManager.default.subpathsOfDirectory(atPath: folder["store"]), folder["store"]
+            )
+            #expect(names.contains("store.sqlite"))
+            for name in names {
+                // A copy: closing a database that SQLite has open drops its locks.
+                let bytes = try await Shell.run(
+                    "sh", "-c", "tr -d '\\000' <'\(folder)/\(name)' | grep -c S3CRET || true")
+                #expect(bytes == "0\n" || bytes.isEmpty, "\(name)")
+            }
+        }
+    }
+
+    @Test("A stream does not read a file that exists", arguments: DownloadRequest.IfExists.allCases)
+    func stream(ifExists: DownloadRequest.IfExists) async throws {
+        try await FakeTransportTests.with(FakeTransport(FakeResource(FakeTransportTests.content))) {
+            downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            request.ifExists = .revalidate
+            _ = try await downloader.download(request)
+            request.ifExists = ifExists
+            var bytes: [UInt8] = []
+            do {
+                for try await piece in downloader.makeStream(request) { bytes += piece }
+                #expect(ifExists == .replace || ifExists == .revalidate)
+                #expect(bytes == FakeTransportTests.content)
+            } catch let error as StoreError {
+                #expect(error.code == .destinationExists && (ifExists == .skip || ifExists == .fail))
+            }
+        }
+    }
+}
