@@ -61,4 +61,10 @@ struct QueuedTermsTests {
             await queue.close()
         }
     }
+
+    @Test("A file without recorded terms may have another digest")
+    func unknown() {
+        #expect(!JobTerms.isAnswered(nil, by: nil))
+        #expect(JobTerms.isAnswered("{}", by: "{}"))
+    }
 }

@@ -49,7 +49,8 @@ package enum JobTerms {
 
     /// Whether the file of a job is also one for other terms.
     package static func isAnswered(_ terms: String?, by other: String?) -> Bool {
-        if terms == other { return true }
+        // Without terms, nothing is known of the digest.
+        if terms != nil, terms == other { return true }
         guard let terms = QueuedTerms.decoded(terms), let other = QueuedTerms.decoded(other) else { return false }
         return other.asksForSame(as: terms)
     }
