@@ -23,13 +23,12 @@ public final class AsyncHTTPTransport: Transport {
     /// The application's client, which sends all requests; nil if the transport makes its own.
     private let shared: SharedClient?
     private let addresses: AddressBook?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
         /// Responses that have not ended.
         var live: [ObjectIdentifier: BodyReceiver] = [:]
-        /// The clients by route, with and without TLS.
-        var clients: [Way: HTTPClient] = [:]
+        var clients: ClientShelf
         /// For `SecureStart`; made at its first use.
         var tls: NIOSSLContext?
         var isShutDown = false
@@ -107,6 +106,7 @@ public final class AsyncHTTPTransport: Transport {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(max(configuration.threads, 1), 256))
         self.configuration = configuration
         addresses = AddressBook(configuration.addresses)
+        state = Mutex(State(clients: ClientShelf(mostIdle: configuration.connectionsPerHost)))
         shared = nil
     }
 
@@ -124,6 +124,7 @@ public final class AsyncHTTPTransport: Transport {
         group = .singleton
         configuration = Configuration()
         addresses = AddressBook(configuration.addresses)
+        state = Mutex(State(clients: ClientShelf(mostIdle: 0)))
         shared = SharedClient(client: client)
     }
 
@@ -135,8 +136,7 @@ public final class AsyncHTTPTransport: Transport {
         let (live, clients) = state.withLock { state in
             state.isShutDown = true
             // Nothing is left for a second call, since async-http-client permits only one shutdown.
-            defer { state.clients = [:] }
-            return (Array(state.live.values), Array(state.clients.values))
+            return (Array(state.live.values), state.clients.removeAll())
         }
         for receiver in live { receiver.cancel(with: Self.isShutDown) }
         try await Self.end(clients, group)
@@ -146,13 +146,14 @@ public final class AsyncHTTPTransport: Transport {
     /// it.
     deinit {
         if shared != nil { return }
-        let (clients, group) = (state.withLock { $0.isShutDown ? nil : Array($0.clients.values) }, group)
-        if let clients { Task { try? await Self.end(clients, group) } }
+        let (rest, group) = (state.withLock { $0.isShutDown ? nil : $0.clients.removeAll() }, group)
+        if let rest { Task { try? await Self.end(rest, group) } }
     }
 
-    private static func end(_ clients: [HTTPClient], _ group: MultiThreadedEventLoopGroup) async throws {
+    private static func end(_ rest: ClientShelf.Rest, _ group: MultiThreadedEventLoopGroup) async throws {
+        await rest.closing?.value
         var failure: (any Error)?
-        for client in clients {
+        for client in rest.clients {
             do {
                 try await client.shutdown()
             } catch {
@@ -162,6 +163,9 @@ public final class AsyncHTTPTransport: Transport {
         try await group.shutdownGracefully()
         if let failure { throw failure }
     }
+
+    /// The number of its clients.
+    package var clientCount: Int { state.withLock(\.clients.count) }
 
     /// Sends a request as `Transport` requires.
     ///
@@ -199,11 +203,13 @@ public final class AsyncHTTPTransport: Transport {
         let route = way.route
         let message = try Self.message(for: request, to: url, by: way)
         let receiver = BodyReceiver(authority: route.peer(for: url.authority)) { [weak self] receiver in
-            self?.state.withLock { _ = $0.live.removeValue(forKey: ObjectIdentifier(receiver)) }
+            self?.state.withLock { state in
+                if state.live.removeValue(forKey: ObjectIdentifier(receiver)) != nil { state.clients.putBack(way) }
+            }
         }
         let client = try state.withLock { state -> HTTPClient? in
             guard !state.isShutDown else { return nil }
-            let client = try self.client(to: url, by: way, &state)
+            let client = try state.clients.take(way) ?? makeClient(to: url, by: way, &state)
             state.live[ObjectIdentifier(receiver)] = receiver
             return client
         }
@@ -227,13 +233,12 @@ public final class AsyncHTTPTransport: Transport {
         }
     }
 
-    private func client(to url: DownloadURL, by way: Way, _ state: inout State) throws -> HTTPClient {
-        if let client = state.clients[way] { return client }
+    private func makeClient(to url: DownloadURL, by way: Way, _ state: inout State) throws -> HTTPClient {
         let settings = HTTPClient.Configuration(
             for: configuration, through: way.route, isSecure: way.isSecure, at: way.address,
             start: try start(to: url, by: way, &state))
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
-        state.clients[way] = client
+        state.clients.add(client, way)
         return client
     }
 
