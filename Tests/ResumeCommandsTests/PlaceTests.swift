@@ -32,6 +32,24 @@ struct PlaceTests {
         #expect(try home.names(in: "store") == ["blobs"])
     }
 
+    @Test("Other spellings of a path are the same destination")
+    func spellings() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            try home.makeFolder("in")
+            for path in ["in/out.bin", "in//out.bin", "./in/./out.bin", "in/.//./out.bin"] {
+                #expect(await home.run("get", server.url(), "-o", home[path]).status == .success)
+                let jobs = try await home.run("jobs", "--all", "--json").json
+                #expect(jobs.compactMap { $0["destination"]?.string } == [home["in/out.bin"]], "\(path)")
+            }
+            #expect(server.requests.dropFirst().allSatisfy { $0.field("if-none-match") == "\"v1\"" })
+            let folder = await home.run("get", server.url("/out.bin"), "-P", "\(home.path)/.//in/", "--skip-existing")
+            #expect(folder.status == .success && folder.lines == [home["in/out.bin"]], "\(folder.errors)")
+            let two = await home.run(
+                "get", server.url("/a/x.bin"), server.url("/b//x.bin"), "-P", home["in/./"])
+            #expect(two.status == .cannotCreate && two.errors.contains("as would the URL of"), "\(two.errors)")
+        }
+    }
+
     private static let reading = [
         ["list"], ["list", "--json"], ["ls", "--sort", "url"], ["log"], ["log", "key"], ["log", "--json"], ["stats"],
         ["stats", "--json"],

@@ -121,7 +121,9 @@ extension DownloadStore {
                     .destination, "cannot write \(path): it is a folder",
                     advice: "Choose a file name in it.")
             }
-            folder = border == absolute.startIndex ? "/" : String(absolute[..<border])
+            // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
+            let parts = absolute[..<border].utf8.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
+            folder = "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
             name = last
         }
 
