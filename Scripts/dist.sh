@@ -3,12 +3,13 @@
 # Two builds of the same commit with the same compiler and the same Package.resolved have the same bytes, in whichever
 # folders they are made. Build releases on the oldest supported system, since the program needs the C library of the
 # system on which it was built, or a newer one.
+# The maintainer of the Debian package is the author of the commit, unless MAINTAINER is set.
 # Usage: [MAINTAINER='NAME <ADDRESS>'] [SOURCE_DATE_EPOCH=SECONDS] dist.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022
 export LC_ALL=C TZ=UTC
-maintainer=${MAINTAINER:-The resume-store authors <resume-store@example.org>}
+maintainer=${MAINTAINER:-$(git log -1 --format='%an <%ae>')}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 largest=$((25 << 20))
 build=.build/dist
