@@ -75,7 +75,10 @@ enum Redaction {
 
     /// Whether a text is a short name or number, like keys and values of options.
     private static func isPlain(_ text: String) -> Bool {
-        text.utf8.count <= 40 && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_.,/+".utf8.contains($0) }
+        // One letter after a dash is an option.
+        if text.utf8.count == 2, text.hasPrefix("-") { return true }
+        return text.utf8.count <= 40
+            && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_.,/+".utf8.contains($0) }
             && !DownloadURL.isSecretValue(text)
     }
 

@@ -16,14 +16,21 @@ enum Suggestion {
         "--spider": "verify --remote", "--oauth2-bearer": "-H 'Authorization: Bearer TOKEN', or --auth-command",
         "--noproxy": "the variable no_proxy", "--no-proxy": "the variable no_proxy",
         "-w": "--json for curl's -w, and --per-host 1 for wget's", "--token": "-H 'Authorization: Bearer TOKEN'",
-        "-#": "nothing: progress is shown in a terminal", "-I": "verify --remote, or curl -I for the header",
-        "-N": "nothing: a file is fetched again only if it has changed", "--timestamping": "nothing: it is the default",
-        "-R": "nothing: a file has the time of its download",
-        "--remote-time": "nothing: a file has the time of its download",
-        "--compressed": "nothing: a file is stored as the server sends it (--accept-encoding)",
-        "-X": "nothing: only GET can be resumed", "--request": "nothing: only GET can be resumed",
+        "-I": "verify --remote, or curl -I for the header",
         "-b": "'&' or systemd-run for the background", "--background": "'&' or systemd-run",
         "--md5": "md5sum on the file; only SHA-256 and SHA-512 are compared",
+    ]
+
+    /// Options of other programs for which there is none here, and why.
+    static let absent = [
+        "-#": "leave it out: progress is shown in a terminal",
+        "--progress-bar": "leave it out: progress is shown in a terminal",
+        "-N": "leave it out: a file is fetched again only if it has changed",
+        "--timestamping": "leave it out: a file is fetched again only if it has changed",
+        "-R": "there is none: a file has the time of its download",
+        "--remote-time": "there is none: a file has the time of its download",
+        "--compressed": "there is none: a file is stored as the server sends it (see --accept-encoding)",
+        "-X": "there is none: only GET can be resumed", "--request": "there is none: only GET can be resumed",
     ]
 
     /// Words for commands in other programs, and the commands here.

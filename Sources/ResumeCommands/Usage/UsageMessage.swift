@@ -28,6 +28,7 @@ enum UsageMessage {
     private static func unknown(_ option: String, _ options: CommandShape) -> String {
         let problem = "unknown option '\(option)'"
         if let ours = Suggestion.options[option] { return "\(problem); use \(ours)" }
+        if let reason = Suggestion.absent[option] { return "\(problem); \(reason)" }
         let names = options.longNames.map { String($0.dropFirst(2)) }
         let name = Suggestion.name(for: String(option.drop { $0 == "-" }), among: names)
         return name.map { "\(problem); did you mean '--\($0)'?" } ?? problem
