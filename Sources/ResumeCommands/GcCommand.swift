@@ -45,17 +45,35 @@ struct GcCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let report = try await context.withStore(storeOptions.store, limits: storeOptions) { store in
-            try await store.collect(
+        let (report, limits) = try await context.withStore(storeOptions.store, limits: storeOptions) { store in
+            var report = try await store.collect(
                 maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
                 // One object cannot be printed in parts.
                 onBatch: json || quiet ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) })
+            let leftovers =
+                dryRun ? StandardOutput.leftovers(in: store.path) : StandardOutput.removeLeftovers(in: store.path)
+            report.orphans += leftovers.map(\.name)
+            report.orphanBytes += leftovers.reduce(0) { $0 + $1.bytes }
+            return (report, self.limits(of: store.configuration))
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)
         } else if !quiet {
             Rendering.show(report, dryRun: dryRun, context)
             context.print(Rendering.sum(report, dryRun: dryRun))
+            context.print(limits)
         }
+    }
+
+    /// Returns the limits that are applied, and where each of them was set.
+    private func limits(of configuration: DownloadStore.Configuration) -> String {
+        func source(_ option: String, _ isGiven: Bool, _ setting: String, _ isSet: Bool) -> String {
+            isGiven ? option : isSet ? setting : "default"
+        }
+        let size = ByteCount.text(maxSize?.bytes ?? configuration.maximumSize)
+        let age = TimeSpan.text((maxAge?.duration ?? configuration.maximumAge).components.seconds)
+        let sizeSource = source("--max-size", maxSize != nil, "store-max-size", storeOptions.storeMaxSize != nil)
+        let ageSource = source("--max-age", maxAge != nil, "store-max-age", storeOptions.storeMaxAge != nil)
+        return "limits: \(size) (\(sizeSource)), not used for \(age) (\(ageSource))"
     }
 }

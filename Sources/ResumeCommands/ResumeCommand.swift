@@ -72,7 +72,8 @@ struct ResumeCommand: ContextCommand {
         try await get.withDownloader(for: chosen.count, context) { downloader, spare, rates in
             let board = try await downloader.store.openJobs()
             let run = JobRun(
-                get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
+                get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare,
+                starting: Programs(programs), reporter)
             for ids in chosen.ids { run.feed.add(ids) }
             let trust = ConnectionTrust(connection)
             var secrets = Secrets(familiar.fields, headers.fields, netrc)

@@ -19,12 +19,24 @@ package struct ResumeCtl: ParsableCommand {
             See also 'resumectl help errors', 'help exit-status', 'help environment' and 'help files'.
             """,
         version: "0.1.0",
-        subcommands: [
-            GetCommand.self, ResumeCommand.self, AdoptCommand.self, JobsCommand.self, CancelCommand.self,
-            ForgetCommand.self,
-            ListCommand.self, ShowCommand.self, PurgeCommand.self, GcCommand.self, SetCommand.self, VerifyCommand.self,
-            StatsCommand.self, LogCommand.self, PinCommand.self, UnpinCommand.self, DoctorCommand.self,
-            ConfigCommand.self, CompletionsCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Download",
+                subcommands: [
+                    GetCommand.self, ResumeCommand.self, AdoptCommand.self, JobsCommand.self, CancelCommand.self,
+                    ForgetCommand.self, SetCommand.self,
+                ]),
+            CommandGroup(
+                name: "Inspect",
+                subcommands: [ListCommand.self, ShowCommand.self, StatsCommand.self, LogCommand.self]),
+            CommandGroup(
+                name: "Remove and keep",
+                subcommands: [PurgeCommand.self, GcCommand.self, PinCommand.self, UnpinCommand.self]),
+            CommandGroup(
+                name: "Maintain",
+                subcommands: [
+                    VerifyCommand.self, DoctorCommand.self, ConfigCommand.self, CompletionsCommand.self,
+                ]),
         ])
 
     /// Makes an empty command, for the argument parser.
@@ -52,7 +64,7 @@ package struct ResumeCtl: ParsableCommand {
         var context = context
         context.arguments = arguments
         if let text = HelpTopic.text(for: arguments) {
-            context.print(text)
+            context.printText(text)
             return .success
         }
         if arguments.first == CompletionScripts.request {
@@ -99,7 +111,7 @@ package struct ResumeCtl: ParsableCommand {
             let isWanted = exitCode(for: error) == .success
             let message = fullMessage(for: error)
             let text = isWanted ? message : UsageMessage.corrected(message, arguments, of: Self.self)
-            if isWanted { context.print(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }
+            if isWanted { context.printText(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }
             return isWanted ? .success : .usage
         }
     }

@@ -8,7 +8,7 @@ extension VerifyCommand {
     func compareRemotely(_ context: CommandContext) async throws {
         var found: [Entry] = []
         try await context.withStore(storeOptions.store) { store in
-            for name in entries.names { found.append(try await store.entry(matching: name, context)) }
+            for name in entries.names { found.append(try await entry(name, in: store, context)) }
         }
         guard let first = found.first else { return }
         var get = try GetCommand.parse([first.url, "--output", "unused"])

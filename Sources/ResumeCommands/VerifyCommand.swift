@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeDownload
 internal import ResumeHTTP
 internal import ResumeMaintenance
 internal import ResumeStore
@@ -47,7 +48,7 @@ struct VerifyCommand: ContextCommand {
         var (found, left) = (0, 0)
         try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
-            for name in entries.names { names.insert(try await store.entry(matching: name, context).key) }
+            for name in entries.names { names.insert(try await entry(name, in: store, context).key) }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun) { finding in
                 context.print(json ? Self.json(finding).text : Self.line(finding))
                 found += 1
@@ -63,6 +64,37 @@ struct VerifyCommand: ContextCommand {
                 "\(Rendering.problems(left)) found\(repair && !dryRun ? " that could not be repaired" : "")\(advice)"
             )
         }
+    }
+
+    /// Returns the entry that the user names.
+    ///
+    /// - Throws: ``CommandFailure`` for a file that was delivered, which says how to check it.
+    func entry(_ name: String, in store: DownloadStore, _ context: CommandContext) async throws -> Entry {
+        do {
+            return try await store.entry(matching: name, context)
+        } catch let error as StoreError where error.code == .noEntry {
+            guard let destination = try? Destination(name), destination.existingBytes != nil else { throw error }
+            throw CommandFailure(
+                .notFound,
+                "\(Printable.escaped(name)) is a complete file, not an entry of the store. "
+                    + (try await Self.advice(for: destination.path, in: store)))
+        }
+    }
+
+    /// Says how to check a file that is not in the store any more.
+    private static func advice(for path: String, in store: DownloadStore) async throws -> String {
+        let shown = Printable.escaped(path)
+        var delivered: Job?
+        try await store.openJobs().forEach { if $0.destination == path, $0.file != nil { delivered = $0 } }
+        let comparison = "To check it, compare 'sha256sum \(shown)' with the digest at its source"
+        guard let job = delivered else { return "\(comparison)." }
+        if let digest = JobTerms.request(for: job)?.digest {
+            let program = digest.algorithm == .sha512 ? "sha512sum" : "sha256sum"
+            return "To compare it with the digest of its download again, run "
+                + "'echo \"\(digest.hexadecimal)  \(shown)\" | \(program) -c'."
+        }
+        return "\(comparison), or run 'resumectl get \(Redaction.key(job.url)) -o \(shown)', which asks the server "
+            + "whether the file has changed."
     }
 
     static func line(_ finding: Finding) -> String {

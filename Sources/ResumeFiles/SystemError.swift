@@ -14,9 +14,11 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
     }
 
     /// What failed and why, in the system's words.
-    package var description: String {
-        let reason = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
-        return "\(call) failed for \(path): \(reason)"
+    package var description: String { "\(call) failed for \(path): \(Self.reason(number))" }
+
+    /// Returns the meaning of an error number in the system's words.
+    package static func reason(_ number: Int32) -> String {
+        unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 
     /// Whether the error is `ENOSPC`, `EDQUOT` or `EFBIG`.

@@ -9,6 +9,30 @@ struct GetEventsTests {
 
     init() throws { home = try Home() }
 
+    @Test("A page in place of an archive is a note, but no error")
+    func page() async throws {
+        let cases: [(path: String, type: String?, isNoted: Bool)] = [
+            ("/a.tar.gz", "text/html; charset=utf-8", true), ("/model.SAFETENSORS?x=1", "TEXT/HTML", true),
+            ("/a.zip", "application/xhtml+xml", true), ("/a.zip", "application/zip", false), ("/a.iso", nil, false),
+            ("/index.html", "text/html", false), ("/zip", "text/html", false),
+        ]
+        for (path, type, isNoted) in cases {
+            let fields = type.map { [("Content-Type", $0)] } ?? []
+            let handler: @Sendable (OriginRequest) -> Response = { _ in
+                .status("200 OK", fields: fields, body: Array("<html>log in</html>".utf8))
+            }
+            try await OriginServer.withServer(handler: handler) { server async throws in
+                let get = ["get", server.url(path), "-P", home.path, "--restart"]
+                let outcome = await home.run(get)
+                let name = path.dropFirst().prefix { $0 != "?" }
+                let note = "\nnote: \(name) is an HTML page ("
+                #expect(outcome.status == .success && outcome.errors.contains(note) == isNoted, "\(outcome.errors)")
+                #expect(await home.run(get + ["-q"]).errors.isEmpty)
+                #expect(await home.run(get + ["--json"]).errors.isEmpty)
+            }
+        }
+    }
+
     @Test func fresh() async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server in
             let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--json")

@@ -60,17 +60,35 @@ struct GetManyTests {
     }
 
     /// What is no list of URLs is refused, with the line, before anything is fetched, and without reading on for ever.
-    @Test(arguments: ["long", "missing", "/dev/zero"])
+    @Test(arguments: ["long", "missing", "/dev/zero", "/dev"])
     func noInputFile(text: String) async throws {
         let path = text.hasPrefix("/") ? text : home["list.txt"]
         switch text {
-        case "missing", "/dev/zero": break
+        case "missing", "/dev/zero", "/dev": break
         default: try home.write(Array("http://a/b\n".utf8) + Array(repeating: 0x61, count: 2 << 20), to: "list.txt")
         }
         let outcome = await home.run("get", "-i", path, "-P", home.path)
-        #expect(outcome.status == (text == "missing" ? .notFound : .usage), "\(outcome.errors)")
-        let reason = ["long": "line 2: too long", "missing": "cannot read", "/dev/zero": "line 1: too long"]
+        let isUnreadable = ["missing", "/dev"].contains(text)
+        #expect(outcome.status == (isUnreadable ? .notFound : .usage), "\(outcome.errors)")
+        let reason = [
+            "long": "line 2: too long", "missing": "cannot read \(path): No such file or directory\n",
+            "/dev/zero": "line 1: too long", "/dev": "cannot read /dev: it is a folder\n",
+        ]
         #expect(outcome.errors.contains(reason[text] ?? "none"), "\(outcome.errors)")
+    }
+
+    @Test("Several URLs on a line are an error that says where they belong, and the other lines are downloaded")
+    func severalOnALine() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let (one, two) = (server.url("/a.bin"), server.url("/b.bin"))
+            try home.write("\(one) \(two)\n\(one)\t\(two)\n\(two)\n".utf8, to: "list.txt")
+            let outcome = await home.run("get", "-i", home["list.txt"], "-P", home.path)
+            #expect(outcome.status == .refused && !home.has("a.bin") && home.has("b.bin"), "\(outcome.errors)")
+            let problem = "several URLs; put each URL on its own line"
+            #expect(outcome.errors.contains("list.txt, line 1: \(problem)\n"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("list.txt, line 2: \(problem); several servers of a file are not"))
+            #expect(server.requests.count == 1)
+        }
     }
 
     /// The same URL twice is one download; of two URLs for one file, the second is an error.

@@ -62,6 +62,40 @@ struct HelpTests {
         }
     }
 
+    @Test("The commands are listed in groups")
+    func groups() async throws {
+        let titles = ["DOWNLOAD", "INSPECT", "REMOVE AND KEEP", "MAINTAIN"].map { "\($0) SUBCOMMANDS:" }
+        let lines = await home.run("--help").lines
+        let places = titles.compactMap { lines.firstIndex(of: $0) }
+        #expect(places.count == 4 && places == places.sorted(), "\(lines.joined(separator: "\n"))")
+    }
+
+    @Test("In a narrow terminal, no word is broken", arguments: ["files", "errors", "environment", "get", "gc", ""])
+    func narrow(name: String) async throws {
+        let arguments = ["help"] + (name.isEmpty ? [] : [name])
+        let whole = await home.run(arguments)
+        let narrow = await home.run(arguments, outputWidth: 44)
+        func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
+        #expect(words(whole.output) == words(narrow.output))
+        #expect(narrow.lines.allSatisfy { $0.count <= 44 || words($0).count == 1 }, "\(narrow.output)")
+        #expect(whole.lines.contains { $0.count > 44 } && narrow.lines.count > whole.lines.count)
+    }
+
+    @Test("Texts are broken between words, below their columns, and commands are kept whole")
+    func wrapped() async throws {
+        let texts: [(String, Int, String)] = [
+            ("short", 10, "short"), ("one two three", 8, "one two\nthree"),
+            ("  one two three", 8, "  one\n  two\n  three"),
+            ("key    first second third", 16, "key    first\n       second\n       third"),
+            ("run 'a b c' now", 9, "run\n'a b c'\nnow"), ("run 'aaa bbb ccc' now", 9, "run 'aaa\nbbb ccc'\nnow"),
+            ("averylongword next", 8, "averylongword\nnext"), ("漢字 漢字", 6, "漢字\n漢字"),
+            ("don't break it", 11, "don't break\nit"), ("a\n\nb c d", 3, "a\n\nb c\nd"),
+        ]
+        for (text, width, expected) in texts { #expect(Terminal.wrapped(text, to: width) == expected) }
+        let narrow = await home.run("get", "ftp://127.0.0.1/file.bin", width: 40)
+        #expect(narrow.status == .usage && narrow.errors.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    }
+
     @Test("Topics that belong to no command", arguments: ["exit-status", "environment", "files", "errors"])
     func topics(name: String) async throws {
         let outcome = await home.run("help", name)

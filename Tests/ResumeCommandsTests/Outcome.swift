@@ -7,6 +7,9 @@ struct Outcome: Sendable {
     var output: String
     var errors: String
 
+    /// Standard error on one line: in a terminal, messages are broken between words.
+    var message: String { errors.replacing("\n", with: " ") }
+
     /// The lines of standard output.
     var lines: [String] { output.split(separator: "\n").map(String.init) }
 

@@ -79,7 +79,11 @@ struct ProgressStateTests {
         20: ["a.iso           40%", "model-0…042.bin  8%", "映画.mkv    waiting", "1/12, 1 failed"],
         50: [
             "a.iso                 40%  10.0 MiB/s     6s left", "model-000…00042.bin    8%  10.0 MiB/s  1m33s left",
-            "映画.mkv             waiting for another downloa…", "1 of 12 files, 1 failed  130.0 MiB  20.0 MiB/s",
+            "映画.mkv             waiting for another downloa…", "1 of 12 files, 1 failed  at least 49s left",
+        ],
+        36: [
+            "a.iso               40%     6s left", "model-00…0042.bin    8%  1m33s left",
+            "映画.mkv           waiting for ano…", "1/12, 1 failed  at least 49s left",
         ],
         80: [
             "a.iso                        40%  40.0 MiB of 100.0 MiB  10.0 MiB/s     6s left",
@@ -97,7 +101,7 @@ struct ProgressStateTests {
         ],
     ]
 
-    @Test("Lines in terminals of several widths", arguments: [20, 50, 80, 200])
+    @Test("Lines in terminals of several widths", arguments: [20, 36, 50, 80, 200])
     func picture(width: Int) {
         let lines = Self.sample.lines(in: TerminalSize(width: width, height: 24))
         #expect(lines == Self.pictures[width], "\n\(lines.joined(separator: "\n"))")
@@ -162,6 +166,17 @@ struct ProgressStateTests {
         #expect(lines(at: 4)[0] == "f retrying: \(why.clause)")
         #expect(
             lines(after: .progress(receivedBytes: 10, totalBytes: 10), at: 4) == ["f 100%, saving to disk", "f saving"])
+    }
+
+    @Test("In a narrow terminal, a file of unknown length is shown with its bytes")
+    func narrowUnknown() {
+        var state = ProgressState(count: 1, now: Self.start)
+        state.begin(0, named: "f")
+        state.take(.progress(receivedBytes: 2048, totalBytes: nil), of: 0)
+        for width in [24, 36, 80] {
+            let lines = state.lines(in: TerminalSize(width: width, height: 24))
+            #expect(lines.count == 1 && lines[0].hasSuffix(" 2.0 KiB"), "\(width): \(lines)")
+        }
     }
 
     @Test("A total is shown once all lengths are known")

@@ -211,13 +211,18 @@ struct PurgeTests {
         let path = home["a.bin"]
         let job =
             "\n  its download to \(path) starts over with 'resumectl resume'; 'resumectl forget \(path)' removes that, too"
-        #expect(
-            outcome.output == "removed a, 48.8 KiB: not used for longer than the maximum age\(job)\nfreed 48.8 KiB\n")
+        let removed = "removed a, 48.8 KiB: not used for longer than the maximum age\(job)\nfreed 48.8 KiB\n"
+        #expect(outcome.output == "\(removed)limits: 16.0 GiB (default), not used for 30m0s (--max-age)\n")
         #expect(try await keys() == ["b", "c"])
         // Within its budget nothing is taken.
         let again = await home.run("gc")
         #expect(again.status == .success)
-        #expect(again.output == "freed 0 B\n")
+        #expect(again.output == "freed 0 B\nlimits: 16.0 GiB (default), not used for 30d0h (default)\n")
+        try home.write("store-max-size = 1GiB\nstore-max-age = 36h\n".utf8, to: "config")
+        let set = await home.run(
+            ["gc", "--max-size", "2GiB"],
+            environment: ["RESUMECTL_STORE": home.store, "RESUMECTL_CONFIG": home["config"]])
+        #expect(set.output.hasSuffix("\nlimits: 2.0 GiB (--max-size), not used for 1d12h (store-max-age)\n"))
         #expect(try await keys() == ["b", "c"])
     }
 

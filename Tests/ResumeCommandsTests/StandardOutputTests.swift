@@ -118,6 +118,32 @@ struct StandardOutputTests {
         }
     }
 
+    /// A name as that of a process that was killed between the delivery and the removal of the name.
+    private func leaveName() throws -> String {
+        let name = ".standard-output-\(UUID().uuidString)"
+        try home.write(Sample.content.bytes(in: 0..<100_000), to: "store/\(name)")
+        return name
+    }
+
+    @Test("What a killed process has left under a name in the store's folder is removed by the next run and by gc")
+    func leftover() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            #expect(await home.stream([server.url()], to: { _ in 0 }).status == .success)
+            try home.write([1], to: "store/.standard-output-other")
+            let first = try leaveName()
+            #expect(await home.stream([server.url()], to: { _ in 0 }).status == .success)
+            #expect(!home.has("store/\(first)"))
+            let second = try leaveName()
+            let planned = await home.run("gc", "--dry-run")
+            #expect(planned.output.contains("would remove \(second), which belongs to no entry"), "\(planned.output)")
+            #expect(home.has("store/\(second)"))
+            let report = try await home.run("gc", "--json").object
+            #expect(report["orphans"]?.array?.compactMap(\.string) == [second])
+            #expect((report["freedBytes"]?.integer ?? 0) >= 100_000)
+            #expect(!home.has("store/\(second)") && home.has("store/.standard-output-other"))
+        }
+    }
+
     @Test("If the reader ends, the download ends, and the next one continues it")
     func closedPipe() async throws {
         let handler: @Sendable (OriginRequest) -> Response = {

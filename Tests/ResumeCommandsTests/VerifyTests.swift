@@ -9,6 +9,35 @@ struct VerifyTests {
 
     init() throws { home = try Home() }
 
+    @Test("A file that was delivered is not an entry, and the error says how to check it")
+    func deliveredFile() async throws {
+        let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Resource(Content("abc"), etag: "\"v1\""), for: $0)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let (one, two) = (server.url("/one.bin"), server.url("/two.bin"))
+            #expect(await home.run("get", one, "-P", home.path, "--sha256", digest).status == .success)
+            #expect(await home.run("get", two, "-P", home.path).status == .success)
+            try home.write([1], to: "three.bin")
+            let advice = [
+                "one.bin": "run 'echo \"\(digest)  \(home["one.bin"])\" | sha256sum -c'.\n",
+                "two.bin": "or run 'resumectl get \(two) -o \(home["two.bin"])', which asks the server",
+                "three.bin": "compare 'sha256sum \(home["three.bin"])' with the digest at its source.\n",
+            ]
+            for (name, text) in advice {
+                for options in [[], ["--remote"]] {
+                    let outcome = await home.run(["verify", home[name]] + options)
+                    #expect(outcome.status == .notFound, "\(outcome.errors)")
+                    #expect(outcome.errors.contains("\(home[name]) is a complete file, not an entry of the store. To "))
+                    #expect(outcome.errors.contains(text), "\(outcome.errors)")
+                }
+            }
+            let missing = await home.run("verify", home["four.bin"])
+            #expect(missing.status == .notFound && missing.errors.contains("there is no entry"), "\(missing.errors)")
+        }
+    }
+
     /// The one blob of the store, relative to it.
     private func blob() throws -> String {
         "store/blobs/" + (try #require(try home.names(in: "store/blobs").first))

@@ -15,8 +15,8 @@ final class DownloadList: Sendable {
         var path: String
         /// Where its URL was given.
         let place: Place
-        /// The digest of a list of checksums; nil if there is none.
-        let digest: HTTPDigest?
+        /// The digest of a list of checksums; nil if there is none, or if it is not known yet.
+        var digest: HTTPDigest?
         /// The value of `Authorization` of a list of passwords; nil if there is none.
         let authorization: String?
     }
@@ -43,20 +43,15 @@ final class DownloadList: Sendable {
     private struct State {
         /// The arguments that have not been returned.
         var arguments: ArraySlice<Item> = []
-        var rejected: [CommandFailure] = []
         var file: InputFile?
     }
 
-    /// What files tell about downloads.
-    private struct Known {
-        let checksums: Checksums?
-        let netrc: Netrc?
-        let trust: ConnectionTrust
-    }
-
-    private let command: GetCommand
-    private let context: CommandContext
-    private let known: Known
+    let command: GetCommand
+    let context: CommandContext
+    let netrc: Netrc?
+    private let trust: ConnectionTrust
+    /// The list of checksums; nil if there is none, or before it has been fetched (``fetchChecksums(for:with:over:)``).
+    let checksums: Mutex<Checksums?>
     /// The request of the first download, since reading the options takes long.
     private let terms = Mutex<DownloadRequest?>(nil)
     private let state: Mutex<State>
@@ -68,24 +63,14 @@ final class DownloadList: Sendable {
     init(_ command: GetCommand, _ context: CommandContext) throws {
         self.command = command
         self.context = context
-        known = Known(
-            checksums: try command.checks.checksums.map(Checksums.init),
-            netrc: try command.familiar.netrc(context.environment),
-            trust: ConnectionTrust(command.connection))
+        checksums = Mutex(command.checksumsURL == nil ? try command.checks.checksums.map(Checksums.init) : nil)
+        netrc = try command.familiar.netrc(context.environment)
+        trust = ConnectionTrust(command.connection)
         state = Mutex(State())
-        var items: [Item] = []
-        var rejected: [CommandFailure] = []
-        for (index, text) in command.urls.enumerated() {
-            do {
-                items.append(try item(text, at: Place(argument: index)))
-            } catch {
-                guard error.status == .refused else { throw error }
-                rejected.append(error)
-            }
-        }
+        let items = try command.urls.enumerated().map { try item($1, at: Place(argument: $0)) }
         let path = command.files.inputFile
         try state.withLock { state in
-            (state.arguments, state.rejected) = (items[...], rejected)
+            state.arguments = items[...]
             if let path { state.file = try InputFile(path) }
         }
     }
@@ -97,10 +82,26 @@ final class DownloadList: Sendable {
     /// - Throws: ``CommandFailure`` if the file cannot be read.
     func next(most: Int) async throws -> Part {
         try await withCancellation {
-            try await Blocking.run { try self.read(most) }
+            try await Blocking.run { self.withDigests(try self.read(most)) }
         } onCancel: {
             isCancelled.store(true, ordering: .relaxed)
         }
+    }
+
+    /// Returns downloads with their digests; one without a digest in the list of checksums becomes a failure.
+    func withDigests(_ part: Part) -> Part {
+        guard let checksums = checksums.withLock({ $0 }) else { return part }
+        var result = Part(rejected: part.rejected, isLast: part.isLast)
+        for var item in part.items {
+            do throws(CommandFailure) {
+                item.digest = try checksums.digest(of: item.url)
+                result.items.append(item)
+            } catch {
+                let message = "\(shown(item.place)): \(error.message)"
+                result.rejected.append(CommandFailure(error.status, message, reason: error.reason))
+            }
+        }
+        return result
     }
 
     private func read(_ most: Int) throws -> Part {
@@ -108,7 +109,6 @@ final class DownloadList: Sendable {
             var part = Part()
             part.items = Array(state.arguments.prefix(most))
             state.arguments = state.arguments.dropFirst(most)
-            (part.rejected, state.rejected) = (state.rejected, [])
             guard part.items.isEmpty, let file = state.file else {
                 part.isLast = state.file == nil && state.arguments.isEmpty
                 return part
@@ -128,6 +128,11 @@ final class DownloadList: Sendable {
     private func item(_ text: String?, at place: Place) throws(CommandFailure) -> Item {
         let shown = shown(place)
         guard let text else { throw CommandFailure(.usage, "\(shown): not in UTF-8") }
+        if place.number >= 0, let match = text.firstMatch(of: /(\s)https?:\/\//) {
+            // aria2 takes URLs with tabs between them for servers of the same file.
+            let advice = match.1 == "\t" ? "; several servers of a file are not supported, so name one of them" : ""
+            throw CommandFailure(.usage, "\(shown): several URLs; put each URL on its own line\(advice)")
+        }
         let url: DownloadURL
         do {
             url = try TypedURL.parse(text)
@@ -139,17 +144,13 @@ final class DownloadList: Sendable {
             throw CommandFailure(
                 .usage, "\(shown): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
-        do {
-            return try item(for: url, at: path, place)
-        } catch {
-            throw CommandFailure(error.status, "\(shown): \(error.message)", reason: error.reason)
-        }
+        return item(for: url, at: path, place)
     }
 
-    private func item(for url: DownloadURL, at path: String, _ place: Place) throws(CommandFailure) -> Item {
+    private func item(for url: DownloadURL, at path: String, _ place: Place) -> Item {
         Item(
-            url: url, path: path, place: place, digest: try known.checksums?.digest(of: url),
-            authorization: command.headers.setsAuthorization ? nil : known.netrc?.authorization(for: url))
+            url: url, path: path, place: place,
+            authorization: command.headers.setsAuthorization ? nil : netrc?.authorization(for: url))
     }
 
     /// Returns the request of a recorded job.
@@ -167,18 +168,20 @@ final class DownloadList: Sendable {
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
         let path = command.path(for: url).map { Destination.path($0, named: job.destination) }
-        return request(for: try item(for: url, at: path ?? job.destination, Place(number: job.position)))
+        var item = item(for: url, at: path ?? job.destination, Place(number: job.position))
+        item.digest = try checksums.withLock { $0 }?.digest(of: url)
+        return request(for: item)
     }
 
     /// Makes the request of a download.
     func request(for item: Item) -> DownloadRequest {
         var request = terms.withLock { terms in
-            let known = terms ?? command.terms(item.url)
-            terms = known
-            return known
+            let first = terms ?? command.terms(item.url)
+            terms = first
+            return first
         }
         (request.url, request.destination) = (item.url, item.path)
-        if let key = known.trust.key(named: request.key, of: item.url) { request.key = key }
+        if let key = trust.key(named: request.key, of: item.url) { request.key = key }
         if let digest = item.digest { request.digest = digest }
         if let authorization = item.authorization, request.headerFields[.authorization] == nil {
             request.headerFields[.authorization] = authorization

@@ -23,9 +23,9 @@ extension GetCommand {
         for part in directory.split(separator: "/", omittingEmptySubsequences: false) {
             let made = directory[..<part.endIndex]
             guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
-            let reason = unsafe strerror(errno).map { ": " + (unsafe String(cString: $0)) } ?? ""
+            let reason = SystemError.reason(errno)
             throw CommandFailure(
-                .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created\(reason)")
+                .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created: \(reason)")
         }
         var status = stat()
         guard unsafe stat(directory, &status) != 0 || status.st_mode & S_IFMT == S_IFDIR else {

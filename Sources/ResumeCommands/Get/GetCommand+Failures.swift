@@ -19,10 +19,13 @@ extension GetCommand {
 
     /// Runs a download, and cancels it after the time of --max-time.
     ///
+    /// - Parameters:
+    ///   - isKept: Whether its partial data is kept.
+    ///   - download: The download.
     /// - Returns: Its result.
     /// - Throws: The error of the download; ``CommandFailure`` if it is not complete in time.
     func limitingTime<Result: Sendable>(
-        _ download: @escaping @Sendable () async throws -> Result
+        keeping isKept: Bool = true, _ download: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         guard let limit = pace.maxTime else { return try await download() }
         let result = try await withThrowingTaskGroup(of: Result?.self) { group in
@@ -30,10 +33,9 @@ extension GetCommand {
             group.addTask { try await download() }
             group.addTask {
                 try await Task.sleep(for: limit.duration)
+                let rest = isKept ? "; the partial data is kept. Run the command again to resume." : ""
                 throw CommandFailure(
-                    .tryAgain,
-                    "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time); the partial data is "
-                        + "kept. Run the command again to resume.")
+                    .tryAgain, "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time)\(rest)")
             }
             return try await group.next() ?? nil
         }

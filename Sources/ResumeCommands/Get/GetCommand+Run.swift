@@ -39,25 +39,25 @@ extension GetCommand {
         if first.isLast, first.items.count <= 16, !isQuiet, !messages.json { mentionPartials(of: first.items, context) }
         let count = first.isLast ? first.items.count : .max
         try await withDownloader(for: count, context) { downloader, spare, rates in
-            if writesToOutput, let item = first.items.first {
+            let programs = Programs(self.programs)
+            let start = try await list.fetchChecksums(for: first, with: programs, over: downloader.transport)
+            if writesToOutput, let item = start.items.first {
                 var request = list.request(for: item)
                 rates.limit(&request, 0)
-                try await Programs(programs).authorize(&request)
+                try await programs.authorize(&request)
                 return try await write(request, with: downloader, reporter, context)
             }
-            try await download(
-                list, from: first, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
+            let run = JobRun(
+                self, on: try await downloader.store.openJobs(), with: downloader, limiting: rates,
+                deliveringAtMost: spare, starting: programs, reporter)
+            try await download(list, from: start, in: run)
         }
     }
 
     /// Runs the downloads of a list, each of which is recorded as a job before its first request.
     private func download(
-        _ list: DownloadList, from first: DownloadList.Part, with downloader: Downloader, limiting rates: RateControl,
-        deliveringAtMost spare: Int, _ reporter: GetReporter
+        _ list: DownloadList, from first: DownloadList.Part, in run: JobRun
     ) async throws {
-        let board = try await downloader.store.openJobs()
-        let run = JobRun(
-            self, on: board, with: downloader, limiting: rates, deliveringAtMost: spare, reporter)
         let enlister = try await Enlister(list, of: self, to: run)
         try await enlister.add(first)
         try await run.run(.given) { job in
@@ -65,7 +65,7 @@ extension GetCommand {
         } feeding: {
             if !first.isLast { await enlister.addRest() }
         }
-        try? await board.pruneSometimes()
+        try? await run.board.pruneSometimes()
     }
 
     /// Opens the store and a transport for a number of downloads, and closes both.

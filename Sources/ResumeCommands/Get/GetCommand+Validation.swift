@@ -12,10 +12,12 @@ extension GetCommand {
         let paths = [
             "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
             "--cacert": connection.cacert, "--from": files.from,
-            "--checksums": checks.checksums,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
+        }
+        if checks.checksums?.contains("://") == true, checksumsURL == nil {
+            throw ValidationError("--checksums requires a path, or a URL with http or https")
         }
         if let output = files.output, output.hasSuffix("/") {
             throw ValidationError("--output requires a file; use --directory (-P) to choose a folder")

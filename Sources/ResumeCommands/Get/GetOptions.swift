@@ -59,7 +59,7 @@ struct CheckOptions: ParsableArguments {
     var checksum: HTTPDigest?
 
     @Option(
-        name: .long, help: ArgumentHelp("Verify each file against a list like sha256sum's.", valueName: "file"),
+        name: .long, help: ArgumentHelp("List like sha256sum's to verify files; also a URL.", valueName: "file"),
         completion: .file())
     var checksums: String?
 

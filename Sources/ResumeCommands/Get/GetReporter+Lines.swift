@@ -61,6 +61,26 @@ extension GetReporter {
         return " (not proved: \(samples) samples of the adopted data agree with the server's file; no digest was given)"
     }
 
+    /// The ends of names of files that are no pages.
+    private static let binaryNames = [
+        "7z", "apk", "appimage", "bin", "bz2", "deb", "dmg", "exe", "flac", "gguf", "gz", "img", "iso", "jar", "mkv",
+        "mp3",
+        "mp4", "msi", "onnx", "parquet", "pdf", "pkg", "pt", "pth", "rar", "rpm", "safetensors", "tar", "tgz", "txz",
+        "whl",
+        "xz", "zip", "zst",
+    ]
+
+    /// Says that a file is a page, such as one that asks to log in, if its URL names an archive or the like.
+    static func doubtfulType(of result: DownloadResult, for request: DownloadRequest) -> String? {
+        let type = result.contentType?.prefix { $0 != ";" }.filter { $0 != " " }.lowercased() ?? ""
+        guard ["text/html", "application/xhtml+xml"].contains(type),
+            let ending = request.url.lastPathComponent?.lowercased().split(separator: ".").dropFirst().last,
+            binaryNames.contains(String(ending))
+        else { return nil }
+        let name = request.url.lastPathComponent.map(Printable.escaped) ?? ""
+        return "note: \(name) is an HTML page (\(type)); is the URL that of the file itself?"
+    }
+
     /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
     ///
     /// curl and wget write the beginning of a file under its name, so that only its length shows that it is not whole.

@@ -118,6 +118,7 @@ final class GetReporter: Sendable {
         if case .finished(let result) = event, result.isExisting { return }
         if json { return context.print(Self.json(event, of: request).text) }
         if let line = line(for: event, of: request, replacing: replaced) { say(line) }
+        if case .finished(let result) = event, let line = Self.doubtfulType(of: result, for: request) { say(line) }
         if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
         display?.update { $0.take(event, of: number) }
     }

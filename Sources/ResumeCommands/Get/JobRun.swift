@@ -23,17 +23,18 @@ final class JobRun: Sendable {
     ///   - downloader: Runs the individual downloads.
     ///   - rates: The rate limits.
     ///   - mostDelivered: How many small files may be waiting for their delivery.
+    ///   - programs: The programs that downloads start.
     ///   - reporter: Reports events and failures.
     init(
         _ command: GetCommand, on board: JobBoard, with downloader: Downloader, limiting rates: RateControl,
-        deliveringAtMost mostDelivered: Int, _ reporter: GetReporter
+        deliveringAtMost mostDelivered: Int, starting programs: Programs, _ reporter: GetReporter
     ) {
         self.command = command
         self.board = board
         self.downloader = downloader
         self.reporter = reporter
         self.rates = rates
-        programs = Programs(command.programs)
+        self.programs = programs
         hosts = HostSlots(count: command.load.downloadsPerHost(with: command.pace.connections))
         slots = DownloadSlots(count: command.load.maxConcurrent, mostDelivered: mostDelivered)
     }

@@ -10,20 +10,28 @@ struct Checksums {
 
     /// The lines by the last component of their paths.
     private var lines: [String?: [Line]] = [:]
-    private let path: String
+    /// The path or URL of the list, without control characters and secrets.
+    private let source: String
 
     /// Reads a file, which may be a pipe.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read or contains no SHA-256 or SHA-512.
-    init(path: String) throws {
-        self.path = Printable.escaped(path)
-        for line in try InputFile.lines(of: path) {
+    init(path: String) throws(CommandFailure) {
+        let source = Printable.escaped(path)
+        guard let checksums = Checksums(try InputFile.lines(of: path), of: source) else {
+            throw CommandFailure(.usage, "\(source) contains no SHA-256 or SHA-512 checksums")
+        }
+        self = checksums
+    }
+
+    /// Reads lines; nil if they contain no SHA-256 or SHA-512.
+    init?(_ listed: [InputFile.Line], of source: String) {
+        self.source = source
+        for line in listed {
             guard let line = line.text.flatMap(Self.line) else { continue }
             lines[line.name.flatMap(Self.base), default: []].append(line)
         }
-        guard !lines.isEmpty else {
-            throw CommandFailure(.usage, "\(self.path) contains no SHA-256 or SHA-512 checksums")
-        }
+        if lines.isEmpty { return nil }
     }
 
     /// Returns the digest of the file at a URL.
@@ -42,11 +50,11 @@ struct Checksums {
         let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
         guard let digest = strongest.first else {
             throw CommandFailure(
-                .refused, "\(path) contains no SHA-256 or SHA-512 of \(Redaction.url(url))", reason: "no-checksum")
+                .refused, "\(source) contains no SHA-256 or SHA-512 of \(Redaction.url(url))", reason: "no-checksum")
         }
         guard strongest.allSatisfy({ $0 == digest }) else {
             throw CommandFailure(
-                .refused, "\(path) contains different checksums for \(Redaction.url(url))", reason: "no-checksum")
+                .refused, "\(source) contains different checksums for \(Redaction.url(url))", reason: "no-checksum")
         }
         return digest
     }

@@ -35,12 +35,24 @@ final class InputFile {
     init(_ path: String) throws(CommandFailure) {
         name = Printable.escaped(path)
         descriptor = unsafe open(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandFailure(.notFound, "cannot read \(name)") }
+        guard descriptor >= 0 else { throw Self.failure(name, errno) }
         var status = stat()
         isRegular = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    deinit { close(descriptor) }
+    /// Makes a list of bytes that have been read.
+    private init(_ bytes: [UInt8], named name: String) {
+        (self.name, descriptor, isRegular, isAtEnd) = (name, -1, true, true)
+        for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) { take(part) }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Returns the error for a file that cannot be read.
+    static func failure(_ name: String, _ number: Int32) -> CommandFailure {
+        CommandFailure(
+            .notFound, "cannot read \(name): \(number == EISDIR ? "it is a folder" : SystemError.reason(number))")
+    }
 
     /// Reads all lines of a file.
     ///
@@ -48,6 +60,9 @@ final class InputFile {
     static func lines(of path: String) throws(CommandFailure) -> [Line] {
         try InputFile(path).next(most: .max) { false }
     }
+
+    /// Returns the lines of a file that has been fetched.
+    static func lines(in bytes: [UInt8], named name: String) -> [Line] { InputFile(bytes, named: name).lines }
 
     /// Returns the next lines, and fewer than asked for only at the end of the file, or while a pipe is empty.
     ///
@@ -86,7 +101,7 @@ final class InputFile {
     private func readPart() throws(CommandFailure) {
         let count = unsafe read(descriptor, &buffer, buffer.count)
         if count < 0, errno == EINTR { return }
-        guard count >= 0 else { throw CommandFailure(.notFound, "cannot read \(name)") }
+        guard count >= 0 else { throw Self.failure(name, errno) }
         isAtEnd = count == 0
         rest += buffer.prefix(count)
         var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

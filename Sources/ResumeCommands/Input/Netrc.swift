@@ -21,6 +21,7 @@ struct Netrc {
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {
         let shown = Printable.escaped(path)
+        guard unsafe access(path, R_OK) == 0 else { throw InputFile.failure(shown, errno) }
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(

@@ -46,7 +46,7 @@ final class ProgressDisplay: Sendable {
     func say(_ line: String) {
         shared.withLock { shared in
             guard shared.ticker == nil else { return shared.messages.append(line) }
-            write(line + "\n")
+            write(Terminal.wrapped(line, to: (size() ?? .standard).width) + "\n")
         }
     }
 
@@ -70,7 +70,8 @@ final class ProgressDisplay: Sendable {
                 guard isLast else { return (shared.state.lines(in: size), shared.messages) }
                 return ([], shared.messages + [shared.state.summary].compactMap { $0 })
             }
-            write(frame.replace(with: lines, after: messages, width: size.width))
+            let wrapped = messages.map { Terminal.wrapped($0, to: size.width) }
+            write(frame.replace(with: lines, after: wrapped, width: size.width))
         }
     }
 }

@@ -54,11 +54,15 @@ extension ProgressState {
         let failures = failed > 0 ? ", \(failed) failed" : ""
         let slots = waiting > 0 ? "  \(waiting) waiting for a slot" : ""
         let received = ByteCount.text(self.received)
+        // In a narrow terminal, the time left is more useful than the bytes.
+        let facts = "\(failures)\(percent)\(left ?? "")"
+        let times = left == nil ? [] : ["\(files)\(facts)", "\(done)/\(count)\(facts)"]
         return Self.fitting(
             [
                 "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")\(slots)",
                 "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")",
                 "\(files)\(failures)\(percent)  \(received)\(speed)\(left ?? "")",
+            ] + times + [
                 "\(files)\(failures)\(percent)  \(received)\(speed)", "\(files)\(failures)\(percent)  \(received)",
                 "\(files)\(failures)\(percent)", "\(done)/\(count)\(failures)\(percent)", "\(done)/\(count)\(failures)",
                 "\(done)/\(count)",
@@ -83,6 +87,8 @@ private struct FileTable {
     /// The columns after the name, in their order, and the least widths of most of them, so that they seldom move.
     private enum Column: CaseIterable {
         case bar, percent, bytes, speed, left
+        /// The time left, or the bytes if the length is unknown.
+        case rest
 
         var least: Int {
             switch self {
@@ -90,7 +96,7 @@ private struct FileTable {
             case .percent: 4
             case .bytes: 21
             case .speed: 10
-            case .left: 10
+            case .left, .rest: 10
             }
         }
     }
@@ -98,6 +104,7 @@ private struct FileTable {
     /// From the most to the least detailed.
     private static let layouts: [[Column]] = [
         [.bar, .percent, .bytes, .speed, .left], [.percent, .bytes, .speed, .left], [.percent, .speed, .left],
+        [.percent, .rest],
     ]
     /// The least room for a name, in layouts with more than a percentage; with a bar, the least room for both.
     private static let leastName = (plain: 12, besideBar: 40)
@@ -162,6 +169,7 @@ private struct FileTable {
         case .left:
             guard let rate = file.meter.rate, let missing = file.missing, rate > 0, missing > 0 else { return "" }
             return "\(TimeSpan.text(missing / rate)) left"
+        case .rest: return file.total == nil ? received : text(file, .left)
         }
     }
 

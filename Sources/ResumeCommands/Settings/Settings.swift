@@ -66,9 +66,9 @@ struct Settings {
     /// - Throws: ``CommandFailure`` if the one that is named does not exist.
     static func path(_ environment: [String: String]) throws(CommandFailure) -> String? {
         if let path = environment["\(prefix)CONFIG"] {
-            let exists = unsafe access(path, F_OK) == 0
-            guard path.isEmpty || exists else {
-                throw CommandFailure(.notFound, "\(prefix)CONFIG: cannot read \(Printable.escaped(path))")
+            guard path.isEmpty || (unsafe access(path, F_OK)) == 0 else {
+                let failure = InputFile.failure(Printable.escaped(path), errno)
+                throw CommandFailure(failure.status, "\(prefix)CONFIG: \(failure.message)")
             }
             return path.isEmpty ? nil : path
         }

@@ -86,8 +86,13 @@ package struct CommandContext: Sendable {
     /// Prints a line of results.
     func print(_ line: String) { output(line + "\n") }
 
-    /// Prints a message on standard error.
-    func say(_ line: String) { errors(line + "\n") }
+    /// Prints a text for people on standard output; in a terminal, it is broken between words.
+    func printText(_ text: String) { print(outputWidth.map { Terminal.wrapped(text, to: $0) } ?? text) }
+
+    /// Prints a message on standard error; in a terminal, it is broken between words.
+    func say(_ line: String) {
+        errors((terminalSize().map { Terminal.wrapped(line, to: $0.width) } ?? line) + "\n")
+    }
 
     /// - Returns: 0, or the error number of a failed write, which must not end a download.
     private static func write(_ text: String, to descriptor: Int32) -> Int32 {
@@ -193,7 +198,7 @@ private final class OutputFailure: Sendable {
 
     var text: String? {
         let number = number.load(ordering: .relaxed)
-        return number == 0 ? nil : unsafe String(cString: strerror(number))
+        return number == 0 ? nil : SystemError.reason(number)
     }
 }
 

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
+internal import ResumeFiles
 
 /// The name under which the file of `get --output -` is delivered.
 enum StandardOutput {
@@ -15,5 +16,28 @@ enum StandardOutput {
     static func shown(_ text: String) -> String {
         guard text.contains(prefix) else { return text }
         return text.replacing(/\/[^\n]*\/\.standard-output-[0-9A-F-]{36}/, with: "standard output")
+    }
+
+    /// Finds the files of processes that were killed before they had removed the name.
+    ///
+    /// Running processes do not need theirs: they read from the open file.
+    ///
+    /// - Parameter folder: The folder of the store.
+    /// - Returns: The names, with the bytes that they use on disk.
+    static func leftovers(in folder: String) -> [(name: String, bytes: Int64)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted().compactMap { name in
+            var status = stat()
+            guard name.wholeMatch(of: /\.standard-output-[0-9A-F-]{36}/) != nil,
+                unsafe lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG
+            else { return nil }
+            return (name, Int64(status.st_blocks) * 512)
+        }
+    }
+
+    /// Removes them.
+    @discardableResult
+    static func removeLeftovers(in folder: String) -> [(name: String, bytes: Int64)] {
+        leftovers(in: folder).filter { unsafe unlink("\(folder)/\($0.name)") == 0 }
     }
 }

@@ -52,6 +52,38 @@ package enum Terminal {
         return width < 1 ? "" : String(fitting(text, width - 1)) + "…"
     }
 
+    /// Returns a text whose longer lines are broken between words.
+    ///
+    /// Further rows begin below the text of the first one, after its indentation or its first column. A command in single
+    /// quotes is not broken if it fits, so that it can be copied.
+    package static func wrapped(_ text: String, to width: Int) -> String {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.contains(where: { columns($0) > width }) else { return text }
+        return lines.map { columns($0) > width ? broken($0, width) : String($0) }.joined(separator: "\n")
+    }
+
+    private static func broken(_ line: Substring, _ width: Int) -> String {
+        let indentation = String(line.prefix { $0 == " " })
+        let column = line.firstMatch(of: /^ *\S.*?  +/).map { columns($0.0) } ?? 0
+        let start = column > 0 && column <= width / 2 ? String(repeating: " ", count: column) : indentation
+        var rows = [""]
+        // Each word with the spaces before it.
+        for word in line.matches(of: /\ *(?:'[^']*'\S*|\S+)/).flatMap({ Self.words($0.0, width - columns(start)) }) {
+            let row = rows[rows.count - 1] + word
+            if columns(row) <= width || rows[rows.count - 1].allSatisfy({ $0 == " " }) {
+                rows[rows.count - 1] = row
+            } else {
+                rows.append(start + word.drop { $0 == " " })
+            }
+        }
+        return rows.joined(separator: "\n")
+    }
+
+    /// Splits a quoted command at its spaces if it is wider than a row.
+    private static func words(_ text: Substring, _ width: Int) -> [Substring] {
+        columns(text.drop { $0 == " " }) <= width ? [text] : text.matches(of: /\ *\S+/).map(\.0)
+    }
+
     /// Returns a text with spaces after it, up to a number of columns.
     package static func padded(_ text: String, to width: Int) -> String {
         text + String(repeating: " ", count: max(width - columns(text), 0))

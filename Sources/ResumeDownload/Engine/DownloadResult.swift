@@ -27,6 +27,8 @@ public struct DownloadResult: Sendable, Hashable {
     public var isExisting: Bool
     /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
     package var agreedSamples: Int?
+    /// The field Content-Type of the response; nil if the server sent none, or if the file was kept.
+    package var contentType: String?
 
     /// Makes a result, such as that of a test double.
     ///

@@ -18,8 +18,8 @@ extension DownloadRun {
             connections = request.boundedConnections
             return .renewed
         }
-        let isEmpty = await transfer.partial.isEmpty
-        let isForbidden = Self.forbidden.contains(head.status.code) && !isEmpty
+        let keepsData = await !transfer.partial.isEmpty && !transfer.isInMemory
+        let isForbidden = Self.forbidden.contains(head.status.code) && keepsData
         throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)
     }
 

@@ -75,10 +75,13 @@ struct DownloadRun {
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         try await transfer.deliver(
             to: destination, fulfilling: request.queuedRow, isProved: isProved, onReceived: request.onReceived)
-        return DownloadResult(
+        let representation = await transfer.partial.representation
+        var result = DownloadResult(
             path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
-            digest: digest, contentCoding: await transfer.partial.representation?.contentCoding,
-            isLengthVerified: isLengthVerified, isProved: isProved, agreedSamples: samples)
+            digest: digest, contentCoding: representation?.contentCoding, isLengthVerified: isLengthVerified,
+            isProved: isProved, agreedSamples: samples)
+        result.contentType = representation?.contentType
+        return result
     }
 
     private func requireAllowed(length: Int64?) throws {
@@ -90,6 +93,33 @@ struct DownloadRun {
     mutating func count(_ bytes: Int64) {
         fetched += bytes
         metrics.fetched(bytes)
+    }
+}
+
+extension DownloadRequest {
+    /// Downloads a small file into memory, with the same requests as ``Downloader/download(_:onEvent:)``.
+    ///
+    /// The destination is not used, and the digest is not compared. Nothing is kept after an error.
+    ///
+    /// - Parameter transport: The HTTP client.
+    /// - Returns: All bytes, at most ``maximumLength`` or 32 MiB.
+    /// - Throws: `DownloadError`, `StoreError`, `CancellationError`; what the closures of the request throw.
+    package func bytes(over transport: any Transport) async throws -> [UInt8] {
+        let limit = Int(clamping: maximumLength ?? 32 << 20)
+        let store = MemoryStore(maximumSize: limit, maximumEntrySize: limit)
+        let transfer = try await store.open(url, headerFields: identityFields, key: key, policy: policy)
+        let run = DownloadRun(
+            request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
+            metrics: DownloadMetrics()
+        ) { _ in }
+        var loop = RequestLoop(run, retryPolicy)
+        do {
+            try await loop.run { try await $0.response(to: $1) }
+            return try await transfer.takeData(upTo: limit)
+        } catch {
+            try? await transfer.close()
+            throw error
+        }
     }
 }
 
@@ -149,7 +179,8 @@ extension DownloadRun: RequestClient {
     }
 
     func exhausted(because failure: any Error) async -> any Error {
-        let reason = Reason.retriesExhausted(Reason(for: failure), held: await transfer.receivedBytes)
+        let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes
+        let reason = Reason.retriesExhausted(Reason(for: failure), held: kept)
         return DownloadError(.unreachable, reason, status: (failure as? ResponseFailure)?.status)
     }
 

@@ -19,6 +19,9 @@ extension Transfer {
         if case .memory(let store) = home { store } else { nil }
     }
 
+    /// Whether nothing is kept after the process.
+    package nonisolated var isInMemory: Bool { memory != nil }
+
     /// The store on disk, for what a store in memory cannot do.
     nonisolated var store: DownloadStore {
         get throws(StoreError) {

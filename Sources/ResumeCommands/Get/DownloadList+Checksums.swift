@@ -1,0 +1,75 @@
+internal import HTTPTypes
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+internal import Synchronization
+
+extension GetCommand {
+    /// The URL of --checksums; nil if that is a file, or if there is none.
+    var checksumsURL: DownloadURL? {
+        checks.checksums.flatMap { $0.contains("://") ? try? TypedURL.parse($0) : nil }
+    }
+}
+
+/// A list of checksums on a server.
+extension DownloadList {
+    /// The maximum length of the list, which is kept in memory: more than a hundred thousand lines.
+    private static let longestChecksums: Int64 = 16 << 20
+
+    /// Fetches the list of --checksums if it is on a server, before the first download starts.
+    ///
+    /// - Parameters:
+    ///   - part: The first downloads.
+    ///   - programs: The programs that know credentials.
+    ///   - transport: Sends the requests.
+    /// - Returns: The first downloads with their digests.
+    /// - Throws: ``CommandFailure`` with the URL.
+    func fetchChecksums(
+        for part: Part, with programs: Programs, over transport: any Transport
+    ) async throws -> Part {
+        guard let url = command.checksumsURL else { return part }
+        var request = checksumsRequest(for: url, beside: part.items)
+        let bytes: [UInt8]
+        do {
+            bytes = try await command.limitingTime(keeping: false) { [request] in
+                var request = request
+                try await programs.authorize(&request)
+                return try await request.bytes(over: transport)
+            }
+        } catch {
+            var failure = CommandFailure(error)
+            failure.message = "cannot fetch the checksums from \(Redaction.url(url)): \(failure.message)"
+            if failure.status == .refused {
+                failure.message += ". Check the URL, or download the list and give --checksums its path."
+            }
+            (failure.isResumable, request.destination) = (false, "")
+            if command.messages.json { context.print(GetReporter.json(failure, error, of: request).text) }
+            throw failure
+        }
+        let source = Redaction.url(url)
+        guard let list = Checksums(InputFile.lines(in: bytes, named: source), of: source) else {
+            throw CommandFailure(.refused, "\(source) contains no SHA-256 or SHA-512 checksums")
+        }
+        checksums.withLock { $0 = list }
+        return withDigests(part)
+    }
+
+    /// Returns the request of a list.
+    ///
+    /// What the user has set for the downloads, such as -u and -H, is sent only if one of them has the same origin.
+    private func checksumsRequest(for url: DownloadURL, beside items: [Item]) -> DownloadRequest {
+        let terms = command.terms(url)
+        let isTheirs = items.contains { $0.url.origin == url.origin }
+        var request = DownloadRequest(url, to: "")
+        request.headerFields =
+            isTheirs
+            ? terms.headerFields : Redirection.withoutSecrets(terms.headerFields, secret: terms.secretHeaderFields)
+        request.secretHeaderFields = terms.secretHeaderFields
+        if request.headerFields[.authorization] == nil {
+            request.headerFields[.authorization] = netrc?.authorization(for: url)
+        }
+        (request.retryPolicy, request.stallTimeout) = (terms.retryPolicy, terms.stallTimeout)
+        (request.rateLimit, request.maximumLength) = (terms.rateLimit, Self.longestChecksums)
+        return request
+    }
+}
