@@ -44,6 +44,7 @@ struct ClientShelf: Sendable {
         uses += 1
         items[way]?.requests -= 1
         items[way]?.lastUse = uses
+        guard items.count > mostIdle else { return }
         let idle = items.filter { $0.value.requests == 0 }
         guard idle.count > mostIdle, let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
         items[oldest.key] = nil
