@@ -12,11 +12,12 @@ struct ResumeCommand: ContextCommand {
         usage: "resumectl resume [<options>] [<job> ...]    (--help-hidden shows all options)",
         discussion: """
             Works from any folder, after any end of the earlier command. Passwords and tokens are not stored: give \
-            their header fields again, or the complete URL. They are sent to one server only.
+            their header fields again, or the complete URL. They are sent to one server only: name the job if those \
+            of several servers need them.
 
             EXAMPLE:
               resumectl resume
-              resumectl resume -H 'Authorization: Bearer TOKEN'
+              resumectl resume https://example.org/image.iso -H 'Authorization: Bearer TOKEN'
               resumectl resume image.iso --url https://mirror.example.org/image.iso
 
             EXIT STATUS: as get.
@@ -55,18 +56,20 @@ struct ResumeCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        var selection = JobSelection(jobs.names)
+        let selection = JobSelection(jobs.names)
+        let other = try url.map { try TypedURL.parse($0) }
+        let netrc = try familiar.netrc(context.environment)
+        var secrets = Secrets(familiar.fields, headers.fields, netrc)
         let known = try await context.withExistingStore(storeOptions.store) { store in
-            try await chosen(from: try await store.openJobs(), &selection, context)
+            try await chosen(from: try await store.openJobs(), selection, &secrets, at: other, context)
         }
         // There may be no store yet.
-        if known == nil { _ = try selection.parts(context) }
+        if known == nil { _ = try await selection.jobs(on: nil, context) }
         guard let chosen = known ?? nil else {
             if !messages.json, !messages.quiet { context.say("nothing to resume") }
             return
         }
         let get = try get(connections: min(chosen.connections, DownloadRequest.mostConnections))
-        let netrc = try familiar.netrc(context.environment)
         let reporter = GetReporter(command: get, context: context)
         reporter.expect(chosen.count, running: chosen.count)
         try await get.withDownloader(for: chosen.count, context) { downloader, spare, rates in
@@ -76,11 +79,9 @@ struct ResumeCommand: ContextCommand {
                 starting: Programs(programs), reporter)
             for ids in chosen.ids { run.feed.add(ids) }
             let trust = ConnectionTrust(connection)
-            var secrets = Secrets(familiar.fields, headers.fields, netrc)
-            let other = try url.map { try TypedURL.parse($0) }
             try await run.run(selection.isEmpty ? .left : .again) { job in
                 try trust.requireSame(for: job, at: other)
-                let request = try request(for: job, at: other ?? selection.find(job).url, &secrets)
+                let request = try request(for: job, at: other ?? selection.url(of: job), secrets)
                 // The next run continues from there as well.
                 if other != nil { try await board.record(request, as: job.position) }
                 return request
@@ -98,27 +99,31 @@ struct ResumeCommand: ContextCommand {
     }
 
     /// Returns the jobs to run; nil if there are none.
+    ///
+    /// - Throws: ``CommandFailure`` if one that is named does not exist, or if several servers would get secrets.
     private func chosen(
-        from board: JobBoard, _ selection: inout JobSelection, _ context: CommandContext
+        from board: JobBoard, _ selection: JobSelection, _ secrets: inout Secrets, at other: DownloadURL?,
+        _ context: CommandContext
     ) async throws -> Chosen? {
-        var jobs: [Job] = []
+        let jobs: [Job]
         var chosen: Chosen
         if selection.isEmpty {
             guard let left = try await board.left() else { return nil }
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
             jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500).compactMap(\.job)
             chosen = Chosen(ids: [all], count: left.count)
+            if !secrets.areEmpty { try await board.forEachLeft { try secrets.permit($0, at: nil) } }
         } else {
-            try await board.forEach { if selection.find($0).isNamed { jobs.append($0) } }
-            jobs += try selection.parts(context)
+            jobs = try await selection.jobs(on: board, context)
             chosen = Chosen(ids: jobs.map { $0.id...$0.id }, count: jobs.count)
+            for job in jobs { try secrets.permit(job, at: other) }
         }
         for job in jobs { chosen.connections = max(chosen.connections, JobTerms.request(for: job)?.connections ?? 1) }
         return jobs.isEmpty ? nil : chosen
     }
 
     /// Returns the request of a job with the secrets that it needs.
-    private func request(for job: Job, at url: DownloadURL?, _ secrets: inout Secrets) throws -> DownloadRequest {
+    private func request(for job: Job, at url: DownloadURL?, _ secrets: Secrets) throws -> DownloadRequest {
         guard var request = JobTerms.request(for: job, at: url) else {
             throw CommandFailure(.refused, "its options cannot be read; run 'resumectl get' again")
         }
@@ -151,8 +156,11 @@ struct ResumeCommand: ContextCommand {
 private struct Secrets {
     private let fields: HTTPFields
     private let netrc: Netrc?
-    /// The server that they are sent to: that of the first job that needs them.
+    /// The server that the fields are sent to; nil if no job needs them.
     private var origin: String?
+
+    /// Whether there are none that may be sent to any server.
+    var areEmpty: Bool { fields.isEmpty }
 
     init(_ fields: HTTPFields, _ headers: [HTTPField], _ netrc: Netrc?) {
         var fields = fields
@@ -161,15 +169,32 @@ private struct Secrets {
         self.netrc = netrc
     }
 
+    /// Permits a job to use the fields that it needs, before any of them is sent.
+    ///
+    /// - Parameters:
+    ///   - job: The job.
+    ///   - url: Its URL; nil for the recorded one.
+    /// - Throws: ``CommandFailure`` if a job of another server needs fields.
+    mutating func permit(_ job: Job, at url: DownloadURL?) throws {
+        let needed = JobTerms.needs(of: job).first { need in HTTPField.Name(need).map { fields[$0] != nil } ?? false }
+        guard let needed, let url = try? url ?? DownloadURL(job.url) else { return }
+        guard origin == nil || origin == url.origin else {
+            throw CommandFailure(
+                .usage,
+                "jobs of several servers need \(Printable.escaped(needed)), and it is sent to one only. Name the jobs "
+                    + "of one server.")
+        }
+        origin = url.origin
+    }
+
     /// Adds a field to a request.
     ///
     /// - Returns: False if it was not given, or was given for another server.
-    mutating func add(_ name: String, to request: inout DownloadRequest) -> Bool {
+    func add(_ name: String, to request: inout DownloadRequest) -> Bool {
         guard let name = HTTPField.Name(name) else { return false }
         if fields[name] != nil {
-            let origin = self.origin ?? "\(request.url.origin)"
-            guard "\(request.url.origin)" == origin else { return false }
-            self.origin = origin
+            // The job may have been replaced since it was permitted.
+            guard request.url.origin == origin else { return false }
             for field in fields where field.name == name { request.headerFields.append(field) }
         } else if name == .authorization, let value = netrc?.authorization(for: request.url) {
             request.headerFields[name] = value

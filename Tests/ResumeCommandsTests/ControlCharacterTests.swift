@@ -120,8 +120,13 @@ struct ControlCharacterTests {
                 last_modified = '\(text)', content_type = '\(text)', destination = '/\(text)' WHERE id = \(index + 1);
                 UPDATE event SET key = 'k\(text)', kind = 'refused', reason = 'c\(text): because \(text)';
                 UPDATE chunk SET path = 'blobs/\(text)' WHERE download = \(index + 1);
+                UPDATE queued SET terms = json_set(ifnull(terms, '{}'), '$.needs', json_array('\(text)', 'X-\(text)'));
                 """)
             await lookAround("k\(index)\(text)")
+            let jobs = await home.run("jobs", "--all")
+            #expect(jobs.lines.count == index + 1 && jobs.lines.allSatisfy { $0.contains("[needs ") })
+            #expect(await home.run("jobs", outputWidth: 100).output.contains("  needs "))
+            #expect(await home.run("resume").status == .refused)
         }
         #expect(await home.run("list", "--json").lines.count == Self.nasty.count)
         #expect(await home.run("verify", "--json").status == .damaged)

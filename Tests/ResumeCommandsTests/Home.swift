@@ -157,6 +157,23 @@ final class Home: Sendable {
         }
     }
 
+    /// Records copies of the first job with other keys and destinations.
+    ///
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - isDone: Whether they are done.
+    /// - Throws: `Shell.Failure` if `sqlite3` fails.
+    func plantJobs(_ count: Int, done isDone: Bool = false) async throws {
+        try await sql(
+            """
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
+            INSERT INTO queued (queue, key, url, destination, state, ended, priority, forced, position, terms, list)
+            SELECT queue, key || n, url, destination || n, \(isDone ? "'failed', 'done'" : "'waiting', NULL"), 0, 0, n,
+                terms, list
+            FROM number, queued WHERE id = (SELECT min(id) FROM queued)
+            """)
+    }
+
     /// Runs SQL on the store's database with the program `sqlite3`, so in another process.
     func sql(_ statement: String) async throws {
         try await Shell.run("sqlite3", database, statement)

@@ -195,7 +195,7 @@ struct JobsTests {
         }
     }
 
-    @Test("A secret is sent to one server only")
+    @Test("A field that jobs of several servers need is sent to none of them, unless the job is named")
     func otherServer() async throws {
         let down: @Sendable (OriginRequest) -> Response = { _ in .status("503 Unavailable") }
         try await OriginServer.withServer(handler: down) { first async throws in
@@ -204,10 +204,22 @@ struct JobsTests {
                     let secret = ["-H", "Authorization: Bearer \(name)", server.url("/\(name)")]
                     #expect(
                         await home.run(["get", "-P", home.path, "--retries", "0"] + secret).status == .tryAgain)
+                    // The one of the other server is behind many of this one.
+                    if server === first { try await home.plantJobs(600) }
                 }
                 for server in [first, second] { server.setHandler(Self.handler) }
-                let resumed = await home.run("resume", "-H", "Authorization: Bearer a.bin")
-                #expect(resumed.status == .refused && home.has("a.bin") && !home.has("b.bin"), "\(resumed.errors)")
+                for options in [["-H", "Authorization: Bearer b.bin"], ["-u", "me:hidden"]] {
+                    let refused = await home.run(["resume"] + options)
+                    #expect(refused.status == .usage, "\(refused.errors)")
+                    #expect(refused.errors.contains("jobs of several servers need Authorization"), "\(refused.errors)")
+                    #expect(first.requests.count == 1 && second.requests.count == 1)
+                }
+                let named = await home.run("resume", home["b.bin"], "-H", "Authorization: Bearer b.bin")
+                #expect(named.status == .success && home.has("b.bin"), "\(named.errors)")
+                #expect(first.requests.count == 1)
+                // Now the jobs of one server are left.
+                let rest = await home.run("resume", "-q", "-H", "Authorization: Bearer a.bin")
+                #expect(rest.status == .success && home.has("a.bin") && home.has("a.bin600"), "\(rest.errors)")
                 #expect(second.requests.allSatisfy { $0.field("Authorization") == "Bearer b.bin" })
             }
         }
@@ -253,6 +265,46 @@ struct JobsTests {
         #expect(await home.run("cancel", ".bin").status == .success)
         #expect(await home.run("jobs", outputWidth: 80).output == "no unfinished downloads\n")
         #expect(await home.run("purge", "two.bin").output.contains("starts over") == false, "its job is cancelled")
+    }
+
+    @Test(
+        "A part of a name means the job that is left, and is refused if several are, however many are done",
+        arguments: [39, 60])
+    func partsAmongMany(count: Int) async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            #expect(await home.run("get", server.url("/img"), "-o", home["img"]).status == .success)
+            try await home.plantJobs(count, done: true)
+            server.setHandler { _ in .status("503 Unavailable") }
+            let get = ["get", "--retries", "0", "-P", home.path, server.url("/a.img"), server.url("/b.img")]
+            #expect(await home.run(get).status == .tryAgain)
+            let several = await home.run("forget", "img")
+            #expect(several.status == .notFound && several.errors.contains("several jobs match img"))
+            #expect(several.errors.hasSuffix(":\n  \(home["a.img"])\n  \(home["b.img"])\n"), "\(several.errors)")
+            #expect(await home.run("forget", "a.img").status == .success)
+            let last = await home.run("forget", "img")
+            #expect(last.errors == "forgotten: \(server.url("/b.img"))\n", "\(last.errors)")
+            let done = await home.run("forget", "img")
+            #expect(done.status == .notFound && done.errors.contains("several jobs match img"), "\(done.errors)")
+        }
+    }
+
+    @Test("A job that several arguments name runs once, and is forgotten once")
+    func namedTwice() async throws {
+        try await OriginServer.withServer { _ in
+            .status("503 Unavailable")
+        } _: { server async throws in
+            let get = ["get", "--retries", "0", "--key", "aa-image", server.url("/image.iso"), "-o", home["image.iso"]]
+            #expect(await home.run(get).status == .tryAgain)
+            server.setHandler(Self.handler)
+            let names = ["aa-image", "image.iso", home["image.iso"]]
+            let resumed = await home.run(["resume"] + names)
+            #expect(resumed.status == .success && server.requests.count == 2, "\(resumed.errors)")
+            #expect(resumed.output == home["image.iso"] + "\n")
+            #expect(resumed.errors.split(separator: "\n").count { $0.contains(": done") } == 1, "\(resumed.errors)")
+            #expect(!resumed.errors.contains("waiting"), "\(resumed.errors)")
+            let forgotten = await home.run(["forget"] + names)
+            #expect(forgotten.errors.split(separator: "\n").count == 1, "\(forgotten.errors)")
+        }
     }
 
     @Test("Several processes work on one list, and each job runs once")

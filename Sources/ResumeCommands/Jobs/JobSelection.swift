@@ -17,15 +17,36 @@ struct JobSelection {
         /// The URL as given, with its secrets; nil if the argument is not a URL.
         let url: DownloadURL?
         let path: String?
+
+        /// Whether it names a job with its whole key, URL or destination.
+        func isOf(_ job: Job) -> Bool {
+            url?.redacted == job.url || job.key == text || job.destination == path
+        }
+
+        /// Whether it is a part of one of these.
+        func isPart(of job: Job) -> Bool {
+            DownloadStore.isPart(text) && [job.destination, job.url, job.key].contains { $0.contains(text) }
+        }
+    }
+
+    /// The jobs that match an argument.
+    private struct Matches {
+        var named: [Job] = []
+        /// Those of which it is a part, and no more of each kind than a message shows.
+        var (left, ended): ([Job], [Job]) = ([], [])
+
+        static let most = 20
+
+        mutating func add(_ job: Job) {
+            if job.state.isLeft {
+                if left.count < Self.most { left.append(job) }
+            } else if ended.count < Self.most {
+                ended.append(job)
+            }
+        }
     }
 
     private let names: [Name]
-    /// The indices of arguments that have named a job.
-    private var used: Set<Int> = []
-    /// The jobs of which an argument is a part of the key, URL or destination, by its index.
-    private var candidates: [Int: [Job]] = [:]
-    /// The number of candidates in a message.
-    private static let mostShown = 20
 
     /// Whether no job is named, so that all are meant.
     var isEmpty: Bool { names.isEmpty }
@@ -36,43 +57,62 @@ struct JobSelection {
         }
     }
 
-    /// Whether a job is named, and its URL with secrets if that was given.
-    mutating func find(_ job: Job) -> (isNamed: Bool, url: DownloadURL?) {
-        var found: (isNamed: Bool, url: DownloadURL?) = (false, nil)
-        for (index, name) in names.enumerated() {
-            let isURL = name.url?.redacted == job.url
-            guard isURL || job.key == name.text || job.destination == name.path else {
-                let isPart = [job.destination, job.url, job.key].contains { $0.contains(name.text) }
-                if isPart, DownloadStore.isPart(name.text), candidates[index, default: []].count <= 2 * Self.mostShown {
-                    candidates[index, default: []].append(job)
+    /// Returns the URL of a job with its secrets; nil if it was not given.
+    func url(of job: Job) -> DownloadURL? { names.last { $0.url?.redacted == job.url }?.url }
+
+    /// Returns the jobs that the arguments name, each once, in the order in which they were given to the store.
+    ///
+    /// - Parameters:
+    ///   - board: The jobs of the store; nil if there is no store.
+    ///   - context: The arguments.
+    /// - Returns: The jobs.
+    /// - Throws: ``CommandFailure`` if an argument names no job, or is a part of several; `StoreError`.
+    func jobs(on board: JobBoard?, _ context: CommandContext) async throws -> [Job] {
+        var matches = names.map { _ in Matches() }
+        try await board?.forEach { job in
+            for (index, name) in names.enumerated() {
+                if name.isOf(job) {
+                    matches[index].named.append(job)
+                } else if name.isPart(of: job) {
+                    matches[index].add(job)
                 }
-                continue
             }
-            used.insert(index)
-            found = (true, isURL ? name.url : found.url)
         }
-        return found
+        var chosen: [Int64: Job] = [:]
+        for (name, found) in zip(names, matches) {
+            for job in try Self.meant(by: name.text, found, context) { chosen[job.id] = job }
+        }
+        return chosen.values.sorted { $0.id < $1.id }
     }
 
-    /// Returns the jobs of which arguments are a part of the name, after all jobs were looked at.
-    ///
-    /// - Throws: ``CommandFailure`` if an argument has named no job, or is a part of several.
-    func parts(_ context: CommandContext) throws -> [Job] {
-        try names.indices.filter { !used.contains($0) }.map { index in
-            let shown = context.shown(names[index].text)
-            let all = candidates[index] ?? []
-            let left = all.filter(\.state.isLeft)
-            let jobs = left.isEmpty ? all : left
-            guard let job = jobs.first else {
-                throw CommandFailure(
-                    .notFound, "there is no job \(shown). Run 'resumectl jobs --all' to show all jobs.")
-            }
-            guard jobs.count == 1 else {
-                var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
-                failure.details = jobs.prefix(Self.mostShown).map(\.destination)
-                throw failure
-            }
-            return job
+    private static func meant(by text: String, _ found: Matches, _ context: CommandContext) throws -> [Job] {
+        guard found.named.isEmpty else { return found.named }
+        let jobs = found.left.isEmpty ? found.ended : found.left
+        let shown = context.shown(text)
+        guard !jobs.isEmpty else {
+            throw CommandFailure(
+                .notFound, "there is no job \(shown). Run 'resumectl jobs --all' to show all jobs.")
+        }
+        guard jobs.count == 1 else {
+            var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
+            failure.details = jobs.map(\.destination)
+            throw failure
+        }
+        return jobs
+    }
+}
+
+extension JobBoard {
+    /// Calls a closure with each job that is left to do, in the order in which they were given, but without its bytes.
+    func forEachLeft(_ body: (Job) throws -> Void) async throws {
+        let limit: Int64 = 1000
+        guard let last = try await left()?.last else { return }
+        var first: Int64 = 0
+        while first <= last {
+            let rows = try await jobs(in: first...last, onlyLeft: true, limit: limit)
+            for case let job? in rows.map(\.job) { try body(job) }
+            guard Int64(rows.count) == limit, let end = rows.last?.id, end < last else { return }
+            first = end + 1
         }
     }
 }

@@ -63,7 +63,7 @@ extension Job {
     /// What it needs, and why it failed.
     fileprivate var remarks: [String] {
         let needs = JobTerms.needs(of: self) + ConnectionTrust.options(for: self)
-        return (needs.isEmpty ? [] : ["needs \(needs.joined(separator: ", "))"])
+        return (needs.isEmpty ? [] : ["needs \(Printable.escaped(needs.joined(separator: ", ")))"])
             + (failure.map { [Printable.escaped($0.text)] } ?? [])
     }
 }
@@ -165,12 +165,12 @@ extension EndingCommand {
         var running = 0
         try await context.withStore(storeOptions.store) { store in
             let board = try await store.openJobs()
-            var selection = JobSelection(jobs.names)
             var chosen: [Job] = []
-            try await board.forEach { job in
-                if all ? isMeant(job) : selection.find(job).isNamed { chosen.append(job) }
+            if all {
+                try await board.forEach { if isMeant($0) { chosen.append($0) } }
+            } else {
+                chosen = try await JobSelection(jobs.names).jobs(on: board, context)
             }
-            chosen += try selection.parts(context)
             for job in chosen {
                 let name = Redaction.key(job.url)
                 if case .busy = try await board.claim([job.id], again: true).first {
@@ -180,7 +180,8 @@ extension EndingCommand {
                 }
                 defer { board.release(job.id) }
                 try await end(job, on: board)
-                let kept = "\(ByteCount.text(job.receivedBytes)) are kept; 'resumectl purge \(name)' removes them"
+                let purge = "'resumectl purge \(ShellWord.quoted(name))'"
+                let kept = "\(ByteCount.text(job.receivedBytes)) are kept; \(purge) removes them"
                 context.say("\(Self.word): \(name)\(job.receivedBytes > 0 ? "; \(kept)" : "")")
             }
         }
