@@ -80,20 +80,18 @@ package struct ResumeCtl: ParsableCommand {
             context.say("Error: \(problem)")
             return .usage
         }
-        let command: any ParsableCommand
-        let complete: [String]
+        let parsed: Result<any ParsableCommand, any Error>
         do throws(CommandFailure) {
-            complete = try Settings(context, of: Self.self)?.applied(to: arguments) ?? arguments
+            parsed = try Settings(context, of: Self.self)?.parse(arguments) ?? Result { try parseAsRoot(arguments) }
         } catch {
             context.say("resumectl: \(error.message)")
             return error.status
         }
         do {
-            command = try parseAsRoot(complete)
-            guard let command = command as? any ContextCommand else {
+            var parsed = try parsed.get()
+            guard let command = parsed as? any ContextCommand else {
                 // The parser's own help command, which throws the requested text.
-                var help = command
-                try help.run()
+                try parsed.run()
                 return .success
             }
             do {

@@ -1,3 +1,4 @@
+import Foundation
 import OriginServer
 import ResumeCommands
 import TestSupport
@@ -142,5 +143,28 @@ struct SettingsTests {
         let json = try await home.run(["config", "--json"], environment: variables).json
         #expect(json.compactMap { $0["name"]?.string }.count == 6)
         #expect(json.first?["value"]?.string == "2M" && json.first?["source"]?.string == "\(path), line 2")
+    }
+
+    @Test("-H @FILE is read once, also if there are defaults, so that it may be a pipe")
+    func fieldsFromPipe() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            for retries in ["1", "many"] {
+                var ends: [Int32] = [0, 0]
+                #expect(pipe(&ends) == 0)
+                defer { close(ends[0]) }
+                let line = Array("X-Token: t\n".utf8)
+                #expect(write(ends[1], line, line.count) == line.count)
+                close(ends[1])
+                let get = ["get", server.url("/\(retries)"), "-P", home.path, "-H", "@/dev/fd/\(ends[0])"]
+                let outcome = await home.run(get, environment: try environment(nil, ["RESUMECTL_RETRIES": retries]))
+                #expect(outcome.status == (retries == "1" ? .success : .usage), "\(outcome.errors)")
+            }
+            #expect(server.requests.map { $0.field("X-Token") } == ["t"])
+        }
+        for text in ["", "# nothing\n\n"] {
+            try home.write(text.utf8, to: "empty")
+            let empty = await home.run("get", Self.url, "-H", "@\(home["empty"])")
+            #expect(empty.status == .usage && empty.errors.contains("contains no header field"), "\(empty.errors)")
+        }
     }
 }

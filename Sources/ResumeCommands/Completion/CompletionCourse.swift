@@ -44,7 +44,7 @@ struct CompletionCourse {
         guard let name = words.dropLast().first else {
             answer = .words(
                 word.hasPrefix("-")
-                    ? Self.options(of: CommandShape(of: root), without: [])
+                    ? Self.options(of: CommandShape(of: [root]), without: [])
                     : Self.names(of: commands)
                         + [Candidate(text: "help", meaning: "Show subcommand help information.")])
             return
@@ -55,7 +55,7 @@ struct CompletionCourse {
             return
         }
         guard let command = root.subcommand(name), command.configuration.shouldDisplay else { return }
-        decide(words.dropFirst(), CommandShape(of: command), command.configuration.commandName ?? name)
+        decide(words.dropFirst(), CommandShape(of: [command]), command.configuration.commandName ?? name)
     }
 
     /// Decides with the arguments of a command.

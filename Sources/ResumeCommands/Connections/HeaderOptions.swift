@@ -27,11 +27,17 @@ struct HeaderOptions: ParsableArguments {
     private static func lines(_ header: String) throws -> [String] {
         guard header.hasPrefix("@") else { return [header] }
         guard header != "@-" else { throw ValidationError("--header @FILE requires a file") }
+        let path = String(header.dropFirst())
+        let lines: [InputFile.Line]
         do {
-            return try InputFile.lines(of: String(header.dropFirst())).map { $0.text ?? "" }
+            lines = try InputFile.lines(of: path)
         } catch {
             throw ValidationError("--header: \(error.message)")
         }
+        guard !lines.isEmpty else {
+            throw ValidationError("--header: \(Printable.escaped(path)) contains no header field")
+        }
+        return lines.map { $0.text ?? "" }
     }
 
     /// The fields in their order.

@@ -106,23 +106,28 @@ struct Settings {
         return settings
     }
 
-    /// Returns the arguments with the settings that concern their command.
+    /// Parses the arguments together with the settings that concern their command.
     ///
-    /// - Parameter arguments: The arguments of the command line.
-    /// - Returns: The arguments; those of the settings come first, so that others take precedence.
+    /// They are parsed once, since an option may name a pipe to read from.
+    ///
+    /// - Parameter arguments: The arguments of the command line, which take precedence.
+    /// - Returns: The command, or the error of the parser.
     /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
-    func applied(to arguments: [String]) throws(CommandFailure) -> [String] {
-        guard let name = arguments.first, let command = root.subcommand(name) else { return arguments }
-        let own = CommandShape(of: command)
+    func parse(_ arguments: [String]) throws(CommandFailure) -> Result<any ParsableCommand, any Error> {
+        guard let name = arguments.first, let command = root.subcommand(name) else {
+            return Result { try root.parseAsRoot(arguments) }
+        }
+        let own = CommandShape(of: [command])
         let takesAll = Self.hasDefaults(command)
         let given = own.names(in: arguments.dropFirst())
         let used = effective.filter { setting in
             own.takesValue("--\(setting.name)") != nil && (takesAll || setting.name.hasPrefix("store"))
                 && !Self.yields(setting.name, to: given)
         }
+        // Those of the settings come first, so that others take precedence.
         let defaults = used.flatMap { $0.arguments(options) }
-        let all = [name] + defaults + arguments.dropFirst()
-        guard !defaults.isEmpty, (try? root.parseAsRoot(all)) == nil else { return all }
+        let result = Result { try root.parseAsRoot([name] + defaults + arguments.dropFirst()) }
+        guard case .failure = result else { return result }
         // The parser does not know where an argument came from.
         for setting in used {
             let least = name == "get" ? ["--input-file=-"] : []
@@ -134,7 +139,7 @@ struct Settings {
                 throw CommandFailure(.usage, "\(setting.source.text): \(line)")
             }
         }
-        return all
+        return result
     }
 
     /// Whether a setting is left out because of an option of the command line that it cannot be combined with.

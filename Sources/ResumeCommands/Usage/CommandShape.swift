@@ -67,11 +67,6 @@ struct CommandShape: Sendable {
     let arguments: [Argument]
 
     /// Reads the arguments of commands.
-    init(of commands: any ParsableCommand.Type...) {
-        self.init(of: commands)
-    }
-
-    /// Reads the arguments of commands.
     init(of commands: [any ParsableCommand.Type]) {
         arguments = commands.flatMap { command in
             (try? JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8)))?.command.arguments ?? []

@@ -25,7 +25,7 @@ enum ForeignHabit {
                 && (words[index].utf8.count > 2 || words[index] == "-O")
         }
         guard !suspects.isEmpty else { return nil }
-        let shape = CommandShape(of: command)
+        let shape = CommandShape(of: [command])
         for index in suspects where index == 0 || shape.takesValue(words[index - 1]) != true {
             let word = words[index]
             if shape.takesValue("-n") == false, let meaning = ofWget[word] { return "\(word) is \(meaning)" }

@@ -15,7 +15,7 @@ enum UsageMessage {
         let problem: String?
         if let command = root.subcommand(typed) {
             // The parser first reports what is wrong with the rest, such as the value of an option that does not exist.
-            let options = CommandShape(of: command)
+            let options = CommandShape(of: [command])
             problem = options.firstUnknown(in: arguments.dropFirst()).map { unknown($0, options) }
         } else {
             problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, root.configuration.subcommands)
