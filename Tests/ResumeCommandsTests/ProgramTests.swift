@@ -74,6 +74,40 @@ struct ProgramTests {
         #expect(output.status == .usage && output.errors.contains("cannot be combined with --output -"))
     }
 
+    @Test("A program that failed runs in the next run that finds the file, whatever fails in between")
+    func completionAfterFailure() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--retries", "0", "--on-complete"]
+            #expect(await home.run(get + ["false"]).status == .refused)
+            for (answer, status) in [("503 Unavailable", ExitStatus.tryAgain), ("404 Not Found", .refused)] {
+                server.setHandler { _ in .status(answer) }
+                for again in [get, ["resume", "--on-complete"]] {
+                    let failed = await home.run(again + ["touch \(home["ran"])"])
+                    #expect(failed.status == status && !home.has("ran"), "\(failed.errors)")
+                }
+            }
+            server.setHandler(Sample.whole)
+            let last = await home.run(get + ["touch \(home["ran"])"])
+            #expect(last.status == .success && home.has("ran"), "\(last.errors)")
+            #expect(await home.run("jobs").output.isEmpty)
+        }
+    }
+
+    @Test("A program that failed runs with --skip-existing, too, but not for other files that exist")
+    func completionOfExisting() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", "-P", home.path, server.url("/a"), "--on-complete"]
+            #expect(await home.run(get + ["false"]).status == .refused)
+            try home.write("other".utf8, to: "b")
+            let program = try script("done", "echo \"$RESUMECTL_PATH\" >> \(home["log"])")
+            for _ in 1...2 {
+                let again = await home.run(get + [program, "--skip-existing", server.url("/b")])
+                #expect(again.status == .success && server.requests.count == 1, "\(again.errors)")
+                #expect(try text("log") == home["a"] + "\n")
+            }
+        }
+    }
+
     /// Requires a user and a password, of which the second is valid from the second request on.
     private static let protected: @Sendable (OriginRequest) -> Response = { request in
         let isRight = request.field("Authorization") == "Basic bWU6aHVudGVyMg=="

@@ -1,4 +1,5 @@
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -20,7 +21,9 @@ struct Enlister: Sendable {
     init(_ list: DownloadList, of command: GetCommand, to run: JobRun) async throws {
         self.list = list
         self.run = run
-        skipsExisting = command.files.skipExisting && !command.files.remoteHeaderName
+        // A program may be left to run for a file that exists.
+        skipsExisting =
+            command.files.skipExisting && !command.files.remoteHeaderName && command.programs.onComplete == nil
         let restarts = command.checks.restart
         listing = JobListing(renames: command.files.autoRename, unfinished: try await run.board.unfinishedLists()) {
             !restarts && JobTerms.isAnswered($0.terms, by: $1.terms)
@@ -57,14 +60,15 @@ struct Enlister: Sendable {
         }
         guard !part.items.isEmpty else { return }
         let results = try await run.board.enlist(try jobs(for: part.items), as: listing)
+        let existing = try await existing(results)
         var due: [(id: Int64, given: JobFeed.Given)] = []
         // Jobs that are done since their file exists, and that are not, since theirs does not.
         var (skipped, reopened): ([Int64], [Int64]) = ([], [])
-        for (var item, result) in zip(part.items, results) {
+        for (var item, (result, isThere)) in zip(part.items, zip(results, existing)) {
             switch result {
             case .due(let id, let destination):
                 item.path = Destination.path(item.path, named: destination)
-                if skipsExisting, (try? Destination(destination))?.existingBytes != nil {
+                if isThere {
                     skipped.append(id)
                     run.reporter.skipped(list.request(for: item))
                 } else {
@@ -72,7 +76,7 @@ struct Enlister: Sendable {
                 }
             case .done(let job):
                 item.path = Destination.path(item.path, named: job.destination)
-                if job.file?.isInPlace(at: job.destination) == true {
+                if isThere {
                     run.reporter.skipped(list.request(for: item), as: .done)
                 } else {
                     reopened.append(job.id)
@@ -92,6 +96,19 @@ struct Enlister: Sendable {
         run.reporter.expect(0, running: due.count)
         for (id, given) in due { run.feed.add(id, given) }
         await run.feed.waitForSpace()
+    }
+
+    /// Returns which files are there, so that there is nothing to do.
+    private func existing(_ results: [Enlisted]) async throws -> [Bool] {
+        try await Blocking.run { [skipsExisting] in
+            results.map { result in
+                switch result {
+                case .due(_, let path): skipsExisting && (try? Destination(path))?.existingBytes != nil
+                case .done(let job): job.file?.isInPlace(at: job.destination) == true
+                case .repeated, .clash: false
+                }
+            }
+        }
     }
 
     private func jobs(for items: [DownloadList.Item]) throws -> [NewJob] {

@@ -28,19 +28,10 @@ extension GetCommand {
         keeping isKept: Bool = true, _ download: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         guard let limit = pace.maxTime else { return try await download() }
-        let result = try await withThrowingTaskGroup(of: Result?.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await download() }
-            group.addTask {
-                try await Task.sleep(for: limit.duration)
-                let rest = isKept ? "; the partial data is kept. Run the command again to resume." : ""
-                throw CommandFailure(
-                    .tryAgain, "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time)\(rest)")
-            }
-            return try await group.next() ?? nil
-        }
-        guard let result else { throw CancellationError() }
-        return result
+        let rest = isKept ? "; the partial data is kept. Run the command again to resume." : ""
+        let failure = CommandFailure(
+            .tryAgain, "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time)\(rest)")
+        return try await TimeLimit.run(limit.duration, otherwise: failure, download)
     }
 
     /// Reports the error of a download, and returns it as it was reported.
@@ -54,14 +45,14 @@ extension GetCommand {
         } else {
             let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
             failure = CommandFailure(named ?? error)
-            if let refused = error as? DownloadError, refused.code == .refused, !writesToOutput,
-                failure.message.contains("The partial data is kept")
+            if let refused = error as? DownloadError, refused.code == .refused, refused.isResumable, !writesToOutput,
+                let status = refused.status, (400..<500).contains(status)
             {
                 failure.message +=
-                    refused.status == 401
+                    status == 401
                     ? " Options for credentials are -u, -n, -H and --auth-command."
                     : " If more than the signature of the URL has changed, run 'resumectl resume "
-                        + "\(Printable.escaped(request.destination)) --url' with the new one, or use --renew-command."
+                        + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."
             }
             if (error as? DownloadError)?.code == .digestMismatch {
                 failure.message +=
@@ -111,13 +102,11 @@ extension GetCommand {
     /// Returns what the user may have meant by an argument that is not a URL; empty if that is not clear.
     func advice(for text: String) -> String {
         if FileManager.default.fileExists(atPath: text) {
-            let shown = Printable.escaped(text)
-            return ". There is a file '\(shown)': to read URLs from it, use -i \(shown); to write to it, -o \(shown)."
+            let word = ShellWord.quoted(text)
+            return ". There is a file '\(Printable.escaped(text))': to read URLs from it, use -i \(word); to write to "
+                + "it, -o \(word)."
         }
-        guard urls.count > 1 else { return "" }
-        guard let name = Redaction.name(text), !text.contains(":"), !text.contains("@") else {
-            return ". A URL with spaces must be in quotes."
-        }
-        return ". To give the file the name '\(name)', use -o \(name); a URL with spaces must be in quotes."
+        // Not shown, since it may be a password.
+        return urls.count > 1 ? ". To name the file, use -o; a URL with spaces must be in quotes." : ""
     }
 }

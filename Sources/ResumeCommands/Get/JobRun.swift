@@ -1,4 +1,5 @@
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -67,14 +68,13 @@ final class JobRun: Sendable {
                     let host = request.url.host
                     guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
                     rates.limit(&request, job.id)
-                    let delivered = job.file.flatMap { $0.isInPlace(at: job.destination) ? $0 : nil }
+                    let delivered = await Self.fileInPlace(of: job)
                     request.fulfils(job.id, leaving: programs.rest, unless: delivered)
                     if command.files.skipExisting { request.ifExists = .skip }
                     request.onReceived = { [slots] in slots.received($0, job.id) }
-                    let replaced = command.replaced(by: request, of: job, isInPlace: delivered != nil)
                     group.addTask { [request] in
-                        let isCompletionLeft = job.failure?.code.rawValue == Programs.completionFailed
-                        let failure = await self.download(request, job.id, isCompletionLeft, replacing: replaced)
+                        let replaced = self.command.replaced(by: request, of: job, isInPlace: delivered != nil)
+                        let failure = await self.download(request, of: job, replacing: replaced)
                         self.hosts.ended(for: host)
                         self.rates.ended(job.id)
                         self.slots.ended(job.id, with: failure)
@@ -92,6 +92,13 @@ final class JobRun: Sendable {
         let failures = slots.failures
         reporter.finish(failed: failures.count)
         try GetCommand.throwWorst(of: failures)
+    }
+
+    /// Returns the delivered file of a job if it is still there.
+    private static func fileInPlace(of job: Job) async -> DeliveredFile? {
+        // Most jobs have none; changing the thread for each small file would take longer than the rest.
+        guard let file = job.file else { return nil }
+        return (try? await Blocking.run { file.isInPlace(at: job.destination) ? file : nil }) ?? nil
     }
 
     /// Reports a job that does not run.
@@ -125,14 +132,14 @@ final class JobRun: Sendable {
     /// Downloads the file of a job.
     ///
     /// - Parameters:
-    ///   - request: The request of a job.
-    ///   - id: The job.
-    ///   - isCompletionLeft: Whether the file was done in an earlier run, but --on-complete failed for it.
-    ///   - replaced: What is at the destination; nil if there is nothing.
+    ///   - request: The request of the job.
+    ///   - job: The job.
+    ///   - replaced: What is at the destination.
     /// - Returns: The status of the failure, which has been reported; nil if there was none.
     private func download(
-        _ request: DownloadRequest, _ id: Int64, _ isCompletionLeft: Bool, replacing replaced: Replaced?
+        _ request: DownloadRequest, of job: Job, replacing replaced: ReplacedFile
     ) async -> ExitStatus? {
+        let id = job.id
         defer { board.release(id) }
         reporter.begin(request, id)
         do {
@@ -146,19 +153,19 @@ final class JobRun: Sendable {
                 var request = request
                 try await programs.authorize(&request)
                 return try await downloader.download(request) { [request] event in
-                    reporter.mentionReplaced(replaced, at: event, of: request)
-                    reporter.report(event, of: request, id, replacing: replaced)
+                    reporter.mentionReplaced(replaced.value, at: event, of: request)
+                    reporter.report(event, of: request, id, replacing: replaced.value)
                 }
             }
             guard result.isExisting else { return await complete(result.path, of: request, id) }
-            if isCompletionLeft, let failure = await complete(result.path, of: request, id) { return failure }
+            if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) { return failure }
             // If this cannot be recorded, the server is asked again.
             try? await board.set([id], to: .done, isRun: true)
             reporter.skipped(request, as: request.ifExists == .skip ? .exists : .unchanged, at: result.path, id)
             return nil
         } catch {
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
-            await record(failure, error, of: id)
+            await record(failure, error, of: job)
             return failure.status
         }
     }
@@ -170,7 +177,7 @@ final class JobRun: Sendable {
             return nil
         } catch {
             let failure = CommandFailure(error)
-            let reason = Reason(code: .init(rawValue: Programs.completionFailed), text: failure.message)
+            let reason = Reason(code: Programs.completionFailed, text: failure.message)
             // If this cannot be recorded, the job is done.
             try? await board.set([id], to: .failed, because: reason)
             reporter.report(failure, error, of: request, id)
@@ -179,15 +186,16 @@ final class JobRun: Sendable {
     }
 
     /// Records how a run of a job failed.
-    private func record(_ failure: CommandFailure, _ error: any Error, of id: Int64) async {
+    private func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
         // An interrupted job is continued by the next run.
         guard !(error is CancellationError) else { return }
+        // A program that is left to run stays so.
         let reason =
-            (error as? DownloadError)?.reason
+            job.leftCompletion ?? (error as? DownloadError)?.reason
             ?? Reason(
                 code: .init(rawValue: (error as? StoreError)?.code.description ?? "failed"), text: failure.message)
         let isForGood = failure.status == .refused || failure.status == .cannotCreate
         // If this cannot be recorded, the job is tried again.
-        try? await board.set([id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
+        try? await board.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
     }
 }

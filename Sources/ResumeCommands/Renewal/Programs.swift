@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
+internal import ResumeStore
 internal import Synchronization
 
 /// The programs of --auth-command and --on-complete.
@@ -11,7 +12,7 @@ internal import Synchronization
 final class Programs: Sendable {
     static let completionOption = "--on-complete"
     /// The reason of a job whose file is done, but whose program failed.
-    static let completionFailed = "on-complete-failed"
+    static let completionFailed = Reason.Code(rawValue: "on-complete-failed")
 
     private let auth: [String]?
     private let completion: [String]?
@@ -71,7 +72,7 @@ final class Programs: Sendable {
     /// What is left of a job whose file is delivered; nil if there is no --on-complete.
     var rest: Reason? {
         completion.map { _ in
-            Reason(code: .init(rawValue: Self.completionFailed), text: "the program of --on-complete has not finished")
+            Reason(code: Self.completionFailed, text: "the program of --on-complete has not finished")
         }
     }
 
@@ -90,7 +91,7 @@ final class Programs: Sendable {
         } catch var failure as CommandFailure {
             failure.message =
                 "\(Printable.escaped(path)) is complete, but \(failure.message). Run the command again to run it again."
-            failure.reason = Self.completionFailed
+            failure.reason = Self.completionFailed.rawValue
             throw failure
         }
     }
@@ -130,4 +131,9 @@ final class Programs: Sendable {
         }
         return fields
     }
+}
+
+extension Job {
+    /// Why an earlier run has left the program of --on-complete to run, after it delivered the file; nil if it has not.
+    var leftCompletion: Reason? { failure?.code == Programs.completionFailed ? failure : nil }
 }

@@ -1,0 +1,33 @@
+/// A limit for the time that something takes.
+package enum TimeLimit {
+    /// Runs a closure, and cancels it after a time.
+    ///
+    /// What succeeds nevertheless counts, such as a delivery, which cannot be cancelled.
+    ///
+    /// - Parameters:
+    ///   - limit: The time.
+    ///   - failure: What is thrown after that time.
+    ///   - body: The closure.
+    /// - Returns: The result of the closure.
+    /// - Throws: The error of the closure, or the failure.
+    package static func run<Value: Sendable>(
+        _ limit: Duration, otherwise failure: any Error, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw failure
+            }
+            var first: Result<Value, any Error> = .failure(CancellationError())
+            var isFirst = true
+            while let next = await group.nextResult() {
+                group.cancelAll()
+                if isFirst { first = next }
+                isFirst = false
+                if case .success(let value) = next { return value }
+            }
+            return try first.get()
+        }
+    }
+}
