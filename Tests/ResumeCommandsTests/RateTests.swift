@@ -57,7 +57,7 @@ struct RateTests {
             let later = await home.run("set", "--\(name)", "1")
             #expect(later.status == .success && later.errors.hasPrefix("no job is running with this store"))
             #expect(await home.run("get", server.url("/b"), "-o", home["b"]).status == .success)
-            #expect(try home.bytes("store/limit-rate") == Array("\(name)=1".utf8))
+            #expect(try home.bytes("store/\(name)") == Array("1".utf8))
         }
         #expect(await home.run("set", "--limit-rate", "none", "--total-rate", "none").status == .success)
         #expect(await home.run("set").status == .usage)
@@ -76,6 +76,28 @@ struct RateTests {
             #expect(try await eventually { home.has("store/store.sqlite") && server.requests.count == 1 })
             #expect(await home.run("set", "--limit-rate", "none").status == .success)
             #expect(await slow.value.status == .tryAgain)
+        }
+    }
+
+    @Test("Limits of both kinds that are set at once both apply, and are said to, however many jobs wait")
+    func bothKinds() async throws {
+        let content = Content(length: 3_000_000, seed: 2)
+        try await home.leavePartial()
+        try await home.plantJobs(1200)
+        try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
+            server async throws in
+            // It would take a quarter of an hour.
+            let get = [
+                "get", server.url(), "-o", home["out"], "--total-rate", "3k", "--limit-rate", "3k", "--max-time", "120",
+            ]
+            let slow = Task { await home.run(get) }
+            #expect(try await eventually { server.requests.count == 1 })
+            for name in ["limit-rate", "total-rate"] {
+                let set = await home.run("set", "--\(name)", "100M")
+                #expect(set.status == .success && set.errors.hasSuffix("; 1 job is running\n"), "\(set.errors)")
+            }
+            let outcome = await slow.value
+            #expect(outcome.status == .success, "\(outcome.errors)")
         }
     }
 

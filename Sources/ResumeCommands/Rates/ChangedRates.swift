@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
+internal import ResumeFiles
 
 /// A limit that is set while downloads run.
 struct ChangedRate: Equatable {
@@ -36,34 +32,38 @@ struct ChangedRate: Equatable {
     var text: String { plan?.text ?? Self.none }
 }
 
-/// The limits that `resumectl set` passes on to running processes, in a file of the store.
-struct ChangedRates {
-    /// That of each download; nil if it does not change.
-    var each: ChangedRate?
-    /// That of all downloads together; nil if it does not change.
-    var total: ChangedRate?
+/// A file of the store by which `resumectl set` passes a limit on to running processes.
+struct RateFile: Sendable {
+    /// The limits, by the names of their options and files.
+    enum Limit: String {
+        /// That of each download.
+        case each = "limit-rate"
+        /// That of all downloads together.
+        case total = "total-rate"
+    }
 
-    private static let names = (each: "limit-rate=", total: "total-rate=")
     private static let longest = 1024
 
-    /// Makes changes.
-    init(each: ChangedRate?, total: ChangedRate?) { (self.each, self.total) = (each, total) }
+    private let path: String
+    /// The status of the file when it was read last, which differs for each new file.
+    private var seen: FileStatus?
 
-    /// Reads the file; what is not a limit in it changes nothing.
-    init(reading path: String) {
-        let bytes = FileManager.default.contents(atPath: path) ?? Data()
-        for line in String(decoding: bytes.prefix(Self.longest), as: UTF8.self).split(separator: "\n") {
-            if line.hasPrefix(Self.names.each) { each = ChangedRate(String(line.dropFirst(Self.names.each.count))) }
-            if line.hasPrefix(Self.names.total) { total = ChangedRate(String(line.dropFirst(Self.names.total.count))) }
-        }
+    /// Makes the file of a limit, of which a limit that was set before does not count.
+    init(_ limit: Limit, in store: String) {
+        path = Self.path(of: limit, in: store)
+        _ = changed()
     }
 
-    /// The contents of the file.
-    var text: String {
-        [each.map { Self.names.each + $0.text }, total.map { Self.names.total + $0.text }].compactMap { $0 }
-            .joined(separator: "\n")
-    }
+    static func path(of limit: Limit, in store: String) -> String { "\(store)/\(limit.rawValue)" }
 
-    /// Returns the path of the file in a store.
-    static func path(in store: String) -> String { "\(store)/limit-rate" }
+    /// Returns the limit if it was set since the last call; what is not a limit changes nothing.
+    mutating func changed() -> ChangedRate? {
+        guard let file = try? OpenFile(path, flags: O_RDONLY | O_NONBLOCK), let status = try? file.status(),
+            status != seen
+        else { return nil }
+        seen = status
+        var bytes = [UInt8](repeating: 0, count: Self.longest)
+        let count = try? unsafe bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
+        return ChangedRate(String(decoding: bytes.prefix(count ?? 0), as: UTF8.self))
+    }
 }

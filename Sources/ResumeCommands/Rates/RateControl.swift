@@ -10,15 +10,13 @@ final class RateControl: Sendable {
         var each: ChangedRate?
         /// The limit of each running download, and what it was started with.
         var downloads: [Int64: (limiter: RateLimiter, usual: Int64?)] = [:]
-        /// The status of the file with the limits when it was read last, which differs for each new file.
-        var seen: FileStatus?
     }
 
     private let each: RatePlan?
     private let overall: RateLimiter
-    /// The file that `resumectl set` writes.
-    private let path: String
     private let state: Mutex<State>
+    /// The files that `resumectl set` writes.
+    private let files: Mutex<(each: RateFile, total: RateFile)>
 
     /// Makes limits, of which those that were set before do not count.
     ///
@@ -29,9 +27,9 @@ final class RateControl: Sendable {
     init(each: RatePlan?, total: RatePlan?, store: String) {
         // A constant one belongs to the request, and is recorded with its job.
         self.each = each?.constant == nil ? each : nil
-        path = ChangedRates.path(in: store)
+        files = Mutex((RateFile(.each, in: store), RateFile(.total, in: store)))
         overall = RateLimiter(bytesPerSecond: total?.rate(at: Self.minute))
-        state = Mutex(State(total: total, seen: Self.status(of: path)))
+        state = Mutex(State(total: total))
     }
 
     /// Takes over the limit of a download, which may be changed while it runs.
@@ -52,20 +50,17 @@ final class RateControl: Sendable {
 
     /// Applies changes once a second, until the task is cancelled.
     func watch() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil { update() }
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let changes = try? await Blocking.run { self.files.withLock { ($0.each.changed(), $0.total.changed()) } }
+            apply(changes?.0, changes?.1)
+        }
     }
 
-    private func update() {
+    private func apply(_ each: ChangedRate?, _ total: ChangedRate?) {
         let minute = Self.minute
         state.withLock { state in
-            let status = Self.status(of: path)
-            if status != state.seen {
-                state.seen = status
-                // Something else in the file changes nothing.
-                let changes = ChangedRates(reading: path)
-                if let total = changes.total { state.total = total.plan }
-                state.each = changes.each ?? state.each
-            }
+            if let total { state.total = total.plan }
+            if let each { state.each = each }
             overall.setRate(state.total?.rate(at: minute))
             for download in state.downloads.values { download.limiter.setRate(rate(download.usual, state, at: minute)) }
         }
@@ -76,8 +71,6 @@ final class RateControl: Sendable {
         if let changed = state.each { return changed.plan?.rate(at: minute) }
         return each.map { $0.rate(at: minute) } ?? usual
     }
-
-    private static func status(of path: String) -> FileStatus? { try? OpenFile(path, flags: O_RDONLY).status() }
 
     /// Minutes since midnight, local time.
     private static var minute: Int {

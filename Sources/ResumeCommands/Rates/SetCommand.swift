@@ -45,13 +45,8 @@ struct SetCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         // Only in a store.
         let running = try await context.withStore(storeOptions.store) { store in
-            let path = ChangedRates.path(in: store.path)
-            do {
-                try Data(ChangedRates(each: limitRate, total: totalRate).text.utf8)
-                    .write(to: URL(fileURLWithPath: path), options: .atomic)
-            } catch {
-                throw CommandFailure(.io, "cannot write \(Printable.escaped(path)): \(error)")
-            }
+            if let limitRate { try Self.write(limitRate, as: .each, in: store.path) }
+            if let totalRate { try Self.write(totalRate, as: .total, in: store.path) }
             return try await Self.running(in: store)
         }
         let limits = [
@@ -69,13 +64,20 @@ struct SetCommand: ContextCommand {
         return "at most \(plan.constant.map { "\(ByteCount.text($0))/s" } ?? plan.text)"
     }
 
-    /// How many jobs are looked at; others may wait for their turn.
-    private static let most: Int64 = 1000
+    /// Each limit has its own file, so that one that is set soon after the other does not replace it.
+    private static func write(_ rate: ChangedRate, as limit: RateFile.Limit, in store: String) throws {
+        let path = RateFile.path(of: limit, in: store)
+        do {
+            try Data(rate.text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw CommandFailure(.io, "cannot write \(Printable.escaped(path)): \(error)")
+        }
+    }
 
     private static func running(in store: DownloadStore) async throws -> Int {
         let board = try await store.openJobs()
-        guard let left = try await board.left() else { return 0 }
-        let jobs = try await board.jobs(in: 0...max(left.last, 0), onlyLeft: true, limit: most)
-        return jobs.compactMap(\.job).count { board.isRunning($0.id) }
+        var count = 0
+        try await board.forEachLeft { if board.isRunning($0.id) { count += 1 } }
+        return count
     }
 }
