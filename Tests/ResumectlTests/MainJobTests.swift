@@ -91,6 +91,30 @@ struct MainJobTests {
         }
     }
 
+    @Test("--max-time and SIGINT end a get whose output nobody reads", arguments: [[], ["--hold"]])
+    func blockedOutput(options: [String]) async throws {
+        try await TemporaryFolder.with { folder in
+            let file = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
+                let get =
+                    "\(Resumectl.path) get -o - --store \(folder["store"]) \(options.joined()) \(server.baseURL)/file"
+                // The other end of the pipe is open until the status is there.
+                let reader =
+                    "while [ ! -s \(folder["status"]) ]; do sleep 0.1; [ $((i += 1)) -lt 600 ] || exit 1; done"
+                let limited = "no_proxy=127.0.0.1 \(get) --max-time 1; echo $? > \(folder["status"])"
+                // A child in the background would ignore SIGINT.
+                let interrupted =
+                    "no_proxy=127.0.0.1 timeout --preserve-status -s INT 1 \(get); echo $? > \(folder["status"])"
+                for (command, status) in [(limited, "75"), (interrupted, "130")] {
+                    let outcome = try await Shell.outcome("sh", ["-c", "(\(command)) | (\(reader))"])
+                    #expect(outcome.status == 0, "the reader has given up first")
+                    #expect(try Files.bytes(folder["status"]) == Array("\(status)\n".utf8), "\(outcome.errors)")
+                    try FileManager.default.removeItem(atPath: folder["status"])
+                }
+            }
+        }
+    }
+
     @Test("T2: an origin that answers 206 for a changed file is not trusted; show and log give the reason")
     func changedWith206() async throws {
         try await TemporaryFolder.with { folder in

@@ -38,8 +38,7 @@ extension GetCommand {
                 // The bytes can be read after the delivery as well.
                 if files.hold { _ = try await stream.value }
                 for try await piece in stream {
-                    let number = try await Blocking.run { context.bytes(piece) }
-                    guard number == 0 else { throw Self.outputFailure(number) }
+                    try await Self.output { context.bytes(piece) }
                 }
                 return try await stream.value
             }
@@ -55,10 +54,29 @@ extension GetCommand {
         reporter.finish(failed: 0)
     }
 
+    /// Waits until bytes have been written, or the task is cancelled.
+    ///
+    /// A write to a pipe that nobody reads cannot be ended. Its thread is left behind, and ends with the program.
+    ///
+    /// - Parameter write: Writes the bytes, and returns the number of an error, or 0.
+    /// - Throws: ``CommandFailure`` if they cannot be written; `CancellationError`.
+    private static func output(_ write: @escaping @Sendable () -> Int32) async throws {
+        let (results, result) = AsyncStream.makeStream(of: Int32.self)
+        Blocking.begin {
+            result.yield(write())
+            result.finish()
+        }
+        for await number in results {
+            guard number == 0 else { throw outputFailure(number) }
+            return
+        }
+        throw CancellationError()
+    }
+
     private static func outputFailure(_ number: Int32) -> CommandFailure {
         CommandFailure(
             .io,
-            "cannot write to standard output: \(SystemError.reason(number)); the partial data is kept. Run the command again to start the "
-                + "output from the first byte.")
+            "cannot write to standard output: \(SystemError.reason(number)); the partial data is kept. Run the command "
+                + "again to start the output from the first byte.")
     }
 }
