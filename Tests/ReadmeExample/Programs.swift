@@ -9,17 +9,19 @@ import ResumeTesting
 
 // SNIPPET
 /// Downloads files into a folder, two at a time; running it again continues what was interrupted.
-func fetchModels(_ urls: [URL], into folder: String) async throws {
+func fetchModels(_ urls: [DownloadURL], into folder: String) async throws {
     try await withDownloader(storingIn: "\(folder)/.partial") { downloader in
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, url) in urls.enumerated() {
                 if index >= 2 { try await group.next() }
+                // nil unless the name stays in the folder: for "..%2Fx", that of Foundation's URL is "../x".
+                guard let name = url.lastPathComponent else { continue }
                 group.addTask {
-                    var request = try DownloadRequest(url, to: "\(folder)/\(url.lastPathComponent)")
+                    var request = DownloadRequest(url, to: "\(folder)/\(name)")
                     request.ifExists = .skip
                     for try await event in downloader.events(request) {
                         guard let fraction = event.fraction else { continue }
-                        print("\(url.lastPathComponent): \(Int(fraction * 100)) %")
+                        print("\(name): \(Int(fraction * 100)) %")
                     }
                 }
             }
@@ -32,10 +34,10 @@ func fetchModels(_ urls: [URL], into folder: String) async throws {
 // SNIPPET
 /// What users of the service ask for.
 enum Wish: Sendable {
-    case mirror(URL)
-    case pause(URL)
-    case resume(URL)
-    case cancel(URL)
+    case mirror(DownloadURL)
+    case pause(DownloadURL)
+    case resume(DownloadURL)
+    case cancel(DownloadURL)
 }
 
 /// Mirrors files until the process receives SIGTERM; the next process continues what is unfinished.
@@ -53,7 +55,8 @@ func runMirror(_ wishes: AsyncStream<Wish>, in folder: String, with client: HTTP
         for await wish in wishes {
             switch wish {
             case .mirror(let url):
-                try await queue.add([try DownloadRequest(url, to: "\(folder)/\(url.lastPathComponent)")])
+                guard let name = url.lastPathComponent else { continue }
+                try await queue.add([DownloadRequest(url, to: "\(folder)/\(name)")])
             case .pause(let url): await queue.pause(url)
             case .resume(let url): await queue.resume(url)
             case .cancel(let url): await queue.cancel(url, .discardingPartial)
