@@ -94,7 +94,7 @@ struct AdoptCommand: ContextCommand {
             case .pending(let reason): "not compared yet, since \(reason.clause)"
             case .differs(let reason): reason.clause
             }
-        let file = Printable.escaped(destination)
+        let file = ShellWord.quoted(destination)
         return "\(adopted)\(Printable.escaped(proof)). Run 'resumectl resume \(file)' to complete it as this file."
     }
 

@@ -205,6 +205,19 @@ struct RedactionTests {
         expectNotEchoed(await home.run("list", "-u\(text)"), text)
     }
 
+    @Test(
+        "A word beside the URL may be a password",
+        arguments: [["-H", "Authorization:", "Bearer", "tok.en-1234"], ["tok.en-1234"], ["-u", "me:", "tok.en-1234"]])
+    func words(arguments: [String]) async throws {
+        for rest in [["-o", home["f"]], []] {
+            let outcome = await home.run(["get"] + arguments + ["http://127.0.0.1:9/a"] + rest)
+            #expect(outcome.status == .usage)
+            #expect(!outcome.errors.contains("tok.en-1234"), "\(outcome.errors)")
+        }
+        let name = await home.run("get", "-O", "tok.en-1234", "http://127.0.0.1:9/a")
+        #expect(name.status == .usage && !name.errors.contains("tok.en-1234"), "\(name.errors)")
+    }
+
     @Test("What is safe to show is shown")
     func safe() async throws {
         for (text, shown) in [

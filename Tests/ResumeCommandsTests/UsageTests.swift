@@ -196,13 +196,13 @@ struct UsageTests {
     private static let habits: [([String], String)] = [
         (["-nc", url], "-nc is wget's --no-clobber; use --skip-existing"), (["-q", "-nv", url], "-nv is wget's"),
         (["-nH", url], "-nH is wget's"), (["-O", "dir/x.bin", url], "-O takes no name, as in curl"),
-        (["-qO", "x.bin", url], "use -o x.bin"), (["-qO-", url], "use -o -"), (["-O", "-", url], "use -o -"),
+        (["-qO", "x.bin", url], "use -o FILE"), (["-qO-", url], "use -o -"), (["-O", "-", url], "use -o -"),
         (["-output", "x", url], "did you mean '--output'?"), (["-#", url], "option '-#'; leave it out: progress"),
         (["-X", "GET", url], "option '-X'; there is none: only GET"),
         (["-N", url], "option '-N'; leave it out: a file"),
         (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "only SHA-256 and SHA-512"),
-        (["-o", "my", "thesis/x", url], "--output requires exactly one URL, but 2 were given: 'thesis/x'"),
-        ([url, "/tmp/x.bin"], "To give the file the name"), ([url, "survey"], "A URL with spaces must be in quotes"),
+        (["-o", "my", "thesis/x", url], "--output requires exactly one URL, but 2 were given: …, '\(url)'"),
+        ([url, "/tmp/x.bin"], "To name the file, use -o"), ([url, "survey"], "a URL with spaces must be in quotes"),
         (["--sha256", String(repeating: "a", count: 32), url], "this may be an MD5"),
     ]
 

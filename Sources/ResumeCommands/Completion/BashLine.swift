@@ -70,14 +70,8 @@ struct BashLine {
             // A backslash does not hide it from the history inside double quotes.
             case .double where scalar == "!": result += #""\!""#
             case .double: result += Self.activeInQuotes.contains(scalar) ? "\\\(scalar)" : "\(scalar)"
-            case .none: result += Self.isPlain(scalar) ? "\(scalar)" : "\\\(scalar)"
+            case .none: result += ShellWord.quoted(scalar)
             }
         }
-    }
-
-    /// Whether a shell does not interpret a scalar; it interprets none outside ASCII.
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-        !scalar.isASCII || scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-            || "-_./:=@%+,^".unicodeScalars.contains(scalar)
     }
 }

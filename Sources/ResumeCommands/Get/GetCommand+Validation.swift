@@ -61,7 +61,7 @@ extension GetCommand {
             ("--sha512", checks.sha512), ("--head-url", checks.headUrl), ("--checksum", checks.checksum?.hexadecimal),
         ]
         if !isSingle, let option = ofOne.first(where: { $0.1 != nil })?.0 {
-            let words = urls.prefix(3).map { "'\(Redaction.name($0) ?? "…")'" }
+            let words = urls.prefix(3).map { url in Redaction.name(url).map { "'\($0)'" } ?? "…" }
             let several = "\(urls.count) were given: \(words.joined(separator: ", "))"
             let given = files.inputFile != nil ? "a list was given" : several
             throw ValidationError(

@@ -88,9 +88,10 @@ extension GetReporter {
         guard case .started(let total?) = event, case .other(let size, true)? = replaced, size > 0, size < total else {
             return
         }
-        let name = Printable.escaped(request.destination)
+        let path = request.destination
         note(
-            "\(name): replaces a file of \(ByteCount.text(size)) when it is complete. If curl or wget has left that, press "
-                + "Ctrl-C and run 'resumectl get --restart --from \(name)' with the URL.")
+            "\(Printable.escaped(path)): replaces a file of \(ByteCount.text(size)) when it is complete. If curl or "
+                + "wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(ShellWord.quoted(path))' with "
+                + "the URL.")
     }
 }

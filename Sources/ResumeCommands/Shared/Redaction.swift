@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 internal import ResumeHTTP
 
 /// Prepares text that may contain secrets for being shown.
@@ -15,9 +20,10 @@ enum Redaction {
         (try? DownloadURL(text)).map(url) ?? (isPlain(text) ? text : schemeAndHost(of: text))
     }
 
-    /// Returns the same for a URL, a path or a file; nil for a single word, which may be a password.
+    /// Returns the same for a URL with a scheme or an existing file; nil for any other word, which may be a password.
     static func name(_ text: String) -> String? {
-        text.contains(".") || text.contains("/") ? typed(text) : nil
+        if FileManager.default.fileExists(atPath: text) { return Printable.escaped(text) }
+        return (try? DownloadURL(text)).map(url) ?? schemeAndHost(of: text)
     }
 
     /// Returns the scheme and host of a text that is no valid URL; nil unless they are certainly not part of a secret.

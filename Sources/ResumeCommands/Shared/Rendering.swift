@@ -148,10 +148,10 @@ enum Rendering {
         for removed in report.removed {
             let bytes = ByteCount.text(removed.bytes)
             context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(why(removed.reason, dryRun))")
-            guard let job = removed.jobDestination.map(Printable.escaped) else { continue }
+            guard let job = removed.jobDestination else { continue }
             context.print(
-                "  its download to \(job) \(dryRun ? "would start" : "starts") over with 'resumectl resume'; "
-                    + "'resumectl forget \(job)' removes that, too")
+                "  its download to \(Printable.escaped(job)) \(dryRun ? "would start" : "starts") over with 'resumectl "
+                    + "resume'; 'resumectl forget \(ShellWord.quoted(job))' removes that, too")
         }
         for path in report.orphans { context.print("\(verb) \(Printable.escaped(path)), which belongs to no entry") }
         for key in report.inUse {
@@ -162,7 +162,7 @@ enum Rendering {
 
     /// Returns the reason of a removal, which may not have happened.
     private static func why(_ reason: Reason, _ isPlanned: Bool) -> String {
-        isPlanned ? reason.text.replacing("removed on request", with: "on request") : reason.text
+        isPlanned && reason.code.rawValue == "purged" ? "on request" : reason.text
     }
 
     /// Returns the sum of a removal.
