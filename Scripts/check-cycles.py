@@ -25,7 +25,7 @@ ALLOWED = {
 LONG = set()
 
 # The nested types of an extension, such as `DownloadStore.Entry`, which belong to the folder that declares them.
-NESTING = re.compile(r"^extension (\w+) \{\n(?:\s*\n|    @\w+\n)*    (?:public|package) (?:enum|struct) .*?^}", re.M | re.S)
+NESTING = re.compile(r"^extension (\w+) \{\n(?:[ \t]*\n|    @\w+\n)*    (?:public|package) (?:enum|struct) .*?^}", re.M | re.S)
 NESTED = re.compile(r"^    (?:public|package) (?:enum|struct) (\w+)", re.M)
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', re.S)
 DECLARATION = re.compile(
