@@ -114,6 +114,7 @@ struct StandardOutputTests {
             #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
             let failed = await home.stream([server.url(), "--hold"], to: Output(failingWith: ENOSPC, after: 1).take)
             #expect(failed.status == .io && failed.errors.contains("cannot write to standard output: No space left"))
+            #expect(!failed.errors.contains("is kept"), "--hold has nothing left: \(failed.errors)")
             #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
         }
     }

@@ -38,7 +38,7 @@ extension GetCommand {
                 // The bytes can be read after the delivery as well.
                 if files.hold { _ = try await stream.value }
                 for try await piece in stream {
-                    try await Self.output { context.bytes(piece) }
+                    try await Self.output(keeping: !files.hold) { context.bytes(piece) }
                 }
                 return try await stream.value
             }
@@ -58,25 +58,28 @@ extension GetCommand {
     ///
     /// A write to a pipe that nobody reads cannot be ended. Its thread is left behind, and ends with the program.
     ///
-    /// - Parameter write: Writes the bytes, and returns the number of an error, or 0.
+    /// - Parameters:
+    ///   - isKept: Whether the store still has the bytes of the file.
+    ///   - write: Writes the bytes, and returns the number of an error, or 0.
     /// - Throws: ``CommandFailure`` if they cannot be written; `CancellationError`.
-    private static func output(_ write: @escaping @Sendable () -> Int32) async throws {
+    private static func output(keeping isKept: Bool, _ write: @escaping @Sendable () -> Int32) async throws {
         let (results, result) = AsyncStream.makeStream(of: Int32.self)
         Blocking.begin {
             result.yield(write())
             result.finish()
         }
         for await number in results {
-            guard number == 0 else { throw outputFailure(number) }
+            guard number == 0 else { throw outputFailure(number, keeping: isKept) }
             return
         }
         throw CancellationError()
     }
 
-    private static func outputFailure(_ number: Int32) -> CommandFailure {
-        CommandFailure(
+    private static func outputFailure(_ number: Int32, keeping isKept: Bool) -> CommandFailure {
+        let rest = isKept ? "; the partial data is kept" : ""
+        return CommandFailure(
             .io,
-            "cannot write to standard output: \(SystemError.reason(number)); the partial data is kept. Run the command "
-                + "again to start the output from the first byte.")
+            "cannot write to standard output: \(SystemError.reason(number))\(rest). Run the command again to start the "
+                + "output from the first byte.")
     }
 }
