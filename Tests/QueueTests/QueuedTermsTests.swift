@@ -10,7 +10,7 @@ struct QueuedTermsTests {
     /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
         "headerFields", "secretHeaderFields", "headURL", "refresh", "deliveredFile", "permits", "rateLimiters",
-        "queuedRow", "clock", "needs",
+        "queuedRows", "clock", "needs",
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.

@@ -63,6 +63,33 @@ struct ExistingFileTests {
         }
     }
 
+    @Test("A queue keeps a file like a single download, and leaves nothing to the next one", arguments: [true, false])
+    func queued(asks: Bool) async throws {
+        let transport = FakeTransport(FakeResource(FakeTransportTests.content))
+        try await FakeTransportTests.with(transport) { downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            request.ifExists = asks ? .revalidate : .skip
+            let queue = try await DownloadQueue.open(downloader)
+            #expect(try await !queue.download(request).isExisting)
+            #expect(try await queue.download(request).isExisting)
+            try await queue.add([request])
+            await queue.waitUntilIdle()
+            let conditions = transport.requests.map { $0.headerFields[.ifNoneMatch] }
+            #expect(conditions == (asks ? [nil, "\"1\"", "\"1\""] : [nil]))
+            // What the queue has downloaded is known to a single download as well.
+            #expect(try await downloader.download(request).isExisting)
+            let other = Array(FakeTransportTests.content.reversed())
+            transport.set(FakeResource(other, entityTag: "\"2\""))
+            #expect(try await queue.download(request).isExisting == !asks)
+            let expected = asks ? other : FakeTransportTests.content
+            #expect(FileManager.default.contents(atPath: folder["out"]) == Data(expected))
+            await queue.close()
+            let next = try await DownloadQueue.open(downloader)
+            #expect(await next.restored.isEmpty)
+            await next.close()
+        }
+    }
+
     @Test("A file that is removed while the server says that it has not changed is fetched again")
     func removedMeanwhile() async throws {
         try await FakeTransportTests.with(FakeTransport(FakeResource(FakeTransportTests.content))) {

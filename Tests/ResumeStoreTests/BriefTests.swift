@@ -184,7 +184,7 @@ struct BriefTests {
                 try await Self.receive(transfer)
                 let received = Mutex(false)
                 try await transfer.deliver(
-                    to: Destination(checking: "\(out)/\(number)"), fulfilling: nil, isProved: true,
+                    to: Destination(checking: "\(out)/\(number)"), fulfilling: [], isProved: true,
                     onReceived: { _ in received.withLock { $0 = true } })
                 if received.withLock({ $0 }) { told.append(number) }
                 #expect(try Files.bytes("\(out)/\(number)") == Self.server.content)
@@ -208,7 +208,7 @@ struct BriefTests {
                 let delivery = Task {
                     defer { tell.finish() }
                     try await transfer.deliver(
-                        to: Destination(checking: out), fulfilling: nil, isProved: true,
+                        to: Destination(checking: out), fulfilling: [], isProved: true,
                         onReceived: { _ in tell.yield() })
                 }
                 for await _ in begun { break }

@@ -117,8 +117,8 @@ public struct DownloadRequest: Sendable {
     package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
     package var rateLimiters: [RateLimiter] = []
-    /// The row of a queue, which is removed with the delivery, or of a job, which is done then.
-    var queuedRow: QueuedRow?
+    /// The rows of queues, which are removed with the delivery, and of jobs, which are done then.
+    var queuedRows: [QueuedRow] = []
     /// The file that an earlier run has delivered: the server is asked whether it has another one.
     var deliveredFile: DeliveredFile?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
@@ -154,7 +154,7 @@ public struct DownloadRequest: Sendable {
         /// true. Otherwise it is replaced.
         ///
         /// The store remembers the validators of files that were downloaded with this option, and whether the file has
-        /// changed since then. A download in a ``DownloadQueue`` and a ``DownloadStream`` always replace the file.
+        /// changed since then. A ``DownloadStream`` always replaces the file.
         case revalidate
         /// Keeps it without a request: the download ends at once, with a result whose
         /// ``DownloadResult/isExisting`` is true. A ``DownloadStream`` fails as for ``fail``.

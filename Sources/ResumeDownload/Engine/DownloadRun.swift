@@ -74,7 +74,7 @@ struct DownloadRun {
             if digest != nil, samples == nil || request.digest != nil { true } else { await transfer.isProved }
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         try await transfer.deliver(
-            to: destination, fulfilling: request.queuedRow, isProved: isProved, onReceived: request.onReceived)
+            to: destination, fulfilling: request.queuedRows, isProved: isProved, onReceived: request.onReceived)
         let representation = await transfer.partial.representation
         var result = DownloadResult(
             path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,

@@ -57,7 +57,7 @@ extension DownloadQueue {
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
-        request.queuedRow = delivery.row?.id.map { QueuedRow(id: $0) }
+        request.queuedRows = (delivery.row?.id).map { [QueuedRow(id: $0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
         request.onReceived = { [weak self] _ in Task { await self?.step { $0.received(key, run: run.number) } } }
@@ -155,10 +155,12 @@ extension DownloadQueue {
         let isEnd = (try? outcome.get()) != nil || wasActive
         if isEnd { telling += 1 }
         switch outcome {
-        case .success:
-            // The row was removed together with the delivery.
-            live[key]?.deliveries[run.delivery]?.row = nil
-            live[key]?.deliveries[run.delivery]?.rowsDelivered += 1
+        case .success(let result):
+            // The row was removed together with the delivery. If the file was kept, nothing was delivered.
+            if !result.isExisting {
+                live[key]?.deliveries[run.delivery]?.row = nil
+                live[key]?.deliveries[run.delivery]?.rowsDelivered += 1
+            }
             let isOutdated = isOutdated(key)
             step(outcome) { $0.ended(key, run: run.number, isOutdated ? .outdated : .delivered) }
         case .failure(let error):

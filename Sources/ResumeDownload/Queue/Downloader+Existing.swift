@@ -10,7 +10,7 @@ extension Downloader {
     func revalidating(
         _ request: DownloadRequest, _ download: (DownloadRequest) async throws -> DownloadResult
     ) async throws -> DownloadResult {
-        guard request.ifExists == .revalidate, request.queuedRow == nil else { return try await download(request) }
+        guard request.ifExists == .revalidate else { return try await download(request) }
         let board = try await store.openJobs(named: Self.queueName)
         let listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
         // Only what the file is compared by: header fields may contain secrets.

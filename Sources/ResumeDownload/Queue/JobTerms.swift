@@ -77,7 +77,7 @@ extension DownloadRequest {
     ///   - rest: What is left to do then, as the failure of the job; nil if nothing is.
     ///   - file: The delivered file that is in place: if the server has the same, ``Unchanged`` is thrown.
     package mutating func fulfils(_ id: Int64, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
-        queuedRow = QueuedRow(id: id, rest: rest)
+        queuedRows.append(QueuedRow(id: id, rest: rest))
         deliveredFile = file
     }
 }

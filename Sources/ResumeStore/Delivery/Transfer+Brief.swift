@@ -158,19 +158,19 @@ extension Transfer {
     ///
     /// - Parameters:
     ///   - destination: The file.
-    ///   - row: The row of a queue that is removed with it; nil for none.
+    ///   - rows: The rows of queues that it fulfils.
     ///   - isProved: Whether all bytes are known to belong to one representation.
     /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
-    func deliverBrief(to destination: Destination, fulfilling row: QueuedRow?, isProved: Bool) async throws -> Bool {
+    func deliverBrief(to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool) async throws -> Bool {
         guard let blob = file, let keyLease, let store = disk, let name = entry.blobName else { return false }
         let events = departure(to: destination.path, isProved: isProved)
-        let deliveredFile = row == nil || !isProved ? nil : delivered(as: try? blob.status())
+        let deliveredFile = rows.isEmpty || !isProved ? nil : delivered(as: try? blob.status())
         let file = DeliveryBatch.File(
             blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
             record: { connection in
                 for event in events { try connection.record(event) }
-                if let row { try connection.fulfil(row, with: deliveredFile, at: destination.path) }
+                for row in rows { try connection.fulfil(row, with: deliveredFile, at: destination.path) }
             })
         isDelivering = true
         defer {

@@ -45,20 +45,20 @@ extension Transfer {
 
     /// Delivers like ``deliver(to:replaces:)``.
     package func deliver(to destination: Destination) async throws {
-        try await deliver(to: destination, fulfilling: nil, isProved: isProved)
+        try await deliver(to: destination, fulfilling: [], isProved: isProved)
     }
 
-    /// Delivers like ``deliver(to:replaces:)``, and fulfils a row of a queue in the transaction that records the delivery, so
-    /// that the queue does not fetch a delivered file again after a crash.
+    /// Delivers like ``deliver(to:replaces:)``, and fulfils rows of queues in the transaction that records the delivery,
+    /// so that no queue fetches a delivered file again after a crash.
     ///
     /// - Parameters:
     ///   - destination: The file.
-    ///   - row: The row; nil for none.
+    ///   - rows: The rows.
     ///   - isProved: Whether all bytes are known to belong to one representation, for the log.
     ///   - onReceived: Called with the length of a small file before it waits for others to be synced.
     /// - Throws: The errors of ``deliver(to:replaces:)``.
     package func deliver(
-        to destination: Destination, fulfilling row: QueuedRow?, isProved: Bool, onReceived: ((Int64) -> Void)? = nil
+        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, onReceived: ((Int64) -> Void)? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
@@ -67,7 +67,7 @@ extension Transfer {
         try await requireConfirmed()
         if canDeliverBrief(to: destination) {
             onReceived?(held)
-            if try await deliverBrief(to: destination, fulfilling: row, isProved: isProved) { return }
+            if try await deliverBrief(to: destination, fulfilling: rows, isProved: isProved) { return }
         }
         try await becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
@@ -123,7 +123,7 @@ extension Transfer {
             throw StoreError(writingDestination: error)
         }
         try leaveStore(
-            isShared: isShared, to: destination.path, fulfilling: row, isProved: isProved)
+            isShared: isShared, to: destination.path, fulfilling: rows, isProved: isProved)
     }
 
     /// Removes the entry after its delivery, unless another task or process waits for it.
@@ -131,11 +131,11 @@ extension Transfer {
     /// - Parameters:
     ///   - isShared: Whether another task or process was waiting during the delivery.
     ///   - place: The destination, for the log.
-    ///   - row: The row of a queue that is removed with it; nil for none.
+    ///   - rows: The rows of queues that it fulfils.
     ///   - isProved: Whether all bytes are known to belong to one representation.
     /// - Throws: ``StoreError``
     func leaveStore(
-        isShared: Bool, to place: String, fulfilling row: QueuedRow? = nil, isProved: Bool = true
+        isShared: Bool, to place: String, fulfilling rows: [QueuedRow] = [], isProved: Bool = true
     ) throws {
         let (store, entry, name) = (try store, entry, key)
         let folder = store.folder
@@ -143,10 +143,10 @@ extension Transfer {
         let events = departure(to: place, isProved: isProved)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
-        let deliveredFile = row == nil || !isProved ? nil : delivered(to: place)
+        let deliveredFile = rows.isEmpty || !isProved ? nil : delivered(to: place)
         let blobs = try store.writeNow { connection in
             for event in events { try connection.record(event) }
-            if let row { try connection.fulfil(row, with: deliveredFile, at: place) }
+            for row in rows { try connection.fulfil(row, with: deliveredFile, at: place) }
             guard isClaimed else { return [BlobName]() }
             let others = try requester.code.map { _ in
                 try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
