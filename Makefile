@@ -20,7 +20,7 @@ help:
 	@echo "make lint     check the format and structure of the sources and the wording of texts"
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
-	@echo "make lifecycle  build ResumeServiceLifecycle, whose trait is off by default"
+	@echo "make lifecycle  run a queue as a service of swift-service-lifecycle, whose trait is off by default"
 	@echo "make release  build resumectl in the release configuration"
 	@echo "make dist     build the files of a release: a tarball, a Debian package, an SBOM and checksums"
 	@echo "make tsan     run the tests with ThreadSanitizer; make asan: with AddressSanitizer"
@@ -114,7 +114,8 @@ docs: setup
 	Scripts/build-docs.sh
 
 lifecycle: setup
-	Scripts/swift.sh build --traits Engine,ServiceLifecycle --target ResumeServiceLifecycle --scratch-path .build/lifecycle
+	Scripts/swift.sh build --product origin-server
+	Scripts/lifecycle.sh .build/debug
 
 # Uses the debug build, which the tests share. `make release` builds the fast one.
 demo: setup

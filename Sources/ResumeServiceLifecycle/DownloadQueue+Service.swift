@@ -1,14 +1,10 @@
 #if ServiceLifecycle
-public import ResumeDownload
+@_exported public import ResumeDownload
 public import ServiceLifecycle
 
 /// A queue in a `ServiceGroup`, which closes it on SIGTERM or when the program asks for it.
 ///
-/// ```
-/// let group = ServiceGroup(services: [queue], gracefulShutdownSignals: [.sigterm], logger: logger)
-/// try await group.run()
-/// ```
-///
+/// Open the queue before the group runs, and list it before the services that use it: a group ends the last one first.
 /// Close the store and shut down the transport after the group has ended.
 extension DownloadQueue: Service {
     /// Waits for the graceful shutdown or the cancellation of the group, then closes the queue.

@@ -85,7 +85,7 @@ struct DocumentationTests {
     }
 
     private static func compiled() throws -> [String] {
-        try ["Tests/DocumentationExamples", "Tests/ReadmeExample"].flatMap { folder in
+        try ["Tests/DocumentationExamples", "Tests/QueueService/Sources", "Tests/ReadmeExample"].flatMap { folder in
             try files(in: folder, suffix: ".swift").flatMap { path in
                 blocks(in: lines(try ReadmeTests.text("\(folder)/\(path)")), from: "// SNIPPET", to: "// END")
             }
