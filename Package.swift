@@ -1,4 +1,5 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.2.3
+// Swift 6.2.3 is the first one with @nonexhaustive (SE-0487).
 
 import PackageDescription
 
