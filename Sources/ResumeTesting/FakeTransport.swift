@@ -1,5 +1,5 @@
 public import HTTPTypes
-public import ResumeDownload
+@_exported public import ResumeDownload
 internal import Synchronization
 
 /// A transport without a network, for tests: it answers from memory as a server would.

@@ -1,6 +1,4 @@
 import ResumeDownload
-import ResumeHTTP
-import ResumeStore
 
 // SNIPPET
 nonisolated(nonsending) func play(
@@ -12,6 +10,15 @@ nonisolated(nonsending) func play(
     }
     // The file is complete, verified and delivered. Stored ranges can be read at any time.
     feed(try await stream.read(0..<min(64, stream.value.totalBytes)))
+}
+// END
+
+// SNIPPET
+/// Plays from an offset, for example after the user has moved a slider.
+nonisolated(nonsending) func play(_ stream: DownloadStream, from offset: Int64, feed: ([UInt8]) -> Void) async throws {
+    for try await piece in stream.bytes(from: offset) {
+        feed(piece)
+    }
 }
 // END
 

@@ -1,7 +1,5 @@
 // The code between the marks is shown in docs/embedding.md. DocumentationTests compare the two.
 // SNIPPET
-import HTTPTypes
-import ResumeHTTP
 import ResumeStore
 
 func thumbnail(

@@ -10,10 +10,7 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "embedder",
-            dependencies: [
-                .product(name: "ResumeHTTP", package: "resume-store"),
-                .product(name: "ResumeStore", package: "resume-store"),
-            ],
+            dependencies: [.product(name: "ResumeStore", package: "resume-store")],
             // Without it, members of types are found that need another import.
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")])
     ]

@@ -3,7 +3,7 @@
 #endif
 public import Logging
 internal import ResumeHTTP
-public import ResumeStore
+@_exported public import ResumeStore
 
 /// Downloads files through a store: consults it before each request, resumes where possible, otherwise restarts and
 /// reports the reason, and delivers the complete file.

@@ -14,6 +14,9 @@ public struct DownloadKey: RawRepresentable, Sendable, Hashable {
 }
 
 /// Names a download: a ``DownloadKey``, its text, or the URL that it is requested from.
+///
+/// A `String` is a key as a store or a queue reports it. That of a URL is the URL without user info, fragment and secret
+/// parameters: pass a URL as ``DownloadURL`` or `URL`, which remove them.
 public protocol DownloadKeyConvertible {
     /// The key of the download.
     var downloadKey: DownloadKey { get }
@@ -25,7 +28,7 @@ extension DownloadKey: DownloadKeyConvertible {
 }
 
 extension String: DownloadKeyConvertible {
-    /// The key with this text.
+    /// The key with this text, which is not taken for a URL.
     public var downloadKey: DownloadKey { DownloadKey(rawValue: self) }
 }
 

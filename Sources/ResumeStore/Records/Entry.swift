@@ -73,7 +73,10 @@ extension DownloadStore {
         /// The name of its download, which is the same for all variants.
         package var name: String { Variant.name(key, variant) }
 
-        /// The number of stored bytes that survive a crash of the process.
+        /// The number of stored bytes, as last recorded.
+        ///
+        /// Bytes that a process had written before it crashed are found when the download is opened again, so that it
+        /// may continue from a later byte.
         public var receivedBytes: Int64 { chunks.heldBytes }
 
         /// The number of stored bytes that survive a power failure.

@@ -9,11 +9,12 @@ extension DownloadStore {
     ///
     /// - Parameters:
     ///   - path: The folder, which should contain nothing but the store.
-    ///   - creating: Whether to create the store, the folder and its parents if they do not exist.
+    ///   - creating: Whether to create the store, the folder and its parents if they do not exist. Only the current user
+    ///     can access new folders.
     ///   - configuration: Limits and intervals.
     /// - Returns: The store.
-    /// - Throws: ``StoreError``: `noStore`, `notAStore`, `damaged`, `newerStore`, `unsupportedFileSystem`,
-    ///   `unsupportedSQLite`, `noSpace`, `io`, `forkedChild`. Nothing is deleted or repaired automatically.
+    /// - Throws: ``StoreError``: `noStore`, `notAStore`, `damaged`, `newerStore`, `unsupportedFileSystem`, `noSpace`,
+    ///   `io`; also if SQLite is too old or the process is a fork. Nothing is deleted or repaired automatically.
     public static func open(
         at path: String, creating: Bool = true, configuration: Configuration = Configuration()
     ) async throws -> DownloadStore {

@@ -1,5 +1,7 @@
+// For programs with their own HTTP client, which name header fields, URLs and policies.
+@_exported public import HTTPTypes
 package import ResumeFiles
-internal import ResumeHTTP
+@_exported public import ResumeHTTP
 package import ResumeSQLite
 
 /// A persistent store of partial downloads: a SQLite database and a folder of blobs.

@@ -1,4 +1,3 @@
-import ResumeHTTP
 import ResumeStore
 
 // One download up to its first request, in memory and in a store at the path that is given.

@@ -1,0 +1,13 @@
+import AsyncHTTPClient
+import Resume
+
+// The example of the landing page of ResumeAsyncHTTP.
+func downloadWithOwnClient(_ request: DownloadRequest, in store: DownloadStore) async throws {
+    // SNIPPET
+    let client = HTTPClient(configuration: .init(redirectConfiguration: .disallow, decompression: .disabled))
+    let downloader = Downloader(store: store, transport: AsyncHTTPTransport(client: client))
+    let result = try await downloader.download(request)
+    try await client.shutdown()  // The transport does not shut it down.
+    // END
+    print(result)
+}
