@@ -43,10 +43,10 @@ start_service() {
     service=$!
 }
 
-# The status is not 0 if the signal ended the process.
 stop_service() {
     kill -TERM "$service"
-    wait "$service"
+    # Not 0 if the signal itself has ended the process.
+    wait "$service" || { echo "lifecycle.sh: the service ended with status $?" >&2; exit 1; }
     service=""
     grep -q '^closed$' "$folder/service.log"
 }
