@@ -45,11 +45,9 @@ extension GetCommand {
         } else {
             let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
             failure = CommandFailure(named ?? error)
-            if let refused = error as? DownloadError, refused.code == .refused, refused.isResumable, !writesToOutput,
-                let status = refused.status, (400..<500).contains(status)
-            {
+            if let refused = error as? DownloadError, refused.reason.keepsPartialData, !writesToOutput {
                 failure.message +=
-                    status == 401
+                    refused.status == 401
                     ? " Options for credentials are -u, -n, -H and --auth-command."
                     : " If more than the signature of the URL has changed, run 'resumectl resume "
                         + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."

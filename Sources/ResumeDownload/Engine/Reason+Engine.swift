@@ -63,10 +63,15 @@ extension Reason {
         Reason(code: .init(rawValue: "not-permitted"), text: "requests to \(url) are not permitted")
     }
 
+    private static let partialDataIsKept = "The partial data is kept."
+
+    /// Whether it is a refusal that leaves the received bytes for a request with other credentials or another URL.
+    package var keepsPartialData: Bool { text.contains(Self.partialDataIsKept) }
+
     static func forbidden(_ refusal: Reason) -> Reason {
         Reason(
             code: refusal.code,
-            text: "\(refusal.clause). The partial data is kept. "
+            text: "\(refusal.clause). \(partialDataIsKept) "
                 + "To resume, run the download again with valid credentials or a fresh URL.")
     }
 
