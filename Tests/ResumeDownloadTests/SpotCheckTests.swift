@@ -126,7 +126,7 @@ struct SpotCheckTests {
                 #expect(result.isProved == !allows)
                 #expect(finished.result?.isProved == !allows)
                 let delivered = try await origin.store.events().last { $0.kind == .delivered }
-                #expect(delivered?.reason.text.contains("not proved") == allows)
+                #expect(delivered?.reason.text.contains("no validator or digest proves") == allows)
                 if !allows { #expect(origin.server.requests.map { $0.field("Range") } == [nil]) }
             }
         }
