@@ -35,6 +35,13 @@ rm -rf "$files" "$build/stage"
 mkdir -p "$files" "$build/stage"
 program=$build/stage/resumectl
 strip --strip-all --remove-section=.comment -o "$program" "$build/release/resumectl"
+# The hashes of the modules and of the whole depend on the folder, and are not used.
+for section in .swift_modhash .note.gnu.build-id; do
+    bytes=$(readelf -SW "$program" | grep -F " $section " | sed 's/.*\] //' | awk '{ print $5 }')
+    head -c $((16#$bytes)) /dev/zero >"$build/stage/zeros"
+    objcopy --update-section "$section=$build/stage/zeros" "$program"
+done
+rm -f "$build/stage/zeros"
 if grep -aqF -e "$PWD" -e "$HOME/" "$program"; then
     echo "dist.sh: a path of this machine is in the program" >&2
     exit 1
