@@ -83,18 +83,21 @@ struct VerifyCommand: ContextCommand {
 
     /// Says how to check a file that is not in the store any more.
     private static func advice(for path: String, in store: DownloadStore) async throws -> String {
-        let shown = Printable.escaped(path)
+        let word = ShellWord.quoted(path)
         var delivered: Job?
         try await store.openJobs().forEach { if $0.destination == path, $0.file != nil { delivered = $0 } }
-        let comparison = "To check it, compare 'sha256sum \(shown)' with the digest at its source"
+        let comparison = "To check it, compare 'sha256sum \(word)' with the digest at its source"
         guard let job = delivered else { return "\(comparison)." }
         if let digest = JobTerms.request(for: job)?.digest {
             let program = digest.algorithm == .sha512 ? "sha512sum" : "sha256sum"
-            return "To compare it with the digest of its download again, run "
-                + "'echo \"\(digest.hexadecimal)  \(shown)\" | \(program) -c'."
+            let line = "\(digest.hexadecimal)  \(path)"
+            // Quotes are easier to read, but a shell interprets some characters inside them.
+            let shown = word == path ? "\"\(line)\"" : ShellWord.quoted(line)
+            return "To compare it with the digest of its download again, run 'echo \(shown) | \(program) -c'."
         }
-        return "\(comparison), or run 'resumectl get \(Redaction.key(job.url)) -o \(shown)', which asks the server "
-            + "whether the file has changed."
+        let url = ShellWord.quoted(Redaction.key(job.url))
+        return "\(comparison), or run 'resumectl get \(url) -o \(word)', which asks the server whether the file has "
+            + "changed."
     }
 
     static func line(_ finding: Finding) -> String {

@@ -29,9 +29,10 @@ enum StandardOutput {
         return names.sorted().compactMap { name in
             var status = stat()
             guard name.wholeMatch(of: /\.standard-output-[0-9A-F-]{36}/) != nil,
-                unsafe lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG
+                unsafe lstat("\(folder)/\(name)", &status) == 0
             else { return nil }
-            return (name, Int64(status.st_blocks) * 512)
+            let file = FileStatus(status)
+            return file.kind == .regular ? (name, file.bytesOnDisk) : nil
         }
     }
 
