@@ -41,6 +41,8 @@ struct AdoptCommand: ContextCommand {
     @Flag(name: .long, help: "Print the result as a JSON object.")
     var json = false
 
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var familiar: FamiliarOptions
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
@@ -53,7 +55,7 @@ struct AdoptCommand: ContextCommand {
         var get = try GetCommand.parse(
             [url, "--from", path] + (output.map { ["--output", $0] } ?? [])
                 + (checksum.map { ["--checksum", $0] } ?? []))
-        (get.headers, get.storeOptions) = (headers, storeOptions)
+        (get.headers, get.connection, get.familiar, get.storeOptions) = (headers, connection, familiar, storeOptions)
         return get
     }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HTTPTypes
 internal import ResumeDownload
 internal import ResumeHTTP
 internal import ResumeStore
@@ -11,12 +12,18 @@ extension VerifyCommand {
             for name in entries.names { found.append(try await entry(name, in: store, context)) }
         }
         guard let first = found.first else { return }
+        let trust = ConnectionTrust(connection)
+        for entry in found { try trust.requireSame(for: entry) }
+        let netrc = headers.setsAuthorization ? nil : try familiar.netrc(context.environment)
         var get = try GetCommand.parse([first.url, "--output", "unused"])
-        (get.headers, get.storeOptions) = (headers, storeOptions)
+        (get.headers, get.connection, get.familiar, get.storeOptions) = (headers, connection, familiar, storeOptions)
         var problems = 0
         try await get.withDownloader(for: 1, context) { downloader, _, _ in
             for entry in found {
                 var request = get.terms(try DownloadURL(entry.url))
+                if let authorization = netrc?.authorization(for: request.url) {
+                    request.headerFields[.authorization] = authorization
+                }
                 request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
                 request.selection = entry.selection
                 // It is not written.

@@ -31,6 +31,8 @@ struct VerifyCommand: ContextCommand {
     var remote = false
 
     @OptionGroup var headers: HeaderOptions
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var familiar: FamiliarOptions
 
     @Flag(name: .long, help: "Print one JSON object per problem.")
     var json = false

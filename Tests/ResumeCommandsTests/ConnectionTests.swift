@@ -71,6 +71,36 @@ struct ConnectionTests {
         }
     }
 
+    @Test(
+        "verify --remote and adopt connect with these options, too", arguments: ["--resolve", "--insecure", "--proxy"])
+    func otherCommands(option: String) async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let value =
+                switch option {
+                case "--resolve": ["127.0.0.1:\(server.port):127.0.0.1"]
+                case "--proxy": ["http://127.0.0.1:\(server.port)"]
+                default: [] as [String]
+                }
+            let options = [option] + value
+            #expect(
+                await home.run(["get", server.url(), "-o", home["out"], "--retries", "0"] + options).status == .tryAgain
+            )
+            let other = await home.run("verify", "--remote", server.url())
+            #expect(other.status == .refused && other.errors.contains("was started with \(option)"), "\(other.errors)")
+            #expect(server.requests.count == 1)
+            let same = await home.run(["verify", "--remote", server.url(), "-u", "a:b"] + options)
+            #expect(same.status == .success && same.output.contains("agree"), "\(same.errors)")
+            #expect(
+                server.requests.count > 1 && server.requests.dropFirst().allSatisfy { $0.field("authorization") != nil }
+            )
+            try home.write(Array(Sample.content.bytes(in: 0..<50_000)), to: "part")
+            let adopt = await home.run(["adopt", home["part"], server.url("/b"), "-o", home["b"]] + options)
+            #expect(adopt.status == .success && adopt.output.contains("samples agree"), "\(adopt.errors)")
+            let jobs = try await home.run("jobs", "--json").json
+            #expect(jobs.count == 2 && jobs.allSatisfy { $0["needs"]?.array?.compactMap(\.string) == [option] })
+        }
+    }
+
     @Test("A download that was started as usual is not continued with less proof")
     func usualFirst() async throws {
         try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in

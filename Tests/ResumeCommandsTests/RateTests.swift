@@ -52,10 +52,7 @@ struct RateTests {
             let set = await home.run("set", "--\(name)", "100M")
             let what = name == "total-rate" ? "all downloads of a process together" : "each download"
             #expect(set.status == .success)
-            // It said something else in one of three runs at load 10; alone, never.
-            withKnownIssue("another message on a busy machine", isIntermittent: true) {
-                #expect(set.errors == "at most 100.0 MiB/s for \(what); 1 job is running\n")
-            }
+            #expect(set.errors == "at most 100.0 MiB/s for \(what); 1 job is running\n")
             #expect(await slow.value.status == .success)
             #expect(content.matches(try home.bytes("out")))
             let later = await home.run("set", "--\(name)", "1")

@@ -50,18 +50,31 @@ struct ConnectionTrust {
     ///   - url: Another URL for it; nil for its own.
     /// - Throws: ``CommandFailure``, which says what to do.
     func requireSame(for job: Job, at url: DownloadURL?) throws {
-        let own = Self.mark(of: job)
-        guard let url = try url ?? DownloadURL(job.url) as DownloadURL?, mark(for: url) != own else { return }
-        let started = own == nil ? "without" : "with \(Self.options(for: job).joined(separator: " and ")), not with"
+        guard let started = try difference(from: job.key, at: url ?? DownloadURL(job.url)) else { return }
         throw CommandFailure(
             .refused,
-            "was started \(started) these options for connections. Give 'resumectl resume' the same ones, or run "
-                + "'resumectl get' again.", isResumable: true)
+            "\(started). Give 'resumectl resume' the same ones, or run 'resumectl get' again.", isResumable: true)
     }
 
-    /// Returns the options that must be given again to continue a job.
-    static func options(for job: Job) -> [String] {
-        (mark(of: job)?.split(separator: ",") ?? []).map { part in
+    /// Throws if an entry was received with other options: nothing else confirms its bytes.
+    ///
+    /// - Throws: ``CommandFailure``, which says what to do.
+    func requireSame(for entry: Entry) throws {
+        guard let started = try difference(from: entry.key, at: DownloadURL(entry.url)) else { return }
+        throw CommandFailure(.refused, "\(Redaction.key(entry.key)): \(started). Give the same ones.")
+    }
+
+    /// Says with which options a download was started, unless they are these.
+    private func difference(from key: String, at url: DownloadURL) -> String? {
+        let own = Self.mark(in: key)
+        guard mark(for: url) != own else { return nil }
+        let with = own == nil ? "without" : "with \(Self.options(in: key).joined(separator: " and ")), not with"
+        return "was started \(with) these options for connections"
+    }
+
+    /// Returns the options that must be given again to continue the download with this key.
+    static func options(in key: String) -> [String] {
+        (mark(in: key)?.split(separator: ",") ?? []).map { part in
             switch part.prefix(while: { $0 != "=" }) {
             case "unverified": "--insecure"
             case "authorities": "--cacert"
@@ -73,9 +86,9 @@ struct ConnectionTrust {
 
     private static let start = "#connection:"
 
-    private static func mark(of job: Job) -> String? {
-        guard let start = job.key.firstRange(of: start) else { return nil }
-        return String(job.key[start.upperBound...].prefix { $0 != "#" })
+    private static func mark(in key: String) -> String? {
+        guard let start = key.firstRange(of: start) else { return nil }
+        return String(key[start.upperBound...].prefix { $0 != "#" })
     }
 
     /// Returns what differs from the usual; nil if nothing does.

@@ -129,7 +129,7 @@ extension Job {
         .object([
             "attempts": .integer(attempts), "destination": .string(destination),
             "id": .integer(id), "key": .string(key), "message": .optional(failure?.text),
-            "needs": .array((JobTerms.needs(of: self) + ConnectionTrust.options(for: self)).map(JSON.string)),
+            "needs": .array((JobTerms.needs(of: self) + ConnectionTrust.options(in: key)).map(JSON.string)),
             "reason": .optional(failure?.code.rawValue), "receivedBytes": .integer(receivedBytes),
             "state": .string(state(on: board).rawValue), "totalBytes": .optional(totalBytes), "url": .string(url),
         ])

@@ -62,7 +62,7 @@ extension Job {
 
     /// What it needs, and why it failed.
     fileprivate var remarks: [String] {
-        let needs = JobTerms.needs(of: self) + ConnectionTrust.options(for: self)
+        let needs = JobTerms.needs(of: self) + ConnectionTrust.options(in: key)
         return (needs.isEmpty ? [] : ["needs \(Printable.escaped(needs.joined(separator: ", ")))"])
             + (failure.map { [Printable.escaped($0.text)] } ?? [])
     }

@@ -43,11 +43,12 @@ struct SetCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        // Only in a store.
+        // Only in a store. Jobs are counted first: with the new limit, one may end at once.
         let running = try await context.withStore(storeOptions.store) { store in
+            let running = try await Self.running(in: store)
             if let limitRate { try Self.write(limitRate, as: .each, in: store.path) }
             if let totalRate { try Self.write(totalRate, as: .total, in: store.path) }
-            return try await Self.running(in: store)
+            return running
         }
         let limits = [
             limitRate.map { "\(Self.words($0)) for each download" },
