@@ -24,7 +24,7 @@ options=(
     --disable-local-rpath
     -Xswiftc -use-ld=lld -Xswiftc -Xfrontend -Xswiftc -internalize-at-link -Xswiftc -Xfrontend -Xswiftc -function-sections
     -Xswiftc "${map% *}" -Xswiftc "${map#* }"
-    -Xlinker --no-export-dynamic -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
+    -Xlinker --no-export-dynamic -Xlinker --build-id=none -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
 )
 for option in -ffunction-sections -fdata-sections "-ffile-prefix-map=$PWD=."; do
     options+=(-Xcc "$option" -Xcxx "$option")
@@ -35,12 +35,15 @@ rm -rf "$files" "$build/stage"
 mkdir -p "$files" "$build/stage"
 program=$build/stage/resumectl
 strip --strip-all --remove-section=.comment -o "$program" "$build/release/resumectl"
-# The hashes of the modules and of the whole depend on the folder, and are not used.
-for section in .swift_modhash .note.gnu.build-id; do
-    bytes=$(readelf -SW "$program" | grep -F " $section " | sed 's/.*\] //' | awk '{ print $5 }')
-    head -c $((16#$bytes)) /dev/zero >"$build/stage/zeros"
-    objcopy --update-section "$section=$build/stage/zeros" "$program"
-done
+# The hashes of the modules depend on the folder, and are not used.
+section=.swift_modhash
+bytes=$(readelf -SW "$program" | sed -n "s/.*\] $section  *//p" | awk '{ print $4 }')
+if [ -z "$bytes" ]; then
+    echo "dist.sh: the program has no section $section" >&2
+    exit 1
+fi
+head -c $((16#$bytes)) /dev/zero >"$build/stage/zeros"
+objcopy --update-section "$section=$build/stage/zeros" "$program"
 rm -f "$build/stage/zeros"
 if grep -aqF -e "$PWD" -e "$HOME/" "$program"; then
     echo "dist.sh: a path of this machine is in the program" >&2

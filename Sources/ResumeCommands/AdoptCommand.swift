@@ -8,6 +8,7 @@ struct AdoptCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
         abstract: "Take over the partial file that another program has left.",
+        usage: "resumectl adopt [<options>] <path> [<url>]    (--help-hidden shows all options)",
         discussion: """
             Copies the bytes into the store and compares samples of them with the server's file. Then run \
             'resumectl resume' to download the rest. The file itself is only read. The URL may be left out if curl or \

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeFiles
 internal import ResumeStore
 
 /// The command `resumectl gc`.
@@ -50,10 +51,11 @@ struct GcCommand: ContextCommand {
                 maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
                 // One object cannot be printed in parts.
                 onBatch: json || quiet ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) })
-            let leftovers =
+            let leftovers = try await Blocking.run { [dryRun] in
                 dryRun ? StandardOutput.leftovers(in: store.path) : StandardOutput.removeLeftovers(in: store.path)
+            }
             report.orphans += leftovers.map(\.name)
-            report.orphanBytes += leftovers.reduce(0) { $0 + $1.bytes }
+            report.orphanBytes = leftovers.reduce(report.orphanBytes) { $0.addingSaturating($1.bytes) }
             return (report, self.limits(of: store.configuration))
         }
         if json {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeMaintenance
 internal import ResumeStore
@@ -9,6 +10,7 @@ struct VerifyCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check database rows against files, and bytes against checksums.",
+        usage: "resumectl verify [<options>] [<entry> ...]    (--help-hidden shows all options)",
         discussion: """
             Without entries, the whole store is checked. Exits with status 65 if a problem was found and not repaired.
 
@@ -75,7 +77,9 @@ struct VerifyCommand: ContextCommand {
         do {
             return try await store.entry(matching: name, context)
         } catch let error as StoreError where error.code == .noEntry {
-            guard let destination = try? Destination(name), destination.existingBytes != nil else { throw error }
+            guard let destination = try? Destination(name),
+                try await Blocking.run({ destination.existingBytes }) != nil
+            else { throw error }
             throw CommandFailure(
                 .notFound,
                 "\(Printable.escaped(name)) is a complete file, not an entry of the store. "
@@ -97,9 +101,13 @@ struct VerifyCommand: ContextCommand {
             let shown = word == path ? "\"\(line)\"" : ShellWord.quoted(line)
             return "To compare it with the digest of its download again, run 'echo \(shown) | \(program) -c'."
         }
-        let url = ShellWord.quoted(Redaction.key(job.url))
-        return "\(comparison), or run 'resumectl get \(url) -o \(word)', which asks the server whether the file has "
-            + "changed."
+        // Only a command that asks for the same file with the same terms leaves it in place.
+        let url = Redaction.key(job.url)
+        guard url == job.key, JobTerms.needs(of: job).isEmpty, job.file?.isInPlace(at: path) == true,
+            JobTerms.request(for: job)?.acceptEncoding == "identity"
+        else { return "\(comparison)." }
+        return "\(comparison), or run 'resumectl get \(ShellWord.quoted(url)) -o \(word)', which asks the server "
+            + "whether the file has changed."
     }
 
     static func line(_ finding: Finding) -> String {

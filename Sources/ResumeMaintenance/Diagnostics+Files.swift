@@ -1,4 +1,5 @@
 internal import ResumeFiles
+internal import ResumeHTTP
 internal import ResumeSQLite
 internal import ResumeStore
 
@@ -50,7 +51,7 @@ extension Diagnostics {
             let isOpen = status.permissions & 0o077 != 0
             let problem =
                 StoreFolder.objection(to: status, at: path, of: store)?.description
-                ?? (isOpen ? "other users can access it. Run 'chmod 700 \(path)'." : nil)
+                ?? (isOpen ? "other users can access it. Run 'chmod 700 \(ShellWord.quoted(path))'." : nil)
             return Check(name: name, value: "mode \(mode)", problem: problem)
         } catch {
             return Check(name: name, value: "cannot be read", problem: error.description)
@@ -63,8 +64,8 @@ extension Diagnostics {
         if let objection = StoreFolder.objection(toFile: status, links: links, at: path, of: store) {
             return objection.description
         }
-        guard status.permissions & 0o077 == 0 else { return "other users can access \(path). Run 'chmod 600 \(path)'." }
-        return nil
+        guard status.permissions & 0o077 != 0 else { return nil }
+        return "other users can access \(path). Run 'chmod 600 \(ShellWord.quoted(path))'."
     }
 
     fileprivate static func value(_ problems: Int, ok: String = "ok") -> String {

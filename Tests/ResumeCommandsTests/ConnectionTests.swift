@@ -93,7 +93,7 @@ struct ConnectionTests {
             #expect(
                 server.requests.count > 1 && server.requests.dropFirst().allSatisfy { $0.field("authorization") != nil }
             )
-            try home.write(Array(Sample.content.bytes(in: 0..<50_000)), to: "part")
+            try home.write(Array(Sample.content.bytes(in: 0..<200_000)), to: "part")
             let adopt = await home.run(["adopt", home["part"], server.url("/b"), "-o", home["b"]] + options)
             #expect(adopt.status == .success && adopt.output.contains("samples agree"), "\(adopt.errors)")
             let jobs = try await home.run("jobs", "--json").json

@@ -87,7 +87,8 @@ struct HelpTests {
             ("short", 10, "short"), ("one two three", 8, "one two\nthree"),
             ("  one two three", 8, "  one\n  two\n  three"),
             ("key    first second third", 16, "key    first\n       second\n       third"),
-            ("run 'a b c' now", 9, "run\n'a b c'\nnow"), ("run 'aaa bbb ccc' now", 9, "run 'aaa\nbbb ccc'\nnow"),
+            ("run 'a b c' now", 9, "run\n'a b c'\nnow"), ("run 'aaa  bbb ccc' now", 9, "run\n'aaa  bbb ccc'\nnow"),
+            ("a\u{3000}b c\u{A0}d", 5, "a\u{3000}b\nc\u{A0}d"),
             ("averylongword next", 8, "averylongword\nnext"), ("漢字 漢字", 6, "漢字\n漢字"),
             ("don't break it", 11, "don't break\nit"), ("a\n\nb c d", 3, "a\n\nb c\nd"),
         ]

@@ -212,6 +212,8 @@ struct JobsTests {
                     let refused = await home.run(["resume"] + options)
                     #expect(refused.status == .usage, "\(refused.errors)")
                     #expect(refused.errors.contains("jobs of several servers need Authorization"), "\(refused.errors)")
+                    #expect(
+                        refused.errors.contains(":\(first.port) and http://127.0.0.1:\(second.port). Name the jobs"))
                     #expect(first.requests.count == 1 && second.requests.count == 1)
                 }
                 let named = await home.run("resume", home["b.bin"], "-H", "Authorization: Bearer b.bin")

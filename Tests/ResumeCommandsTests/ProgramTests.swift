@@ -84,6 +84,7 @@ struct ProgramTests {
                 for again in [get, ["resume", "--on-complete"]] {
                     let failed = await home.run(again + ["touch \(home["ran"])"])
                     #expect(failed.status == status && !home.has("ran"), "\(failed.errors)")
+                    #expect(await home.run("jobs").output.contains(answer.prefix(3)))
                 }
             }
             server.setHandler(Sample.whole)

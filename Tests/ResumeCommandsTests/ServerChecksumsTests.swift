@@ -66,15 +66,22 @@ struct ServerChecksumsTests {
         ("404 Not Found", .refused, "Not Found. Check the URL, or download the list and give --checksums its path."),
         ("503 Service Unavailable", .tryAgain, "No retries are left; run the download again later.\n"),
         ("200 OK", .refused, "contains no SHA-256 or SHA-512 checksums\n"), ("too large", .refused, "the limit of"),
+        ("too long", .refused, "16777216 bytes have been received. Check the URL"),
+        ("short lines", .refused, "contains no SHA-256 or SHA-512 checksums\n"),
         ("cut", .tryAgain, "No retries are left; run the download again later.\n"),
     ]
 
     @Test("If there is no list, nothing is downloaded, and the error names the URL", arguments: failures.indices)
     func failed(index: Int) async throws {
         let (status, expected, message) = Self.failures[index]
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        var endless = Resource(Content(length: 17 << 20, seed: 1))
+        endless.framing = .chunked(size: 1 << 16)
+        let handler: @Sendable (OriginRequest) -> Response = { [endless] request in
             switch status {
             case "too large": .file(Resource(Content(length: 17 << 20, seed: 1)), for: request)
+            case "too long": .file(endless, for: request)
+            case "short lines":
+                .status("200 OK", body: Array(repeatElement([UInt8(ascii: "a"), 10], count: 8_000_000).joined()))
             case "cut": .file(Resource(Content(Self.list)), for: request, cutAfter: 10)
             default: .status(status, body: Array("<html>none</html>".utf8))
             }
@@ -88,9 +95,20 @@ struct ServerChecksumsTests {
             #expect(!outcome.errors.contains("kept") && !outcome.errors.contains("secret"), "\(outcome.errors)")
             #expect(server.requests.allSatisfy { $0.path == "/sums" } && !home.has("a.bin"))
             #expect(try await home.run("jobs", "--json").json.isEmpty)
-            guard status != "200 OK" else { return }
             let event = try await home.run(get + ["--json"]).object
             #expect(event["event"]?.string == "failed" && event["resumable"]?.bool == false)
+        }
+    }
+
+    @Test("A list does not exceed the limits of downloads", arguments: ["total-rate", "limit-rate"])
+    func rate(name: String) async throws {
+        let list = String(repeating: "# nothing\n", count: 400) + Self.list
+        try await OriginServer.withServer(handler: { Self.answer($0, list: list) }) { server async throws in
+            let outcome = await home.run(
+                "get", server.url("/a.bin"), "-P", home.path, "--\(name)", "00:00-12:00=1k,12:00-24:00=1k",
+                "--max-time",
+                "1", "--checksums", server.url("/sums"))
+            #expect(outcome.status == .tryAgain && outcome.errors.contains("cannot fetch the checksums"))
         }
     }
 

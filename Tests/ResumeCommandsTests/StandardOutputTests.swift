@@ -145,6 +145,38 @@ struct StandardOutputTests {
         }
     }
 
+    @Test("A download with --hold that has not ended can be interrupted, and its bytes are kept")
+    func heldAndInterrupted() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let task = Task { await home.stream([server.url(), "--hold"], to: output.take) }
+            #expect(try await eventually { try await home.held(server.url()) == Sample.cut })
+            task.cancel()
+            let outcome = await task.value
+            #expect(outcome.status == .interrupted && output.count == 0)
+            #expect(outcome.errors.contains("interrupted; the partial data is kept."), "\(outcome.errors)")
+            #expect(try await home.held(server.url()) == Sample.cut)
+            let limited = await home.stream([server.url("/other"), "--hold", "--max-time", "1"], to: output.take)
+            #expect(limited.status == .tryAgain && output.count == 0)
+            #expect(limited.errors.contains("(--max-time); the partial data is kept. Run the command again to start"))
+        }
+    }
+
+    @Test("What cannot be written after the download is complete is not kept, and the error does not say so")
+    func closedLate() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let output = Output(failingWith: EPIPE, after: 1)
+            let outcome = await home.stream([server.url(), "--hold"], to: output.take)
+            #expect(outcome.status == .io && !outcome.errors.contains("kept"), "\(outcome.errors)")
+            #expect(
+                outcome.errors.contains("Broken pipe. Run the command again to start the output from the first byte."))
+            #expect(try await home.held(server.url()) == nil)
+        }
+    }
+
     @Test("If the reader ends, the download ends, and the next one continues it")
     func closedPipe() async throws {
         let handler: @Sendable (OriginRequest) -> Response = {

@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import ResumeHTTP
 import TestSupport
 import Testing
 

@@ -13,7 +13,7 @@ struct ClientShelfTests {
         try await OriginServer.withServer(handler: { _ in .status("200 OK", body: [1, 2, 3]) }) { server in
             let hosts = (0..<12).map { "host\($0).invalid" }
             var configuration = AsyncHTTPTransport.Configuration(
-                connectTimeout: Engine.patience, threads: 1, connectionsPerHost: 3)
+                connectTimeout: Engine.patience, threads: 1, connectionsPerHost: 5)
             configuration.addresses = AddressChoice(
                 fixed: Dictionary(uniqueKeysWithValues: hosts.map { ("\($0):\(server.port)", ["127.0.0.1"]) }))
             let transport = AsyncHTTPTransport(configuration)
@@ -27,16 +27,16 @@ struct ClientShelfTests {
                 var responses: [TransportResponse] = []
                 for host in hosts { responses.append(try await send(to: host)) }
                 for response in responses { while try await response.body.read({ _ in true }) {} }
-                try await wait(for: "the clients to be closed") { transport.clientCount == 3 }
+                try await wait(for: "the clients to be closed") { transport.clientCount == 5 }
                 let connections = server.requests.map(\.connection)
                 // The last ones are still connected, and the first one is connected again.
-                for host in hosts.suffix(3) + hosts.prefix(1) {
+                for host in hosts.suffix(5) + hosts.prefix(1) {
                     let response = try await send(to: host)
                     while try await response.body.read({ _ in true }) {}
                 }
-                try await wait(for: "a client to be closed") { transport.clientCount == 3 }
+                try await wait(for: "a client to be closed") { transport.clientCount == 5 }
                 let later = server.requests.dropFirst(12).map(\.connection)
-                #expect(Array(later.prefix(3)) == connections.suffix(3) && !connections.contains(later[3]))
+                #expect(Array(later.prefix(5)) == connections.suffix(5) && !connections.contains(later[5]))
                 try await transport.shutdown()
             } catch {
                 try await transport.shutdown()

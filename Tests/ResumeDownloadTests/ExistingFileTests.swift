@@ -137,6 +137,26 @@ struct ExistingFileTests {
         }
     }
 
+    @Test("A download that does not revalidate, since another task does, leaves no job either")
+    func rememberedByAnother() async throws {
+        try await FakeTransportTests.with(FakeTransport(FakeResource(FakeTransportTests.content))) {
+            downloader, folder in
+            var request = try FakeTransportTests.request(folder)
+            request.ifExists = .revalidate
+            #expect(try await !downloader.download(request).isExisting)
+            let board = try await downloader.store.openJobs(named: "revalidation")
+            var ids: [Int64] = []
+            try await board.forEach { ids.append($0.id) }
+            guard case .taken? = try await board.claim(ids, again: true).first else {
+                Issue.record("the row is locked")
+                return
+            }
+            #expect(try await !downloader.download(request).isExisting)
+            #expect(try await board.unfinishedLists().isEmpty)
+            board.release(ids[0])
+        }
+    }
+
     @Test("A stream does not read a file that exists", arguments: DownloadRequest.IfExists.allCases)
     func stream(ifExists: DownloadRequest.IfExists) async throws {
         try await FakeTransportTests.with(FakeTransport(FakeResource(FakeTransportTests.content))) {

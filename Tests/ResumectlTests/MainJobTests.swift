@@ -109,6 +109,9 @@ struct MainJobTests {
                     let outcome = try await Shell.outcome("sh", ["-c", "(\(command)) | (\(reader))"])
                     #expect(outcome.status == 0, "the reader has given up first")
                     #expect(try Files.bytes(folder["status"]) == Array("\(status)\n".utf8), "\(outcome.errors)")
+                    let list = try await Shell.run(Resumectl.path, "list", "--json", "--store", folder["store"])
+                    #expect(outcome.errors.contains("is kept") != list.isEmpty, "\(outcome.errors)\(list)")
+                    #expect(!outcome.errors.contains("before any data"))
                     try FileManager.default.removeItem(atPath: folder["status"])
                 }
             }

@@ -19,13 +19,13 @@ struct ClientShelf: Sendable {
         let closing: Task<Void, Never>?
     }
 
-    /// The maximum number of clients without requests.
+    /// The maximum number of clients without requests; at least as many as the servers of a redirected download.
     private let mostIdle: Int
     private var items: [Way: Item] = [:]
     private var uses: UInt64 = 0
     private var closing: Task<Void, Never>?
 
-    init(mostIdle: Int) { self.mostIdle = max(mostIdle, 1) }
+    init(mostIdle: Int) { self.mostIdle = max(mostIdle, 4) }
 
     /// The number of clients.
     var count: Int { items.count }

@@ -1,3 +1,5 @@
+internal import ResumeHTTP
+
 /// A command line of bash up to the cursor.
 ///
 /// Bash splits words at `:` and `=`, which are parts of URLs, and replaces only what follows the last of them. All is

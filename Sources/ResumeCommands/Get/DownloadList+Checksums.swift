@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
@@ -15,42 +16,46 @@ extension GetCommand {
 extension DownloadList {
     /// The maximum length of the list, which is kept in memory: more than a hundred thousand lines.
     private static let longestChecksums: Int64 = 16 << 20
+    /// The number of its request; those of jobs are positive.
+    private static let checksumsNumber: Int64 = -1
 
     /// Fetches the list of --checksums if it is on a server, before the first download starts.
     ///
     /// - Parameters:
     ///   - part: The first downloads.
     ///   - programs: The programs that know credentials.
+    ///   - rates: The rate limits.
     ///   - transport: Sends the requests.
     /// - Returns: The first downloads with their digests.
     /// - Throws: ``CommandFailure`` with the URL.
     func fetchChecksums(
-        for part: Part, with programs: Programs, over transport: any Transport
+        for part: Part, with programs: Programs, limiting rates: RateControl, over transport: any Transport
     ) async throws -> Part {
         guard let url = command.checksumsURL else { return part }
+        let source = Redaction.url(url)
         var request = checksumsRequest(for: url, beside: part.items)
-        let bytes: [UInt8]
+        rates.limit(&request, Self.checksumsNumber)
+        defer { rates.ended(Self.checksumsNumber) }
         do {
-            bytes = try await command.limitingTime(keeping: false) { [request] in
+            let list = try await command.limitingTime(keeping: false) { [request] in
                 var request = request
                 try await programs.authorize(&request)
-                return try await request.bytes(over: transport)
+                let bytes = try await request.bytes(over: transport)
+                return try await Blocking.run { try Checksums(in: bytes, of: source) }
             }
+            checksums.withLock { $0 = list }
         } catch {
             var failure = CommandFailure(error)
-            failure.message = "cannot fetch the checksums from \(Redaction.url(url)): \(failure.message)"
-            if failure.status == .refused {
-                failure.message += ". Check the URL, or download the list and give --checksums its path."
+            if failure.reason != Checksums.missing {
+                failure.message = "cannot fetch the checksums from \(source): \(failure.message)"
+                if failure.status == .refused {
+                    failure.message += ". Check the URL, or download the list and give --checksums its path."
+                }
             }
             (failure.isResumable, request.destination) = (false, "")
             if command.messages.json { context.print(GetReporter.json(failure, error, of: request).text) }
             throw failure
         }
-        let source = Redaction.url(url)
-        guard let list = Checksums(InputFile.lines(in: bytes, named: source), of: source) else {
-            throw CommandFailure(.refused, "\(source) contains no SHA-256 or SHA-512 checksums")
-        }
-        checksums.withLock { $0 = list }
         return withDigests(part)
     }
 

@@ -20,15 +20,15 @@ extension GetCommand {
     /// Runs a download, and cancels it after the time of --max-time.
     ///
     /// - Parameters:
-    ///   - isKept: Whether its partial data is kept.
+    ///   - isKept: Whether its partial data is kept; nil if the caller says so.
     ///   - download: The download.
     /// - Returns: Its result.
     /// - Throws: The error of the download; ``CommandFailure`` if it is not complete in time.
     func limitingTime<Result: Sendable>(
-        keeping isKept: Bool = true, _ download: @escaping @Sendable () async throws -> Result
+        keeping isKept: Bool? = true, _ download: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         guard let limit = pace.maxTime else { return try await download() }
-        let rest = isKept ? "; the partial data is kept. Run the command again to resume." : ""
+        let rest = isKept == true ? "; the partial data is kept. Run the command again to resume." : ""
         let failure = CommandFailure(
             .tryAgain, "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time)\(rest)")
         return try await TimeLimit.run(limit.duration, otherwise: failure, download)

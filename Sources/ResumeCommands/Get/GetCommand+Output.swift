@@ -15,7 +15,8 @@ extension GetCommand {
     /// Downloads a file and writes its bytes to standard output, in order, while they are received.
     ///
     /// The download goes through the store like any other one, so that a lost connection or the end of this process
-    /// costs nothing. It is delivered to a name in the store's folder, which is removed at once. The last byte is written
+    /// costs nothing until it is complete. Then it is delivered to a name in the store's folder, which is removed at
+    /// once: if the rest cannot be written, the next run fetches the file again. The last byte is written
     /// when the whole file has been verified, and with --hold, so is the first; ``DownloadStream`` says what else is
     /// guaranteed.
     ///
@@ -24,8 +25,9 @@ extension GetCommand {
         _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
     ) async throws {
         var request = request
-        StandardOutput.removeLeftovers(in: downloader.store.path)
-        request.destination = StandardOutput.path(in: downloader.store.path)
+        let store = downloader.store.path
+        _ = try await Blocking.run { StandardOutput.removeLeftovers(in: store) }
+        request.destination = StandardOutput.path(in: store)
         reporter.start()
         reporter.begin(request, 0)
         let stream = downloader.makeStream(request) { [request] event in
@@ -34,20 +36,25 @@ extension GetCommand {
             try? FileManager.default.removeItem(atPath: request.destination)
         }
         do {
-            let result = try await limitingTime { [files] in
+            let result = try await limitingTime(keeping: nil) { [files] in
                 // The bytes can be read after the delivery as well.
-                if files.hold { _ = try await stream.value }
-                for try await piece in stream {
-                    try await Self.output(keeping: !files.hold) { context.bytes(piece) }
+                if files.hold {
+                    _ = try await withCancellation {
+                        try await stream.value
+                    } onCancel: {
+                        stream.cancel()
+                    }
                 }
+                for try await piece in stream { try await Self.output { context.bytes(piece) } }
                 return try await stream.value
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
             stream.cancel()
             // Until it has ended, it needs the store.
-            _ = try? await stream.value
-            let status = await report(error, of: request, 0, with: downloader, reporter).status
+            let isComplete = (try? await stream.value) != nil
+            let failure = Self.failure(error, keeping: !isComplete)
+            let status = await report(failure, of: request, 0, with: downloader, reporter).status
             reporter.finish(failed: 1)
             throw CommandFailure(status)
         }
@@ -58,28 +65,39 @@ extension GetCommand {
     ///
     /// A write to a pipe that nobody reads cannot be ended. Its thread is left behind, and ends with the program.
     ///
-    /// - Parameters:
-    ///   - isKept: Whether the store still has the bytes of the file.
-    ///   - write: Writes the bytes, and returns the number of an error, or 0.
+    /// - Parameter write: Writes the bytes, and returns the number of an error, or 0.
     /// - Throws: ``CommandFailure`` if they cannot be written; `CancellationError`.
-    private static func output(keeping isKept: Bool, _ write: @escaping @Sendable () -> Int32) async throws {
+    private static func output(_ write: @escaping @Sendable () -> Int32) async throws {
         let (results, result) = AsyncStream.makeStream(of: Int32.self)
         Blocking.begin {
             result.yield(write())
             result.finish()
         }
         for await number in results {
-            guard number == 0 else { throw outputFailure(number, keeping: isKept) }
+            guard number == 0 else {
+                throw CommandFailure(.io, "cannot write to standard output: \(SystemError.reason(number))")
+            }
             return
         }
         throw CancellationError()
     }
 
-    private static func outputFailure(_ number: Int32, keeping isKept: Bool) -> CommandFailure {
-        let rest = isKept ? "; the partial data is kept" : ""
-        return CommandFailure(
-            .io,
-            "cannot write to standard output: \(SystemError.reason(number))\(rest). Run the command again to start the "
-                + "output from the first byte.")
+    /// Returns the error of an output with what the next run can do.
+    ///
+    /// - Parameters:
+    ///   - error: The error of the download, of the output, or of --max-time.
+    ///   - isKept: Whether the store still has the bytes of the file.
+    /// - Returns: The error to report.
+    private static func failure(_ error: any Error, keeping isKept: Bool) -> any Error {
+        var failure: CommandFailure
+        switch error {
+        case let known as CommandFailure: failure = known
+        case is CancellationError where !isKept: failure = CommandFailure(error)
+        default: return error
+        }
+        let kept = isKept ? "; the partial data is kept" : ""
+        failure.message += "\(kept). Run the command again to start the output from the first byte."
+        failure.isResumable = isKept
+        return failure
     }
 }

@@ -40,7 +40,8 @@ extension GetCommand {
         let count = first.isLast ? first.items.count : .max
         try await withDownloader(for: count, context) { downloader, spare, rates in
             let programs = Programs(self.programs)
-            let start = try await list.fetchChecksums(for: first, with: programs, over: downloader.transport)
+            let start = try await list.fetchChecksums(
+                for: first, with: programs, limiting: rates, over: downloader.transport)
             if writesToOutput, let item = start.items.first {
                 var request = list.request(for: item)
                 rates.limit(&request, 0)

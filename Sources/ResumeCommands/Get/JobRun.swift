@@ -189,11 +189,12 @@ final class JobRun: Sendable {
     private func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
         // An interrupted job is continued by the next run.
         guard !(error is CancellationError) else { return }
-        // A program that is left to run stays so.
-        let reason =
-            job.leftCompletion ?? (error as? DownloadError)?.reason
+        let own =
+            (error as? DownloadError)?.reason
             ?? Reason(
                 code: .init(rawValue: (error as? StoreError)?.code.description ?? "failed"), text: failure.message)
+        // A program that is left to run stays so.
+        let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
         let isForGood = failure.status == .refused || failure.status == .cannotCreate
         // If this cannot be recorded, the job is tried again.
         try? await board.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)

@@ -8,6 +8,9 @@ struct Checksums {
         var digest: HTTPDigest
     }
 
+    /// The reason in JSON if there is no digest.
+    static let missing = "no-checksum"
+
     /// The lines by the last component of their paths.
     private var lines: [String?: [Line]] = [:]
     /// The path or URL of the list, without control characters and secrets.
@@ -17,21 +20,28 @@ struct Checksums {
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read or contains no SHA-256 or SHA-512.
     init(path: String) throws(CommandFailure) {
-        let source = Printable.escaped(path)
-        guard let checksums = Checksums(try InputFile.lines(of: path), of: source) else {
-            throw CommandFailure(.usage, "\(source) contains no SHA-256 or SHA-512 checksums")
-        }
-        self = checksums
+        source = Printable.escaped(path)
+        for line in try InputFile.lines(of: path) { add(line) }
+        guard !lines.isEmpty else { throw missing(.usage) }
     }
 
-    /// Reads lines; nil if they contain no SHA-256 or SHA-512.
-    init?(_ listed: [InputFile.Line], of source: String) {
+    /// Reads a list that has been fetched.
+    ///
+    /// - Throws: ``CommandFailure`` if it contains no SHA-256 or SHA-512.
+    init(in bytes: [UInt8], of source: String) throws(CommandFailure) {
         self.source = source
-        for line in listed {
-            guard let line = line.text.flatMap(Self.line) else { continue }
-            lines[line.name.flatMap(Self.base), default: []].append(line)
-        }
-        if lines.isEmpty { return nil }
+        // The server may send millions of lines, and a line takes long in comparison.
+        InputFile.forEachLine(in: bytes, ofAtLeast: Self.shortestDigest) { add($0) }
+        guard !lines.isEmpty else { throw missing(.refused) }
+    }
+
+    private func missing(_ status: ExitStatus) -> CommandFailure {
+        CommandFailure(status, "\(source) contains no SHA-256 or SHA-512 checksums", reason: Self.missing)
+    }
+
+    private mutating func add(_ line: InputFile.Line) {
+        guard let line = line.text.flatMap(Self.line) else { return }
+        lines[line.name.flatMap(Self.base), default: []].append(line)
     }
 
     /// Returns the digest of the file at a URL.
@@ -50,11 +60,11 @@ struct Checksums {
         let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
         guard let digest = strongest.first else {
             throw CommandFailure(
-                .refused, "\(source) contains no SHA-256 or SHA-512 of \(Redaction.url(url))", reason: "no-checksum")
+                .refused, "\(source) contains no SHA-256 or SHA-512 of \(Redaction.url(url))", reason: Self.missing)
         }
         guard strongest.allSatisfy({ $0 == digest }) else {
             throw CommandFailure(
-                .refused, "\(source) contains different checksums for \(Redaction.url(url))", reason: "no-checksum")
+                .refused, "\(source) contains different checksums for \(Redaction.url(url))", reason: Self.missing)
         }
         return digest
     }
@@ -71,16 +81,30 @@ struct Checksums {
     ///
     /// - Returns: nil for other lines, such as comments, signatures and MD5.
     private static func line(_ text: String) -> Line? {
-        if let match = text.wholeMatch(of: /SHA(?:2-)?(?:256|512) ?\((.+)\) ?= ?([0-9A-Fa-f]+)/) {
-            return digest(match.2).map { Line(name: String(match.1), digest: $0) }
-        }
-        guard let match = text.wholeMatch(of: /(\\?)([0-9A-Fa-f]+)(?: [ *]?(.+))?/), let digest = digest(match.2) else {
-            return nil
+        let scalars = text.unicodeScalars
+        if let open = scalars.firstIndex(of: "("), let end = scalars.lastIndex(of: ")"), open < end {
+            let name = scalars[scalars.index(after: open)..<end]
+            let algorithm = text[..<open]
+            let rest = text[scalars.index(after: end)...].replacing(" ", with: "", maxReplacements: 2)
+            if algorithms.contains(algorithm.hasSuffix(" ") ? algorithm.dropLast() : algorithm), !name.isEmpty,
+                rest.first == "="
+            {
+                return digest(rest.dropFirst()).map { Line(name: String(name), digest: $0) }
+            }
         }
         // A backslash before the digest means that the name is escaped.
-        let name = match.3.map(String.init)
-        return Line(name: match.1.isEmpty ? name : name?.replacing("\\\\", with: "\\"), digest: digest)
+        let isEscaped = scalars.first == "\\"
+        let digits = text.utf8.dropFirst(isEscaped ? 1 : 0).prefix { $0 != UInt8(ascii: " ") }
+        guard let digest = digest(Substring(digits)) else { return nil }
+        var name = scalars[digits.endIndex...].dropFirst()
+        if name.count > 1, name.first == " " || name.first == "*" { name.removeFirst() }
+        guard !name.isEmpty else { return Line(name: nil, digest: digest) }
+        return Line(name: isEscaped ? String(name).replacing("\\\\", with: "\\") : String(name), digest: digest)
     }
+
+    private static let algorithms: Set<Substring> = ["SHA256", "SHA512", "SHA2-256", "SHA2-512"]
+    /// The number of digits of SHA-256.
+    private static let shortestDigest = 64
 
     /// Parses hexadecimal digits; their number tells the algorithm.
     private static func digest(_ text: Substring) -> HTTPDigest? {

@@ -40,13 +40,7 @@ final class InputFile {
         isRegular = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Makes a list of bytes that have been read.
-    private init(_ bytes: [UInt8], named name: String) {
-        (self.name, descriptor, isRegular, isAtEnd) = (name, -1, true, true)
-        for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) { take(part) }
-    }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit { close(descriptor) }
 
     /// Returns the error for a file that cannot be read.
     static func failure(_ name: String, _ number: Int32) -> CommandFailure {
@@ -61,8 +55,15 @@ final class InputFile {
         try InputFile(path).next(most: .max) { false }
     }
 
-    /// Returns the lines of a file that has been fetched.
-    static func lines(in bytes: [UInt8], named name: String) -> [Line] { InputFile(bytes, named: name).lines }
+    /// Calls a closure with each line of a file that has been fetched, except those of fewer bytes.
+    static func forEachLine(in bytes: [UInt8], ofAtLeast count: Int, _ body: (Line) -> Void) {
+        var (start, number) = (0, 1)
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+            if end - start >= count, let line = line(bytes[start..<end], number) { body(line) }
+            (start, number) = (end + 1, number + 1)
+        }
+    }
 
     /// Returns the next lines, and fewer than asked for only at the end of the file, or while a pipe is empty.
     ///
@@ -106,22 +107,23 @@ final class InputFile {
         rest += buffer.prefix(count)
         var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let last = isAtEnd ? [] : parts.removeLast()
-        for part in parts { take(part) }
+        for part in parts {
+            if let line = Self.line(part, number) { lines.append(line) }
+            number += 1
+        }
         guard last.count <= Self.longestLine else {
             throw CommandFailure(.usage, "\(name), line \(number): too long for a URL")
         }
         rest = Array(last)
     }
 
-    private func take(_ bytes: ArraySlice<UInt8>) {
-        defer { number += 1 }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            return lines.append(Line(text: nil, number: number))
-        }
+    /// Returns a line; nil if it is empty or a comment.
+    private static func line(_ bytes: ArraySlice<UInt8>, _ number: Int) -> Line? {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return Line(text: nil, number: number) }
         // Some editors start a text with a byte order mark.
         let hasMark = number == 1 && text.unicodeScalars.first == "\u{FEFF}"
-        let line = Self.trimmed(hasMark ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...])
-        if !line.isEmpty, line.utf8.first != UInt8(ascii: "#") { lines.append(Line(text: line, number: number)) }
+        let line = trimmed(hasMark ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...])
+        return line.isEmpty || line.utf8.first == UInt8(ascii: "#") ? nil : Line(text: line, number: number)
     }
 
     private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {

@@ -25,7 +25,8 @@ struct Netrc {
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
-                .notFound, "\(shown) contains passwords, and other users may read it. Run 'chmod 600 \(shown)'.")
+                .notFound,
+                "\(shown) contains passwords, and other users may read it. Run 'chmod 600 \(ShellWord.quoted(path))'.")
         }
         guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8)
         else { throw CommandFailure(.notFound, "cannot read \(shown)") }

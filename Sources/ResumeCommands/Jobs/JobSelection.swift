@@ -60,7 +60,7 @@ struct JobSelection {
     /// Returns the URL of a job with its secrets; nil if it was not given.
     func url(of job: Job) -> DownloadURL? { names.last { $0.url?.redacted == job.url }?.url }
 
-    /// Returns the jobs that the arguments name, each once, in the order in which they were given to the store.
+    /// Returns the jobs that the arguments name, each once, in the order of their IDs.
     ///
     /// - Parameters:
     ///   - board: The jobs of the store; nil if there is no store.
@@ -103,7 +103,7 @@ struct JobSelection {
 }
 
 extension JobBoard {
-    /// Calls a closure with each job that is left to do, in the order in which they were given, but without its bytes.
+    /// Calls a closure with each job that is left to do, in the order of their IDs, but without its bytes.
     func forEachLeft(_ body: (Job) throws -> Void) async throws {
         let limit: Int64 = 1000
         guard let last = try await left()?.last else { return }

@@ -180,7 +180,8 @@ extension EndingCommand {
                 }
                 defer { board.release(job.id) }
                 try await end(job, on: board)
-                let purge = "'resumectl purge \(ShellWord.quoted(name))'"
+                // The key may be abbreviated.
+                let purge = "'resumectl purge \(ShellWord.quoted(name == job.key ? name : job.destination))'"
                 let kept = "\(ByteCount.text(job.receivedBytes)) are kept; \(purge) removes them"
                 context.say("\(Self.word): \(name)\(job.receivedBytes > 0 ? "; \(kept)" : "")")
             }

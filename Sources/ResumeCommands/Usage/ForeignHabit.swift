@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeHTTP
 
 /// Arguments of other programs that would be accepted here, and mean something else.
 enum ForeignHabit {
@@ -53,6 +54,7 @@ enum ForeignHabit {
         else {
             return nil
         }
-        return "-O takes no name, as in curl; to name the file, use -o \(Redaction.name(next) ?? "FILE")"
+        let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
+        return "-O takes no name, as in curl; to name the file, use -o \(name)"
     }
 }

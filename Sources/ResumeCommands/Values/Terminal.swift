@@ -55,7 +55,7 @@ package enum Terminal {
     /// Returns a text whose longer lines are broken between words.
     ///
     /// Further rows begin below the text of the first one, after its indentation or its first column. A command in single
-    /// quotes is not broken if it fits, so that it can be copied.
+    /// quotes is not broken, so that it can be copied; the terminal breaks it if it does not fit.
     package static func wrapped(_ text: String, to width: Int) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.contains(where: { columns($0) > width }) else { return text }
@@ -68,20 +68,16 @@ package enum Terminal {
         let start = column > 0 && column <= width / 2 ? String(repeating: " ", count: column) : indentation
         var rows = [""]
         // Each word with the spaces before it.
-        for word in line.matches(of: /\ *(?:'[^']*'\S*|\S+)/).flatMap({ Self.words($0.0, width - columns(start)) }) {
+        for word in line.matches(of: /\ *(?:'[^']*'[^ ]*|[^ ]+)/).map(\.0) {
             let row = rows[rows.count - 1] + word
             if columns(row) <= width || rows[rows.count - 1].allSatisfy({ $0 == " " }) {
                 rows[rows.count - 1] = row
             } else {
-                rows.append(start + word.drop { $0 == " " })
+                let next = word.drop { $0 == " " }
+                rows.append(String(start.prefix(max(width - columns(next), 0))) + next)
             }
         }
         return rows.joined(separator: "\n")
-    }
-
-    /// Splits a quoted command at its spaces if it is wider than a row.
-    private static func words(_ text: Substring, _ width: Int) -> [Substring] {
-        columns(text.drop { $0 == " " }) <= width ? [text] : text.matches(of: /\ *\S+/).map(\.0)
     }
 
     /// Returns a text with spaces after it, up to a number of columns.

@@ -117,8 +117,10 @@ extension DownloadRequest {
             try await loop.run { try await $0.response(to: $1) }
             return try await transfer.takeData(upTo: limit)
         } catch {
+            let received = transfer.held
             try? await transfer.close()
-            throw error
+            guard (error as? StoreError)?.code == .tooLarge else { throw error }
+            throw DownloadError(.tooLarge, .tooLarge(receiving: received, limit: Int64(limit)))
         }
     }
 }

@@ -12,7 +12,8 @@ extension Downloader {
     ) async throws -> DownloadResult {
         guard request.ifExists == .revalidate else { return try await download(request) }
         let board = try await store.openJobs(named: Self.queueName)
-        let listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
+        var listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
+        listing.isDone = true
         // Only what the file is compared by: header fields may contain secrets.
         var terms = DownloadRequest(request.url, to: request.destination)
         (terms.digest, terms.acceptEncoding) = (request.digest, request.acceptEncoding)
@@ -24,8 +25,6 @@ extension Downloader {
             return try await download(request)
         }
         defer { board.release(id) }
-        // No queue waits for this download, also if the process dies during it.
-        try await board.set([id], to: .done)
         var request = request
         request.fulfils(id, unless: known.file.flatMap { $0.isInPlace(at: known.destination) ? $0 : nil })
         let result = try await download(request)

@@ -1,4 +1,5 @@
 package import ResumeFiles
+internal import ResumeHTTP
 internal import ResumeSQLite
 
 /// Checks before SQLite opens a file of the store, or anything is written to one.
@@ -111,7 +112,7 @@ extension StoreFolder {
         guard status.permissions & 0o022 == 0 else {
             return StoreError(
                 .notAStore, "other users may write to \(path)",
-                advice: "Run 'chmod -R go-w \(store)', or choose another folder for the store.")
+                advice: "Run 'chmod -R go-w \(ShellWord.quoted(store))', or choose another folder for the store.")
         }
         return nil
     }

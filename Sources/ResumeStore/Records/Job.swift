@@ -94,6 +94,9 @@ package struct JobListing: Sendable {
     /// Whether the file of a job is also one for a new job with other terms.
     package var isAnswered: @Sendable (_ new: NewJob, _ by: Job) -> Bool
 
+    /// Whether the jobs are done from the beginning, since no run of the queue waits for them.
+    package var isDone = false
+
     package init(
         renames: Bool, unfinished: Set<Int64>, isAnswered: @escaping @Sendable (_ new: NewJob, _ by: Job) -> Bool
     ) {

@@ -48,7 +48,13 @@ package final class JobBoard: Sendable {
         var listing = listing
         listing.list = list
         return try await store.writeEntry(durability: .power) { [listing] connection in
-            try new.map { try connection.enlist($0, in: queue, as: listing, key) }
+            try new.map { job in
+                let enlisted = try connection.enlist(job, in: queue, as: listing, key)
+                if listing.isDone, case .due(let id, _) = enlisted {
+                    try connection.setJob(id, in: queue, to: .done, because: nil, isRun: false)
+                }
+                return enlisted
+            }
         }
     }
 
@@ -155,7 +161,7 @@ package final class JobBoard: Sendable {
         }
     }
 
-    /// Calls a closure with each job that can be read and its stored bytes, in the order in which they were given.
+    /// Calls a closure with each job that can be read and its stored bytes, in the order of their IDs.
     package func forEach(_ body: (Job) async throws -> Void) async throws {
         let limit: Int64 = 500
         var ids: ClosedRange<Int64> = 0...(.max)

@@ -1,5 +1,3 @@
-internal import ResumeHTTP
-
 /// Words of a shell's command line.
 package enum ShellWord {
     /// Returns a text as one word that a shell does not interpret, for commands in messages.
@@ -11,7 +9,7 @@ package enum ShellWord {
     }
 
     /// Returns a scalar as a part of a word; a shell interprets none outside ASCII.
-    static func quoted(_ scalar: Unicode.Scalar) -> String {
+    package static func quoted(_ scalar: Unicode.Scalar) -> String {
         let isPlain =
             !scalar.isASCII || scalar.properties.isAlphabetic || scalar.properties.numericType != nil
             || "-_./:=@%+,^".unicodeScalars.contains(scalar)
