@@ -17,14 +17,15 @@ files=$build/files
 
 # Public functions are removed if nothing calls them: by default, Swift keeps them all for other programs. Without a table
 # of dynamic symbols, and with relative relocations in a few words each, the program also starts sooner. The latter need
-# glibc 2.36. No path of this machine is in the program.
+# glibc 2.36. Equal functions of C are kept once. No path of this machine is in the program.
 map="-file-prefix-map $PWD=."
 options=(
     --configuration release --static-swift-stdlib --scratch-path "$build" --product resumectl -debug-info-format none
     --disable-local-rpath
     -Xswiftc -use-ld=lld -Xswiftc -Xfrontend -Xswiftc -internalize-at-link -Xswiftc -Xfrontend -Xswiftc -function-sections
     -Xswiftc "${map% *}" -Xswiftc "${map#* }"
-    -Xlinker --no-export-dynamic -Xlinker --build-id=none -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
+    -Xlinker --no-export-dynamic -Xlinker --build-id=none -Xlinker --icf=safe
+    -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
 )
 for option in -ffunction-sections -fdata-sections "-ffile-prefix-map=$PWD=."; do
     options+=(-Xcc "$option" -Xcxx "$option")

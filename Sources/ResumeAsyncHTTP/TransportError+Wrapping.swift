@@ -46,7 +46,7 @@ extension TransportError {
                 unreachable.contains(error.errnoCode)
                 ? Self.notConnected(to: authority, error)
                 : TransportError(
-                    .connectionClosed, "the connection to \(authority) failed: \(Self.text(error.errnoCode))")
+                    .connectionClosed, "the connection to \(authority) failed: \(SystemError.reason(error.errnoCode))")
         case let error as NIOHTTP2Errors.StreamClosed:
             self = TransportError(
                 .connectionClosed,
@@ -68,7 +68,7 @@ extension TransportError {
     }
 
     private static func notConnected(to authority: String, _ error: IOError?) -> TransportError {
-        let cause = error.map { ": \(text($0.errnoCode))" } ?? ""
+        let cause = error.map { ": \(SystemError.reason($0.errnoCode))" } ?? ""
         return TransportError(.notConnected, "could not connect to \(authority)\(cause)")
     }
 
@@ -84,10 +84,6 @@ extension TransportError {
         if error.contains("CERTIFICATE_VERIFY_FAILED") { return distrust(of: authority) }
         if error.contains("WRONG_VERSION_NUMBER") { return "\(authority) does not use TLS" }
         return "the TLS connection to \(authority) failed: \(error)"
-    }
-
-    private static func text(_ number: CInt) -> String {
-        unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 
     private init(wrapping error: HTTPClientError, to authority: String) {
