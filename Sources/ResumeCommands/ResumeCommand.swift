@@ -112,7 +112,7 @@ struct ResumeCommand: ContextCommand {
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
             jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500).compactMap(\.job)
             chosen = Chosen(ids: [all], count: left.count)
-            if !secrets.areEmpty { try await board.forEachLeft { try secrets.permit($0, at: nil) } }
+            if !secrets.areEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {
             jobs = try await selection.jobs(on: board, context)
             chosen = Chosen(ids: jobs.map { $0.id...$0.id }, count: jobs.count)

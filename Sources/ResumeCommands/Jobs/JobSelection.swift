@@ -102,21 +102,6 @@ struct JobSelection {
     }
 }
 
-extension JobBoard {
-    /// Calls a closure with each job that is left to do, in the order of their IDs, but without its bytes.
-    func forEachLeft(_ body: (Job) throws -> Void) async throws {
-        let limit: Int64 = 1000
-        guard let last = try await left()?.last else { return }
-        var first: Int64 = 0
-        while first <= last {
-            let rows = try await jobs(in: first...last, onlyLeft: true, limit: limit)
-            for case let job? in rows.map(\.job) { try body(job) }
-            guard Int64(rows.count) == limit, let end = rows.last?.id, end < last else { return }
-            first = end + 1
-        }
-    }
-}
-
 extension Job {
     /// The state as shown: a job runs as long as a process has locked it.
     func state(on board: JobBoard) -> Job.State {

@@ -78,7 +78,7 @@ struct SetCommand: ContextCommand {
     private static func running(in store: DownloadStore) async throws -> Int {
         let board = try await store.openJobs()
         var count = 0
-        try await board.forEachLeft { if board.isRunning($0.id) { count += 1 } }
+        try await board.forEach(onlyLeft: true) { if board.isRunning($0.id) { count += 1 } }
         return count
     }
 }

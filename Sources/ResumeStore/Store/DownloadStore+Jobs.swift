@@ -161,14 +161,19 @@ package final class JobBoard: Sendable {
         }
     }
 
-    /// Calls a closure with each job that can be read and its stored bytes, in the order of their IDs.
-    package func forEach(_ body: (Job) async throws -> Void) async throws {
+    /// Calls a closure with each job that can be read, in the order of their IDs.
+    ///
+    /// - Parameters:
+    ///   - onlyLeft: Whether to leave out jobs that are done or cancelled, and the stored bytes of the others.
+    ///   - body: The closure.
+    /// - Throws: ``StoreError``; the error of the closure.
+    package func forEach(onlyLeft: Bool = false, _ body: (Job) async throws -> Void) async throws {
         let limit: Int64 = 500
         var ids: ClosedRange<Int64> = 0...(.max)
         while true {
             let page = try await store.read { [queue, ids] connection in
-                try connection.jobs(in: queue, ids: ids, onlyLeft: false, limit: limit).map { id, job in
-                    guard var job else { return (id: id, job: nil as Job?) }
+                try connection.jobs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit).map { id, job in
+                    guard !onlyLeft, var job else { return (id: id, job: job) }
                     let entry = job.state == .done ? nil : try connection.entry(named: job.key)
                     job.receivedBytes = entry?.receivedBytes ?? job.file?.size ?? 0
                     job.totalBytes = entry?.totalBytes ?? job.file?.size
