@@ -46,7 +46,7 @@ struct GcCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let (report, limits) = try await context.withStore(storeOptions.store, limits: storeOptions) { store in
+        let done = try await context.withExistingStore(storeOptions.store, limits: storeOptions) { store in
             var report = try await store.collect(
                 maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
                 // One object cannot be printed in parts.
@@ -57,6 +57,11 @@ struct GcCommand: ContextCommand {
             report.orphans += leftovers.map(\.name)
             report.orphanBytes = leftovers.reduce(report.orphanBytes) { $0.addingSaturating($1.bytes) }
             return (report, self.limits(of: store.configuration))
+        }
+        // A timer runs this before the first download, too.
+        guard let (report, limits) = done else {
+            if !quiet, !json { context.print("there is no store yet") }
+            return
         }
         if json {
             context.print(Rendering.json(report, dryRun: dryRun).text)

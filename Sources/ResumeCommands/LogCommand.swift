@@ -14,6 +14,7 @@ struct LogCommand: ContextCommand {
 
             EXAMPLE:
               resumectl log
+              resumectl log --follow
               resumectl log -n 0 --since 2h --reason entity-tag-changed
               resumectl log --json https://example.org/image.iso
             """)
@@ -52,7 +53,11 @@ struct LogCommand: ContextCommand {
         help: ArgumentHelp("Only events with this reason, as --json prints it, such as resumed.", valueName: "code"))
     var reason: String?
 
+    @Flag(name: [.short, .long], help: "Print later events as well, until the command is interrupted.")
+    var follow = false
+
     func validate() throws {
+        if follow, until != nil { throw ValidationError("--follow and --until cannot be combined") }
         guard count >= 0 else { throw ValidationError("--number must not be negative; 0 prints all events") }
         let now = CurrentTime.milliseconds
         if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {
@@ -61,19 +66,18 @@ struct LogCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        let events =
-            try await context.withExistingStore(storeOptions.store) { try await recorded(in: $0, context) } ?? []
+        let events = try await recorded(context)
         let now = CurrentTime.milliseconds
         let (start, end) = (since?.milliseconds(now: now), until?.milliseconds(now: now))
         let chosen = events.filter { event in
-            (start.map { event.at >= $0 } ?? true) && (end.map { event.at < $0 } ?? true)
-                && (reason.map { event.reason.code.rawValue == $0 } ?? true)
+            (start.map { event.at >= $0 } ?? true) && (end.map { event.at < $0 } ?? true) && isOfReason(event)
         }
         let shown = count == 0 ? chosen : chosen.suffix(count)
         let showsKeys = key == nil || events.contains { $0.key != events.first?.key }
         for event in shown {
             context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: showsKeys))
         }
+        if follow { try await follow(after: events, withKeys: showsKeys, context) }
         guard !json else { return }
         if chosen.isEmpty {
             let owner = key == nil ? "" : " of this entry"
@@ -82,6 +86,29 @@ struct LogCommand: ContextCommand {
         if shown.count < chosen.count, context.outputWidth != nil {
             context.say("the newest \(shown.count) of \(chosen.count) events; -n 0 prints all of them")
         }
+    }
+
+    private func isOfReason(_ event: Event) -> Bool { reason.map { event.reason.code.rawValue == $0 } ?? true }
+
+    /// Prints the events that are recorded later, until the task is cancelled.
+    ///
+    /// The store is closed in between, so that it can be removed or made meanwhile.
+    private func follow(after events: [Event], withKeys showsKeys: Bool, _ context: CommandContext) async throws {
+        var known = events
+        while true {
+            try await Task.sleep(for: .milliseconds(500))
+            let events = try await recorded(context)
+            for event in events.difference(from: known).insertions {
+                guard case .insert(_, let event, _) = event, isOfReason(event) else { continue }
+                context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: showsKeys))
+            }
+            known = events
+        }
+    }
+
+    /// Returns the events, oldest first; none if there is no store.
+    private func recorded(_ context: CommandContext) async throws -> [Event] {
+        try await context.withExistingStore(storeOptions.store) { try await recorded(in: $0, context) } ?? []
     }
 
     /// Returns the events, oldest first.

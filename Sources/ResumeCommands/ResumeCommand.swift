@@ -28,6 +28,11 @@ struct ResumeCommand: ContextCommand {
     @Option(name: .long, help: ArgumentHelp("Continue from another URL of the same file.", valueName: "url"))
     var url: String?
 
+    @Flag(
+        name: .long,
+        help: ArgumentHelp("Resume without ETag or date, comparing some bytes.", visibility: .hidden))
+    var allowUnvalidated = false
+
     @OptionGroup var headers: HeaderOptions
     @OptionGroup var load: LoadOptions
     @OptionGroup var programs: ProgramOptions
@@ -114,7 +119,9 @@ struct ResumeCommand: ContextCommand {
             chosen = Chosen(ids: [all], count: left.count)
             if !secrets.areEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {
-            jobs = try await selection.jobs(on: board, context)
+            // Of those for one file, the last command counts.
+            jobs = Dictionary(grouping: try await selection.jobs(on: board, context), by: \.destination).values
+                .compactMap { $0.max { $0.list < $1.list } }.sorted { $0.id < $1.id }
             chosen = Chosen(ids: jobs.map { $0.id...$0.id }, count: jobs.count)
             for job in jobs { try secrets.permit(job, at: other) }
         }
@@ -141,13 +148,14 @@ struct ResumeCommand: ContextCommand {
             throw CommandFailure(
                 .refused,
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
-                    + "'resumectl resume', with -H for header fields.", isResumable: true)
+                    + "'resumectl resume', with -H for header fields, or -u for user and password.", isResumable: true)
         }
         request.needs = programs.needs
         request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
         if let limitRate = load.limitRate { request.rateLimit = limitRate.constant }
         if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
+        if allowUnvalidated { request.allowsUnvalidated = true }
         return request
     }
 }

@@ -94,6 +94,7 @@ package struct ResumeCtl: ParsableCommand {
                 try parsed.run()
                 return .success
             }
+            context.nameStore()
             do {
                 try OpenFileLimit.requireEnough()
                 try await command.run(context)

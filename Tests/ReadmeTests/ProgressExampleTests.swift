@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A download that reports to a `Progress` of Foundation.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct ProgressExampleTests {
     private static func with(_ body: (DownloadRequest, Downloader) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in

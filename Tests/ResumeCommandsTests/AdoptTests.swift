@@ -100,7 +100,7 @@ struct AdoptTests {
             let first = await home.run(get + ["--retries", "0"])
             let hint = "\(home["f.bin"]): replaces a file of 1.9 MiB when it is complete. If curl or wget has left that"
             #expect(first.status == .tryAgain && first.errors.contains(hint), "\(first.errors)")
-            #expect(first.errors.contains("'resumectl get --restart --from \(home["f.bin"])'"))
+            #expect(first.errors.contains("'resumectl get --restart --from \(home["f.bin"]) -o \(home["f.bin"])' with"))
             #expect(try home.bytes("f.bin") == bytes)
             server.setHandler { .parts(of: Self.file, for: $0) }
             let before = server.bodyBytesSent
@@ -120,6 +120,17 @@ struct AdoptTests {
             try home.write([UInt8](repeating: 1, count: 6_000_000), to: "long.bin")
             let long = await home.run("get", server.url("/long.bin"), "-o", home["long.bin"])
             #expect(long.errors == "\(home["long.bin"]): done, 4.8 MiB, replaced the file that was there\n", "\(long)")
+        }
+    }
+
+    @Test("J5: a file that the server does not have is not adopted")
+    func missing() async throws {
+        try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { server async throws in
+            try home.write(Array(Self.file.content.bytes(in: 0..<1_500_000)), to: "f.bin")
+            let outcome = await home.run("adopt", home["f.bin"], server.url("/none"))
+            #expect(outcome.status == .refused && outcome.errors.contains("404 Not Found"), "\(outcome.errors)")
+            #expect(await home.run("jobs").output.isEmpty)
+            #expect(try home.bytes("f.bin").count == 1_500_000)
         }
     }
 

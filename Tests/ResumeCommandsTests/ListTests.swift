@@ -52,6 +52,23 @@ struct ListTests {
         #expect(await home.run("ls").output.contains(url))
     }
 
+    @Test("--format prints fields of each entry, named as in --json")
+    func format() async throws {
+        let url = try await home.leavePartial()
+        let json = try await home.run("list", "--json").object
+        let all = Set(json.keys).subtracting(["chunks"])
+        #expect(
+            await home.run("list", "--format", all.sorted().map { "{\($0)}" }.joined(separator: "|")).status == .success
+        )
+        let line = await home.run("list", "--format", #"{receivedBytes}\t{url} {pinned}{goneAt}\\"#)
+        #expect(line.output == "\(Sample.cut)\t\(url) false\\\n", "\(line.output)")
+        for format in ["{no}", "{chunks}", "{url"] {
+            let wrong = await home.run("list", "--format", format)
+            #expect(wrong.status == .usage && wrong.errors.contains("receivedBytes"), "\(wrong.errors)")
+        }
+        #expect(await home.run("list", "--format", "{url}", "--json").status == .usage)
+    }
+
     @Test func anEmptyStore() async throws {
         try await home.leavePartial()
         #expect(await home.run("purge", "--all").status == .success)

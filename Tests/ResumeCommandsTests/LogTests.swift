@@ -40,6 +40,20 @@ struct LogTests {
         #expect(await home.run("log", "nothing").errors == "no events of this entry are recorded\n")
     }
 
+    @Test("With --follow, later events are printed as well", arguments: [true, false])
+    func follow(isThere: Bool) async throws {
+        if isThere { try await leaveSixty() }
+        let task = Task { await home.run("log", "--follow", "-n", "1", "--json") }
+        if isThere { #expect(try await eventually { home.transcriptSoFar.contains("\"bytes\":60,") }) }
+        try await home.leavePartial(options: ["--key", "b"])
+        #expect(try await eventually { home.transcriptSoFar.contains("\"key\":\"b\",\"kind\":\"interrupted\"") })
+        task.cancel()
+        let outcome = await task.value
+        #expect(outcome.status == .interrupted)
+        let keys = try outcome.json.map { $0["key"]?.string }
+        #expect(keys.contains("b") && keys.count(where: { $0 == "a" }) == (isThere ? 1 : 0), "\(outcome.output)")
+    }
+
     @Test("The newest 50 events are printed, the newest one last")
     func newest() async throws {
         try await leaveSixty()

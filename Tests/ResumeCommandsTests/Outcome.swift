@@ -37,8 +37,9 @@ struct Outcome: Sendable {
         let shown = name.debugDescription
         var talk = errors
         if isTerminal { talk = talk.replacing(/\r|\e\[\d*[AJK]/, with: "") }
-        // A script may hold tabs; what a person reads holds line ends only.
-        let data = ["completions", "---complete"].contains(name) ? output.replacing("\t", with: "") : output
+        // A script may hold tabs, as may a format; what a person reads holds line ends only.
+        let mayHoldTabs = ["completions", "---complete"].contains(name) || arguments.contains("--format")
+        let data = mayHoldTabs ? output.replacing("\t", with: "") : output
         #expect(Self.hidden(in: data).isEmpty, "standard output of \(shown)", sourceLocation: location)
         #expect(Self.hidden(in: talk).isEmpty, "standard error of \(shown)", sourceLocation: location)
         if arguments.contains("--json"), !arguments.contains("--help"), name != "---complete" {

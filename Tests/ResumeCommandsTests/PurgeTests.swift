@@ -181,6 +181,13 @@ struct PurgeTests {
         #expect(outcome.status == .interrupted)
     }
 
+    @Test("A timer may run gc before there is a store")
+    func gcWithoutStore() async throws {
+        let outcome = await home.run("gc", "--quiet")
+        #expect(outcome.status == .success && outcome.output.isEmpty && outcome.errors.isEmpty && !home.has("store"))
+        #expect(await home.run("gc").output == "there is no store yet\n")
+    }
+
     @Test func gcBySize() async throws {
         try await leaveThree()
         let dry = await home.run("gc", "--max-size", "200KB", "--dry-run")

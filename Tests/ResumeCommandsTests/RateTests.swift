@@ -18,6 +18,7 @@ struct RateTests {
         #expect(RatePlan("08:00-24:00=1k")?.rate(at: 479) == nil)
         #expect(RatePlan("08:00-24:00=1k")?.rate(at: 1439) == 1024)
         #expect(RatePlan("2M")?.constant == 2 << 20 && RatePlan("2.0 MiB/s")?.rate(at: 0) == 2 << 20)
+        #expect(RatePlan("none").map { $0.rate(at: 0) == nil && $0.constant == nil } == true)
         // The first window counts.
         #expect(RatePlan("00:00-12:00=1k,00:00-24:00=2k")?.rate(at: 60) == 1024)
     }

@@ -152,7 +152,7 @@ struct StandardOutputTests {
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let output = Output()
-            let task = Task { await home.stream([server.url(), "--hold"], to: output.take) }
+            let task = Task { await home.stream([server.url(), "--hold", "--stall-timeout", "1h"], to: output.take) }
             #expect(try await eventually { try await home.held(server.url()) == Sample.cut })
             task.cancel()
             let outcome = await task.value

@@ -76,7 +76,7 @@ struct SuggestionTests {
             try home.write("".utf8, to: Self.name + ".aria2")
             let got = await home.run(get)
             #expect(got.status == .success)
-            let expected = [["get", "--from", file], ["get", "--restart", "--from", file]]
+            let expected = [["get", "--from", file], ["get", "--restart", "--from", file, "-o", file]]
             #expect(try await words(got.errors) == expected, "\(got.errors)")
         }
         #expect(!home.has("pwn"))

@@ -20,18 +20,24 @@ extension GetCommand {
     /// Runs a download, and cancels it after the time of --max-time.
     ///
     /// - Parameters:
-    ///   - isKept: Whether its partial data is kept; nil if the caller says so.
+    ///   - interruption: Where the reason is recorded.
     ///   - download: The download.
     /// - Returns: Its result.
-    /// - Throws: The error of the download; ``CommandFailure`` if it is not complete in time.
+    /// - Throws: The error of the download; ``timeLimitFailure`` if it is not complete in time.
     func limitingTime<Result: Sendable>(
-        keeping isKept: Bool? = true, _ download: @escaping @Sendable () async throws -> Result
+        of interruption: Interruption?, _ download: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         guard let limit = pace.maxTime else { return try await download() }
-        let rest = isKept == true ? "; the partial data is kept. Run the command again to resume." : ""
-        let failure = CommandFailure(
-            .tryAgain, "not complete after \(TimeSpan.text(limit.milliseconds / 1000)) (--max-time)\(rest)")
-        return try await TimeLimit.run(limit.duration, otherwise: failure, download)
+        return try await TimeLimit.run(limit.duration, otherwise: timeLimitFailure, download) {
+            interruption?.set(.timeLimit)
+        }
+    }
+
+    /// The failure of a download that is not complete after the time of --max-time.
+    var timeLimitFailure: CommandFailure {
+        let time = TimeSpan.text((pace.maxTime?.milliseconds ?? 0) / 1000)
+        return CommandFailure(
+            .tryAgain, "not complete after \(time) (--max-time)", reason: Reason.timeLimit.code.rawValue)
     }
 
     /// Reports the error of a download, and returns it as it was reported.
@@ -41,18 +47,30 @@ extension GetCommand {
     ) async -> CommandFailure {
         var failure: CommandFailure
         if error is CancellationError {
-            failure = await interruption(of: request, with: downloader)
+            failure = await interruption(of: request, with: downloader, CommandFailure(error))
+        } else if let limited = error as? CommandFailure, limited.reason == Reason.timeLimit.code.rawValue,
+            !writesToOutput
+        {
+            failure = await interruption(of: request, with: downloader, limited)
         } else {
             let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
             failure = CommandFailure(named ?? error)
-            if let refused = error as? DownloadError, refused.reason.keepsPartialData, !writesToOutput {
+            let refused = error as? DownloadError
+            if refused?.status == 401 {
                 failure.message +=
-                    refused.status == 401
-                    ? " Options for credentials are -u, -n, -H and --auth-command."
-                    : " If more than the signature of the URL has changed, run 'resumectl resume "
-                        + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."
+                    "\(failure.message.hasSuffix(".") ? "" : ".") Options for credentials are -u, -n, -H and --auth-command."
+            } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
+                failure.message += " --cacert FILE trusts another authority, and -k any server."
+            } else if refused?.reason.keepsPartialData == true, !writesToOutput {
+                failure.message +=
+                    " If more than the signature of the URL has changed, run 'resumectl resume "
+                    + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."
             }
             if (error as? DownloadError)?.code == .digestMismatch {
+                if writesToOutput, !files.hold {
+                    failure.message = failure.message.replacing(
+                        "; nothing was written", with: "; the output is incomplete, and wrong")
+                }
                 failure.message +=
                     ". Compare the digest with the one at its source. With the right one, nothing is fetched again; "
                     + "--restart fetches the file again."
@@ -62,36 +80,40 @@ extension GetCommand {
         return failure
     }
 
-    /// Returns the failure for an interruption by the user, which says how the next run can continue.
-    private func interruption(of request: DownloadRequest, with downloader: Downloader) async -> CommandFailure {
+    /// Returns the failure for an interruption by the user or by --max-time, which says how the next run can continue.
+    private func interruption(
+        of request: DownloadRequest, with downloader: Downloader, _ interruption: CommandFailure
+    ) async -> CommandFailure {
+        var failure = interruption
         let plan: Plan?
         do {
             plan = try await downloader.plan(for: request)
         } catch {
             // Only the interruption is reported here; the next command will report problems of the store.
-            return CommandFailure(CancellationError())
+            return failure
         }
         let again = checks.restart ? " without --restart" : ""
         switch plan {
         case nil:
-            return CommandFailure(.interrupted, "interrupted before any data was received", isResumable: false)
+            failure.message +=
+                failure.status == .interrupted ? " before any data was received" : "; no data was received"
+            failure.isResumable = false
         case .whole(let reason?) where reason == .notProved:
             // Samples are compared first.
-            return CommandFailure(
-                .interrupted, "interrupted; the adopted data is kept. Run the command again\(again) to continue.")
+            failure.message += "; the adopted data is kept. Run the command again\(again) to continue."
         case .range, .complete:
-            return CommandFailure(
-                .interrupted, "interrupted; the partial data is kept. Run the command again\(again) to resume.")
+            failure.message += "; the partial data is kept. Run the command again\(again) to resume."
         case .whole(let reason), .first(_, let reason):
             let why = reason?.clause ?? "the beginning of the file has not been received"
-            var message = "interrupted. Running the command again restarts the download: \(why)"
+            failure.message += ". Running the command again restarts the download: \(why)"
             var unvalidated = request
             unvalidated.allowsUnvalidated = true
             if case .range? = try? await downloader.plan(for: unvalidated) {
-                message += ". With --allow-unvalidated, it compares bytes and resumes."
+                failure.message += ". With --allow-unvalidated, it compares bytes and resumes."
             }
-            return CommandFailure(.interrupted, message, isResumable: false)
+            failure.isResumable = false
         }
+        return failure
     }
 }
 

@@ -36,7 +36,7 @@ extension GetCommand {
             try? FileManager.default.removeItem(atPath: request.destination)
         }
         do {
-            let result = try await limitingTime(keeping: nil) { [files] in
+            let result = try await limitingTime(of: request.interruption) { [files] in
                 // The bytes can be read after the delivery as well.
                 if files.hold {
                     _ = try await withCancellation {
@@ -50,6 +50,7 @@ extension GetCommand {
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
+            if (error as? CommandFailure)?.status == .io { request.interruption?.set(.outputClosed) }
             stream.cancel()
             // Until it has ended, it needs the store.
             let isComplete = (try? await stream.value) != nil

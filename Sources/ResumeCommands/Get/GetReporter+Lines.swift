@@ -89,9 +89,10 @@ extension GetReporter {
             return
         }
         let path = request.destination
+        let word = ShellWord.quoted(path)
         note(
             "\(Printable.escaped(path)): replaces a file of \(ByteCount.text(size)) when it is complete. If curl or "
-                + "wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(ShellWord.quoted(path))' with "
-                + "the URL.")
+                + "wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(word) -o \(word)' with the "
+                + "URL.")
     }
 }

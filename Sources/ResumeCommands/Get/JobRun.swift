@@ -86,8 +86,10 @@ final class JobRun: Sendable {
             }
             var runner = JobRunner(board, choice, atATime: command.load.maxConcurrent)
             while let ids = await self.feed.next() { try await runner.take(ids, start) }
-            try await runner.rest(start)
-            if Task.isCancelled { slots.failed(with: .interrupted) }
+            if runner.isWaiting { reporter.note("waiting for files that another process downloads") }
+            try await runner.rest(for: command.pace.maxTime?.duration, start)
+            // Downloads that were interrupted have said so.
+            if Task.isCancelled, !slots.failures.contains(.interrupted) { slots.failed(with: .interrupted) }
         }
         let failures = slots.failures
         reporter.finish(failed: failures.count)
@@ -111,6 +113,12 @@ final class JobRun: Sendable {
             } catch {
                 slots.failed(with: fail(job, because: error))
             }
+        case .outdated(let job):
+            reporter.note(
+                "\(Redaction.key(job.url)): left out, since a later command downloads another file to "
+                    + Printable.escaped(job.destination))
+        case .busy(let job):
+            slots.failed(with: fail(job, because: command.timeLimitFailure))
         case .gone(let job):
             let failure = CommandFailure(
                 .tryAgain, "another process has cancelled or forgotten this download; run the command again")
@@ -149,7 +157,7 @@ final class JobRun: Sendable {
                     "\(Printable.escaped(path)) is not used: the store has bytes of this download. To use it, add "
                         + "--restart.")
             }
-            let result = try await command.limitingTime { [programs, downloader, reporter] in
+            let result = try await command.limitingTime(of: request.interruption) { [programs, downloader, reporter] in
                 var request = request
                 try await programs.authorize(&request)
                 return try await downloader.download(request) { [request] event in

@@ -1,3 +1,4 @@
+internal import ResumeDownload
 internal import ResumeStore
 
 /// Takes jobs from a store for running, so that no two processes run the same one.
@@ -7,6 +8,10 @@ struct JobRunner {
         case run(Job)
         /// Another process has delivered its file since it was chosen, and the file is in place.
         case over(Job)
+        /// A later command downloads another file to its path.
+        case outdated(Job)
+        /// Another process still runs it after the time that a download may take.
+        case busy(Job)
         /// It was cancelled since it was chosen, or forgotten, or its row was damaged: then nothing is known of it.
         case gone(Job?)
     }
@@ -33,6 +38,9 @@ struct JobRunner {
     private var last: ContinuousClock.Instant?
     /// The jobs that another process runs.
     private var busy: [Job] = []
+
+    /// Whether there are some.
+    var isWaiting: Bool { !busy.isEmpty }
 
     init(_ board: JobBoard, _ choice: Choice, atATime count: Int) {
         self.board = board
@@ -64,7 +72,15 @@ struct JobRunner {
     private mutating func claim(_ jobs: [Job], _ body: (Step) async -> Void) async throws {
         for (job, claim) in zip(jobs, try await board.claim(jobs.map(\.id), again: choice == .again)) {
             switch claim {
-            case .taken(let job): await body(.run(job))
+            case .taken(let job):
+                if choice == .left, try await board.hasLater(job),
+                    JobTerms.request(for: job)?.usesServerFilename != true
+                {
+                    board.release(job.id)
+                    await body(.outdated(job))
+                } else {
+                    await body(.run(job))
+                }
             case .busy: busy.append(job)
             case .done(let job): await body(.over(job))
             case .gone: await body(.gone(job))
@@ -73,8 +89,18 @@ struct JobRunner {
     }
 
     /// Waits for the jobs that another process runs, and passes on those that it leaves.
-    mutating func rest(_ body: (Step) async -> Void) async throws {
+    ///
+    /// - Parameters:
+    ///   - limit: How long to wait; nil for any time.
+    ///   - body: Handles a job.
+    /// - Throws: `StoreError`
+    mutating func rest(for limit: Duration?, _ body: (Step) async -> Void) async throws {
+        let start = ContinuousClock.now
         while !busy.isEmpty, !Task.isCancelled {
+            if let limit, ContinuousClock.now - start > limit {
+                for job in busy { await body(.busy(job)) }
+                return
+            }
             let jobs = busy
             busy = []
             try await claim(jobs, body)

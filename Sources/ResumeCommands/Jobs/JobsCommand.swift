@@ -57,7 +57,8 @@ struct JobsCommand: ContextCommand {
 extension Job {
     /// The stored bytes, and their total if it is known.
     fileprivate var received: String {
-        ByteCount.text(receivedBytes) + (totalBytes.map { " of \(ByteCount.text($0))" } ?? "")
+        if state == .done, totalBytes == nil { return "all" }
+        return ByteCount.text(receivedBytes) + (totalBytes.map { " of \(ByteCount.text($0))" } ?? "")
     }
 
     /// What it needs, and why it failed.
@@ -121,6 +122,7 @@ struct CancelCommand: EndingCommand {
     var all = false
 
     func isMeant(_ job: Job) -> Bool { !job.state.isEnded }
+    func isOver(_ job: Job) -> Bool { job.state == .done || job.state == .cancelled }
 
     func end(_ job: Job, on board: JobBoard) async throws { try await board.set([job.id], to: .cancelled) }
 }
@@ -139,6 +141,7 @@ struct ForgetCommand: EndingCommand {
     var all = false
 
     func isMeant(_ job: Job) -> Bool { job.state.isEnded }
+    func isOver(_ job: Job) -> Bool { false }
 
     func end(_ job: Job, on board: JobBoard) async throws { try await board.forget([job.id]) }
 }
@@ -153,6 +156,8 @@ protocol EndingCommand: ContextCommand {
 
     /// Whether a job is meant by `--all`.
     func isMeant(_ job: Job) -> Bool
+    /// Whether there is nothing to end.
+    func isOver(_ job: Job) -> Bool
     func end(_ job: Job, on board: JobBoard) async throws
 }
 
@@ -173,17 +178,23 @@ extension EndingCommand {
             }
             for job in chosen {
                 let name = Redaction.key(job.url)
+                let place = "\(name) (\(Printable.escaped(job.destination)))"
                 if case .busy = try await board.claim([job.id], again: true).first {
                     running += 1
-                    context.say("resumectl: \(name): is running in another process; stop that process first")
+                    context.say("resumectl: \(place): is running in another process; stop that process first")
                     continue
                 }
                 defer { board.release(job.id) }
+                guard !isOver(job) else {
+                    context.say("\(place): is \(job.state.rawValue), so there is nothing to do")
+                    continue
+                }
                 try await end(job, on: board)
                 // The key may be abbreviated.
                 let purge = "'resumectl purge \(ShellWord.quoted(name == job.key ? name : job.destination))'"
                 let kept = "\(ByteCount.text(job.receivedBytes)) are kept; \(purge) removes them"
-                context.say("\(Self.word): \(name)\(job.receivedBytes > 0 ? "; \(kept)" : "")")
+                // The store has nothing of a file that was delivered.
+                context.say("\(Self.word): \(place)\(job.receivedBytes > 0 && job.state != .done ? "; \(kept)" : "")")
             }
         }
         if running > 0 { throw CommandFailure(.refused) }

@@ -15,6 +15,7 @@ struct ListCommand: ContextCommand {
             EXAMPLE:
               resumectl list
               resumectl list --match '*example.org*' --older-than 7d --sort size --limit 10
+              resumectl list --format '{receivedBytes} {url}'
               resumectl list --json
             """,
         aliases: ["ls"])
@@ -33,6 +34,13 @@ struct ListCommand: ContextCommand {
     @Flag(name: .long, help: "Print one JSON object per entry.")
     var json = false
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Print these fields of each entry, named as in --json, such as '{receivedBytes}\\t{url}'.",
+            valueName: "format"), transform: EntryFormat.argument)
+    var format: EntryFormat?
+
     @Option(name: .long, help: "Only entries in this state.")
     var state: State?
 
@@ -49,6 +57,7 @@ struct ListCommand: ContextCommand {
     var limit: Int?
 
     func validate() throws {
+        if format != nil, json { throw ValidationError("--format and --json cannot be combined") }
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
     }
 
@@ -68,11 +77,17 @@ struct ListCommand: ContextCommand {
         var table = EntryTable(width: context.outputWidth) { context.print($0) }
         var count = 0
         for try await entry in store.entries(matching: query) where conditions.select(entry, now: now) {
-            if json { context.print(Rendering.json(entry).text) } else { table.add(entry) }
+            if json {
+                context.print(Rendering.json(entry).text)
+            } else if let format {
+                context.print(format.line(for: entry))
+            } else {
+                table.add(entry)
+            }
             count += 1
             if count == limit { break }
         }
-        table.end()
+        if format == nil { table.end() }
         return count
     }
 

@@ -23,9 +23,10 @@ package struct RatePlan: Sendable, Equatable {
     /// The limit if it is always the same; nil if it changes.
     package var constant: Int64? { windows.isEmpty ? usual : nil }
 
-    /// Parses a limit.
+    /// Parses a limit; `none` overrides one of the configuration file.
     package init?(_ text: String) {
         self.text = text
+        if text == "none" { return }
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let value = sides.last, let rate = try? ByteCount.rate(value), rate.bytes > 0 else { return nil }

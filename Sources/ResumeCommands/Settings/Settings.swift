@@ -85,8 +85,8 @@ struct Settings {
         guard file.isOwn else {
             throw CommandFailure(
                 .usage,
-                "\(Printable.escaped(path)) belongs to another user or can be changed by others. Run 'chmod go-w' on "
-                    + "it, or name another file with \(prefix)CONFIG.")
+                "\(Printable.escaped(path)) belongs to another user or can be changed by others. Run 'chmod go-w "
+                    + "\(ShellWord.quoted(path))', or name another file with \(prefix)CONFIG.")
         }
         var settings: [Setting] = []
         for line in try file.next(most: .max, until: { false }) {

@@ -1,4 +1,5 @@
 internal import ResumeFiles
+internal import ResumeHTTP
 internal import ResumeStore
 internal import Synchronization
 
@@ -83,6 +84,25 @@ package struct CommandContext: Sendable {
         return index.map { "argument \($0)" } ?? "the argument"
     }
 
+    /// Adds the option --store to the commands that messages suggest, if the user has given it.
+    mutating func nameStore() {
+        guard let store = storeArgument else { return }
+        let option = " --store \(ShellWord.quoted(store))"
+        @Sendable func named(_ text: String) -> String {
+            guard text.contains("'resumectl "), !text.hasPrefix("{") else { return text }
+            return text.replacing(/'resumectl (?!help|config|completions)[a-z]+/) { "\($0.output)\(option)" }
+        }
+        (output, errors) = ({ [output] in output(named($0)) }, { [errors] in errors(named($0)) })
+    }
+
+    /// The value of --store in the arguments; nil if it is not there.
+    private var storeArgument: String? {
+        let options = arguments.prefix { $0 != "--" }
+        guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else { return nil }
+        if options[index] != "--store" { return String(options[index].dropFirst("--store=".count)) }
+        return options.indices.contains(index + 1) ? options[index + 1] : nil
+    }
+
     /// Prints a line of results.
     func print(_ line: String) { output(line + "\n") }
 
@@ -146,10 +166,10 @@ package struct CommandContext: Sendable {
     ///
     /// - Returns: The result of the body; nil if the store does not exist yet.
     func withExistingStore<Result>(
-        _ option: String?, _ body: (DownloadStore) async throws -> Result
+        _ option: String?, limits: StoreOptions? = nil, _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result? {
         do {
-            return try await withStore(option, body)
+            return try await withStore(option, limits: limits, body)
         } catch let error as StoreError where error.code == .noStore {
             return nil
         }

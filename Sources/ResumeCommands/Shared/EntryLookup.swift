@@ -32,7 +32,11 @@ extension DownloadStore {
             let delivered = try await entries(withDestination: path)
             if !delivered.isEmpty { return try Self.only(of: delivered, delivered.count, text, context) }
         }
-        guard Self.isPart(text) else { throw missing }
+        guard Self.isPart(text) else {
+            throw StoreError(
+                .noEntry, "there is no entry \(context.shown(text)), and a part of a name must have three letters",
+                advice: "Run 'resumectl list' to show all entries.")
+        }
         var parts = try await entries(containing: text, limit: Self.mostShown)
         if parts.count == 0, let encoded = Self.encoded(text) {
             parts = try await entries(containing: encoded, limit: Self.mostShown)

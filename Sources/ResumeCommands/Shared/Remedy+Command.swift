@@ -11,12 +11,13 @@ extension StoreError.Remedy {
         case .rebuildAgain: "Run 'resumectl doctor --rebuild' again to finish it."
         case .repair: "Run 'resumectl verify --repair' to remove it and keep the rest, or move the folder away."
         case .verify: "Run 'resumectl verify' to check the database."
-        case .freeSpace: "Free some space, for example with 'resumectl gc --max-size 0'."
+        case .freeSpace: "Free some space. 'resumectl list --sort size' shows what the store contains."
         case .localDisk: "Choose a folder on a local disk with --store or RESUMECTL_STORE."
         case .otherDisk: "Free some space, or choose a store on another disk with --store."
         case .writableStore: "This user may not write there. Run as the owner, or choose another store with --store."
         case .createStore: "Choose another folder with --store, or create a store with 'resumectl get'."
-        case .continueOrRemove: "Run 'resumectl get' to continue with them, or 'resumectl purge' to remove them first."
+        case .continueOrRemove:
+            "To continue with them, run 'resumectl resume' or get the URL; to remove them first, purge the URL."
         }
     }
 }

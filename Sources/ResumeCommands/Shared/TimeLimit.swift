@@ -8,15 +8,18 @@ package enum TimeLimit {
     ///   - limit: The time.
     ///   - failure: What is thrown after that time.
     ///   - body: The closure.
+    ///   - willCancel: Called before the closure is cancelled because of the limit.
     /// - Returns: The result of the closure.
     /// - Throws: The error of the closure, or the failure.
     package static func run<Value: Sendable>(
-        _ limit: Duration, otherwise failure: any Error, _ body: @escaping @Sendable () async throws -> Value
+        _ limit: Duration, otherwise failure: any Error, _ body: @escaping @Sendable () async throws -> Value,
+        willCancel: @escaping @Sendable () -> Void = {}
     ) async throws -> Value {
         try await withThrowingTaskGroup(of: Value.self) { group in
             group.addTask { try await body() }
             group.addTask {
                 try await Task.sleep(for: limit)
+                willCancel()
                 throw failure
             }
             var first: Result<Value, any Error> = .failure(CancellationError())

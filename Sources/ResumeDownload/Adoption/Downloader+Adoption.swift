@@ -34,7 +34,8 @@ extension Downloader {
     /// - Parameter request: The download, with ``DownloadRequest/adopts``.
     /// - Returns: What was adopted, and what proves it.
     /// - Throws: `StoreError`: `holdsMore` if the store has bytes of this download, `noEntry` if nothing can be adopted,
-    ///   and others; `CancellationError`. Failures of requests are part of the result.
+    ///   and others; `CancellationError`; `DownloadError` if the server does not have the file. Other failures of
+    ///   requests are part of the result.
     package func adopt(_ request: DownloadRequest) async throws -> Adoption {
         guard let path = request.adopts else { throw StoreError(.misuse, "no partial file is named") }
         let foreign = try await Blocking.run { try ForeignPartial(examining: path) }
@@ -83,7 +84,10 @@ extension Downloader {
                 return .differs(reason)
             }
         } catch let error as DownloadError {
-            return .pending(error.reason)
+            // Others may pass, or end with other credentials.
+            guard error.status == 404 || error.status == 410 else { return .pending(error.reason) }
+            try await loop.client.transfer.discard(reason: error.reason)
+            throw error
         }
     }
 

@@ -40,6 +40,14 @@ extension Reason {
     package static let interrupted = Reason(
         code: .init(rawValue: "interrupted"), text: "interrupted by a signal; the partial data is kept")
 
+    /// The download took longer than the user allows.
+    package static let timeLimit = Reason(
+        code: .init(rawValue: "time-limit"), text: "ended after the time of --max-time; the partial data is kept")
+
+    /// The output of the download could not be written.
+    package static let outputClosed = Reason(
+        code: .init(rawValue: "output-closed"), text: "the output could not be written; the partial data is kept")
+
     static func evicted(_ bytes: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "evicted"),
@@ -108,7 +116,7 @@ package final class Interruption: Sendable {
     package init(_ reason: Reason? = nil) { stored = Mutex(reason) }
 
     /// Sets the reason, replacing an earlier one.
-    func set(_ reason: Reason) { stored.withLock { $0 = reason } }
+    package func set(_ reason: Reason) { stored.withLock { $0 = reason } }
 
     /// The reason; nil if none was set.
     var reason: Reason? { stored.withLock { $0 } }

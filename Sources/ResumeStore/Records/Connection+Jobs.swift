@@ -53,6 +53,14 @@ extension Connection {
         }.first ?? nil
     }
 
+    /// Whether a job of a later list, which has not failed permanently, writes to the same path.
+    borrowing func hasLater(_ job: Job, in queue: Int64) throws -> Bool {
+        try integer(
+            """
+            SELECT 1 FROM queued WHERE destination = ? AND list > ? AND queue = ? AND state <> 'failed' LIMIT 1
+            """, .text(job.destination), .integer(job.list), .integer(queue)) != nil
+    }
+
     /// Returns the number of jobs that are left to do.
     borrowing func countOfJobsLeft(in queue: Int64) throws -> Int64 {
         // The rows are read only for those that failed permanently.

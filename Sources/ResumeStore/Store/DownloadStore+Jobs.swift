@@ -132,6 +132,11 @@ package final class JobBoard: Sendable {
         case gone
     }
 
+    /// Whether a later command has left a job with the same destination, which would replace the file of this one.
+    package func hasLater(_ job: Job) async throws -> Bool {
+        try await store.read { [queue] connection in try connection.hasLater(job, in: queue) }
+    }
+
     /// Unlocks a job.
     package func release(_ id: Int64) { jobs.unlock(id) }
 

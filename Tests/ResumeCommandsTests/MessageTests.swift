@@ -1,0 +1,129 @@
+import OriginServer
+import ResumeCommands
+import ResumeHTTP
+import Testing
+
+/// What messages promise, and the commands that they suggest.
+@Suite(.timeLimit(.minutes(20)))
+struct MessageTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static let cut: @Sendable (OriginRequest) -> Response = {
+        .file(Sample.resource, for: $0, cutAfter: Sample.cut)
+    }
+    /// A file without a validator.
+    private static let plain = Resource(Sample.content)
+
+    @Test("Commands in messages repeat --store", arguments: [true, false])
+    func store(isOneWord: Bool) async throws {
+        try await OriginServer.withServer(handler: Self.cut) { server async throws in
+            let (url, path) = (server.url(), home["another store"])
+            let option = isOneWord ? ["--store=\(path)"] : ["--store", path]
+            #expect(await home.run(["get", url, "-o", home["out"], "--retries", "0"] + option).status == .tryAgain)
+            let json = try await home.run(["list", "--json"] + option).object
+            #expect(json["key"]?.string == url)
+            let cancel = await home.run(["cancel", url] + option)
+            #expect(cancel.errors.contains("'resumectl purge --store \(ShellWord.quoted(path)) \(url)' removes"))
+            let missing = await home.run(["show", "nothing"] + option)
+            #expect(missing.errors.contains("Run 'resumectl list --store \(ShellWord.quoted(path))' to"))
+            let usual = await home.run("show", "nothing")
+            #expect(!usual.errors.contains("--store \(ShellWord.quoted(path))"), "\(usual.errors)")
+        }
+    }
+
+    @Test("After --max-time, a file that cannot be resumed is not promised to be")
+    func maxTime() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Self.plain, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--max-time", "5", "--stall-timeout", "1h"]
+            let outcome = await home.run(get)
+            #expect(outcome.status == .tryAgain && !outcome.errors.contains("kept"), "\(outcome.errors)")
+            // A machine may be too slow for any byte.
+            let isStarted = outcome.errors.contains(
+                "(--max-time). Running the command again restarts the download: the")
+            #expect(isStarted || outcome.errors.contains("(--max-time); no data was received"), "\(outcome.errors)")
+            let event = try #require(try await home.run(get + ["--json"]).json.last)
+            #expect(event["event"]?.string == "failed" && event["reason"]?.string == "time-limit")
+            #expect(event["resumable"]?.bool == false)
+            let log = try await home.run("log", "--json").json.filter { $0["kind"]?.string == "interrupted" }
+            #expect(log.allSatisfy { $0["reason"]?.string == "time-limit" }, "\(log)")
+        }
+    }
+
+    @Test("resume takes the option that the message about an interruption names")
+    func unvalidated() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Self.plain, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
+            let task = Task { await home.run(get) }
+            #expect(try await eventually { try await home.held(server.url()) == Sample.cut })
+            task.cancel()
+            let message = "With --allow-unvalidated, it compares bytes and resumes."
+            #expect(await task.value.errors.contains(message))
+            server.setHandler { .file(Self.plain, for: $0) }
+            let resume = await home.run("resume", "--allow-unvalidated")
+            #expect(resume.status == .success && resume.errors.contains("resumed at"), "\(resume.errors)")
+            #expect(Sample.content.matches(try home.bytes("out")))
+        }
+    }
+
+    @Test("An interruption is counted once for each file")
+    func counted() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let urls = ["/a", "/b", "/c"].map { server.url($0) }
+            let task = Task { await home.run(["get", "-j", "1", "-P", home.path, "--stall-timeout", "1h"] + urls) }
+            #expect(try await eventually { server.requests.count == 1 })
+            task.cancel()
+            let outcome = await task.value
+            #expect(outcome.status == .interrupted && !outcome.errors.contains("4 of 3"), "\(outcome.errors)")
+        }
+    }
+
+    @Test("--max-time also ends the wait for another process that downloads the same file")
+    func busy() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
+            let first = Task { await home.run(get) }
+            #expect(try await eventually { server.requests.count == 1 })
+            let second = await home.run(get + ["--max-time", "1"])
+            #expect(second.status == .tryAgain && second.errors.contains("waiting for files that another process"))
+            #expect(second.errors.contains("not complete after 1s (--max-time)"), "\(second.errors)")
+            first.cancel()
+            #expect(await first.value.status == .interrupted && server.requests.count == 1)
+        }
+    }
+
+    @Test("A file with another digest has been written to standard output in part, and the message says so")
+    func output() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let digest = String(repeating: "0", count: 64)
+            let outcome = await home.stream([server.url(), "--sha256", digest], to: { _ in 0 })
+            #expect(outcome.status == .refused && outcome.errors.contains("the output is incomplete, and wrong"))
+            #expect(!outcome.errors.contains("nothing was written"), "\(outcome.errors)")
+            let held = await home.stream([server.url("/b"), "--sha256", digest, "--hold"], to: { _ in 0 })
+            #expect(held.errors.contains("nothing was written"), "\(held.errors)")
+        }
+    }
+
+    @Test("A refusal for lack of credentials names the options")
+    func credentials() async throws {
+        try await OriginServer.withServer(handler: { _ in .status("401 Unauthorized") }) { server async throws in
+            let outcome = await home.run("get", server.url(), "-o", home["out"])
+            #expect(
+                outcome.errors.contains("401 Unauthorized. Options for credentials are -u, -n, -H"), "\(outcome.errors)"
+            )
+        }
+    }
+}
