@@ -55,10 +55,8 @@ extension Connection {
 
     /// Whether a job of a later list, which has not failed permanently, writes to the same path.
     borrowing func hasLater(_ job: Job, in queue: Int64) throws -> Bool {
-        try integer(
-            """
-            SELECT 1 FROM queued WHERE destination = ? AND list > ? AND queue = ? AND state <> 'failed' LIMIT 1
-            """, .text(job.destination), .integer(job.list), .integer(queue)) != nil
+        let sql = "SELECT 1 FROM queued WHERE destination = ? AND list > ? AND queue = ? AND state <> 'failed' LIMIT 1"
+        return try integer(sql, .text(job.destination), .integer(job.list), .integer(queue)) != nil
     }
 
     /// Returns the number of jobs that are left to do.
@@ -225,8 +223,7 @@ extension Connection {
                     file = iif(destination = ?, ?, NULL)
                 WHERE id = ? AND list <> 0
                 """, .optional(row.rest == nil ? Job.State.done.rawValue : nil), .optional(row.rest?.stored),
-                .text(path),
-                .optional(file?.stored), .integer(row.id)) > 0
+                .text(path), .optional(file?.stored), .integer(row.id)) > 0
         guard isJob else {
             try run("DELETE FROM queued WHERE id = ?", .integer(row.id))
             return
