@@ -60,7 +60,11 @@ struct GcCommand: ContextCommand {
         }
         // A timer runs this before the first download, too.
         guard let (report, limits) = done else {
-            if !quiet, !json { context.print("there is no store yet") }
+            if json {
+                context.print(Rendering.json(RemovalReport(), dryRun: dryRun).text)
+            } else if !quiet {
+                context.print("there is no store yet")
+            }
             return
         }
         if json {

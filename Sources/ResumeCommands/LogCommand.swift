@@ -66,7 +66,8 @@ struct LogCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        let events = try await recorded(context)
+        let events =
+            try await context.withExistingStore(storeOptions.store) { try await recorded(in: $0, context) } ?? []
         let now = CurrentTime.milliseconds
         let (start, end) = (since?.milliseconds(now: now), until?.milliseconds(now: now))
         let chosen = events.filter { event in
@@ -95,20 +96,20 @@ struct LogCommand: ContextCommand {
     /// The store is closed in between, so that it can be removed or made meanwhile.
     private func follow(after events: [Event], withKeys showsKeys: Bool, _ context: CommandContext) async throws {
         var known = events
-        while true {
+        // What the name means does not change when the file is delivered.
+        let keys = Set(events.map(\.key))
+        while !context.isOutputClosed(), context.outputFailure() == nil {
             try await Task.sleep(for: .milliseconds(500))
-            let events = try await recorded(context)
+            let all = try await context.withExistingStore(storeOptions.store) { try await $0.events() } ?? []
+            let events = all.filter { event in
+                key.map { keys.isEmpty ? event.key.contains($0) : keys.contains(event.key) } ?? true
+            }
             for event in events.difference(from: known).insertions {
                 guard case .insert(_, let event, _) = event, isOfReason(event) else { continue }
                 context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: showsKeys))
             }
             known = events
         }
-    }
-
-    /// Returns the events, oldest first; none if there is no store.
-    private func recorded(_ context: CommandContext) async throws -> [Event] {
-        try await context.withExistingStore(storeOptions.store) { try await recorded(in: $0, context) } ?? []
     }
 
     /// Returns the events, oldest first.

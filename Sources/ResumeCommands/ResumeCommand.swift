@@ -119,9 +119,11 @@ struct ResumeCommand: ContextCommand {
             chosen = Chosen(ids: [all], count: left.count)
             if !secrets.areEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {
-            // Of those for one file, the last command counts.
-            jobs = Dictionary(grouping: try await selection.jobs(on: board, context), by: \.destination).values
-                .compactMap { $0.max { $0.list < $1.list } }.sorted { $0.id < $1.id }
+            let named = try await selection.jobs(on: board, context)
+            jobs = named.filter { job in !named.contains { $0.replaces(job) } }
+            for job in named where !messages.json && !messages.quiet && !jobs.contains(where: { $0.id == job.id }) {
+                context.say(job.outdated)
+            }
             chosen = Chosen(ids: jobs.map { $0.id...$0.id }, count: jobs.count)
             for job in jobs { try secrets.permit(job, at: other) }
         }

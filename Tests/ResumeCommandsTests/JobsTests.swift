@@ -305,10 +305,46 @@ struct JobsTests {
             server.setHandler { .file($0.path == "/a" ? Sample.resource : Sample.changedResource, for: $0) }
             let resume = await home.run(["resume", "-j", "1"] + names.map { home[$0] })
             #expect(resume.status == .success, "\(resume.errors)")
-            #expect(resume.errors.contains("left out") != !names.isEmpty, "\(resume.errors)")
+            #expect(resume.errors.contains("left out"), "\(resume.errors)")
             #expect(server.requests.dropFirst(count).map(\.path) == ["/b"])
             #expect(Sample.changed.matches(try home.bytes("out")))
             #expect(await home.run("resume").errors == "nothing to resume\n")
+        }
+    }
+
+    @Test(
+        "A later job for the same file that failed permanently leaves the earlier one out of no run",
+        arguments: [[], ["out"]])
+    func failedLater(names: [String]) async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.path == "/a"
+                ? .file(Sample.resource, for: request, cutAfter: Sample.cut) : .status("404 Not Found")
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", "-o", home["out"], "--retries", "0"]
+            #expect(await home.run(get + [server.url("/a")]).status == .tryAgain)
+            #expect(await home.run(get + [server.url("/b")]).status == .refused)
+            server.setHandler { $0.path == "/a" ? .file(Sample.resource, for: $0) : .status("404 Not Found") }
+            let resume = await home.run(["resume"] + names.map { home[$0] })
+            #expect(!resume.errors.contains("left out"), "\(resume.errors)")
+            #expect(Sample.content.matches(try home.bytes("out")))
+        }
+    }
+
+    @Test(
+        "Jobs whose files the server names are all continued, whatever their URLs end with", arguments: [true, false])
+    func namedAlike(areNamed: Bool) async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { .file(Sample.resource, for: $0, cutAfter: Sample.cut) }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let urls = ["/get?id=1", "/get?id=2"].map { server.url($0) }
+            for url in urls {
+                #expect(await home.run("get", "-J", url, "-P", home.path, "--retries", "0").status == .tryAgain)
+            }
+            let count = server.requests.count
+            server.setHandler { .file(Sample.resource, for: $0) }
+            let resume = await home.run(["resume"] + (areNamed ? urls : []))
+            #expect(!resume.errors.contains("left out"), "\(resume.errors)")
+            #expect(server.requests.count == count + 2)
         }
     }
 

@@ -50,7 +50,7 @@ struct MessageTests {
             #expect(event["event"]?.string == "failed" && event["reason"]?.string == "time-limit")
             #expect(event["resumable"]?.bool == false)
             let log = try await home.run("log", "--json").json.filter { $0["kind"]?.string == "interrupted" }
-            #expect(log.allSatisfy { $0["reason"]?.string == "time-limit" }, "\(log)")
+            #expect(log.allSatisfy { $0["reason"]?.string == "time-limit" } && isStarted != log.isEmpty, "\(log)")
         }
     }
 

@@ -40,17 +40,15 @@ extension GetCommand {
             .tryAgain, "not complete after \(time) (--max-time)", reason: Reason.timeLimit.code.rawValue)
     }
 
-    /// Reports the error of a download, and returns it as it was reported.
+    /// Reports the error of a download, whose data is kept unless it has been delivered, and returns it as reported.
     func report(
         _ error: any Error, of request: DownloadRequest, _ number: Int64, with downloader: Downloader,
-        _ reporter: GetReporter
+        _ reporter: GetReporter, keeping isKept: Bool = true
     ) async -> CommandFailure {
         var failure: CommandFailure
         if error is CancellationError {
             failure = await interruption(of: request, with: downloader, CommandFailure(error))
-        } else if let limited = error as? CommandFailure, limited.reason == Reason.timeLimit.code.rawValue,
-            !writesToOutput
-        {
+        } else if let limited = error as? CommandFailure, limited.reason == Reason.timeLimit.code.rawValue, isKept {
             failure = await interruption(of: request, with: downloader, limited)
         } else {
             let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
@@ -60,7 +58,9 @@ extension GetCommand {
                 failure.message +=
                     "\(failure.message.hasSuffix(".") ? "" : ".") Options for credentials are -u, -n, -H and --auth-command."
             } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
-                failure.message += " --cacert FILE trusts another authority, and -k any server."
+                let isTooOld = failure.message.contains("expired") || failure.message.contains("not valid")
+                failure.message += failure.message.hasSuffix(".") ? "" : "."
+                failure.message += isTooOld ? "" : " --cacert FILE trusts another authority, and -k any server."
             } else if refused?.reason.keepsPartialData == true, !writesToOutput {
                 failure.message +=
                     " If more than the signature of the URL has changed, run 'resumectl resume "

@@ -5,6 +5,7 @@ internal import Foundation
 #endif
 internal import ResumeDownload
 internal import ResumeFiles
+internal import ResumeHTTP
 internal import ResumeStore
 
 /// `get --output -`: the bytes of a file on standard output.
@@ -55,7 +56,7 @@ extension GetCommand {
             // Until it has ended, it needs the store.
             let isComplete = (try? await stream.value) != nil
             let failure = Self.failure(error, keeping: !isComplete)
-            let status = await report(failure, of: request, 0, with: downloader, reporter).status
+            let status = await report(failure, of: request, 0, with: downloader, reporter, keeping: !isComplete).status
             reporter.finish(failed: 1)
             throw CommandFailure(status)
         }
@@ -92,6 +93,8 @@ extension GetCommand {
     private static func failure(_ error: any Error, keeping isKept: Bool) -> any Error {
         var failure: CommandFailure
         switch error {
+        // What is kept is said with the report.
+        case let known as CommandFailure where known.reason == Reason.timeLimit.code.rawValue && isKept: return known
         case let known as CommandFailure: failure = known
         case is CancellationError where !isKept: failure = CommandFailure(error)
         default: return error

@@ -114,9 +114,7 @@ final class JobRun: Sendable {
                 slots.failed(with: fail(job, because: error))
             }
         case .outdated(let job):
-            reporter.note(
-                "\(Redaction.key(job.url)): left out, since a later command downloads another file to "
-                    + Printable.escaped(job.destination))
+            reporter.note(job.outdated)
         case .busy(let job):
             slots.failed(with: fail(job, because: command.timeLimitFailure))
         case .gone(let job):

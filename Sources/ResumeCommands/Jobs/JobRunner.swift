@@ -1,4 +1,3 @@
-internal import ResumeDownload
 internal import ResumeStore
 
 /// Takes jobs from a store for running, so that no two processes run the same one.
@@ -73,14 +72,19 @@ struct JobRunner {
         for (job, claim) in zip(jobs, try await board.claim(jobs.map(\.id), again: choice == .again)) {
             switch claim {
             case .taken(let job):
-                if choice == .left, try await board.hasLater(job),
-                    JobTerms.request(for: job)?.usesServerFilename != true
-                {
-                    board.release(job.id)
-                    await body(.outdated(job))
-                } else {
+                guard choice == .left else {
                     await body(.run(job))
+                    continue
                 }
+                // Others may have ended since it was claimed.
+                let (later, now) = try await board.later(than: job)
+                let hasEnded = now?.state == .done || now?.state == .cancelled
+                guard hasEnded || later.contains(where: { $0.replaces(job) }) else {
+                    await body(.run(job))
+                    continue
+                }
+                board.release(job.id)
+                await body(later.isEmpty ? .gone(job) : .outdated(job))
             case .busy: busy.append(job)
             case .done(let job): await body(.over(job))
             case .gone: await body(.gone(job))

@@ -103,6 +103,21 @@ struct JobSelection {
 }
 
 extension Job {
+    /// Whether this job, which is left to do, writes to the same path as one of an earlier command.
+    func replaces(_ other: Job) -> Bool {
+        destination == other.destination && list > other.list && !state.isEnded && !isNamedByServer
+            && !other.isNamedByServer
+    }
+
+    /// Whether the server names the file: the destination is not its path then.
+    private var isNamedByServer: Bool { JobTerms.request(for: self)?.usesServerFilename == true }
+
+    /// Says why it does not run.
+    var outdated: String {
+        "\(Redaction.key(url)): left out, since a later command downloads another file to "
+            + Printable.escaped(destination)
+    }
+
     /// The state as shown: a job runs as long as a process has locked it.
     func state(on board: JobBoard) -> Job.State {
         guard state.isLeft else { return state }

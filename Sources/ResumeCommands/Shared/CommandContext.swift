@@ -15,6 +15,8 @@ package struct CommandContext: Sendable {
     package var environment: [String: String]
     /// The system's description of the last failed write of results; nil if there was none.
     package var outputFailure: @Sendable () -> String?
+    /// Whether nothing reads standard output any more.
+    package var isOutputClosed: @Sendable () -> Bool = { false }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
     package var terminalSize: @Sendable () -> TerminalSize?
     /// The width of the terminal on standard output; nil if it is not a terminal.
@@ -50,11 +52,15 @@ package struct CommandContext: Sendable {
     package static func process(environment: [String: String]) -> CommandContext {
         let failure = OutputFailure()
         let canAsk = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
-        return CommandContext(
+        var context = CommandContext(
             output: { text in
                 let number = Self.write(text, to: STDOUT_FILENO)
                 // It is no failure if a reader such as `head` closes the pipe.
-                if number != 0, number != EPIPE { failure.number.store(number, ordering: .relaxed) }
+                if number == EPIPE {
+                    failure.isClosed.store(true, ordering: .relaxed)
+                } else if number != 0 {
+                    failure.number.store(number, ordering: .relaxed)
+                }
             }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
             environment: environment,
             // A terminal that can only print lines has a width, but no lines can be replaced.
@@ -63,6 +69,8 @@ package struct CommandContext: Sendable {
             confirm: canAsk ? Self.isConfirmed : nil,
             bytes: { bytes in unsafe bytes.withUnsafeBytes { unsafe Self.write($0, to: STDOUT_FILENO) } },
             outputFailure: { failure.text })
+        context.isOutputClosed = { failure.isClosed.load(ordering: .relaxed) }
+        return context
     }
 
     /// Asks a question in the terminal; the end of the input means no.
@@ -215,6 +223,7 @@ package struct CommandContext: Sendable {
 /// The last error of writing to standard output.
 private final class OutputFailure: Sendable {
     let number = Atomic<Int32>(0)
+    let isClosed = Atomic(false)
 
     var text: String? {
         let number = number.load(ordering: .relaxed)

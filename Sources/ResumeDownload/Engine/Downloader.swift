@@ -169,7 +169,7 @@ public struct Downloader: Sendable {
         if error is CancellationError {
             switch reason {
             case .paused: kind = .paused
-            case .interrupted: break
+            case .interrupted, .timeLimit, .outputClosed: break
             // The data is kept until it is removed, which is a separate event.
             default: (kind, reason) = (.cancelled, .cancelled)
             }

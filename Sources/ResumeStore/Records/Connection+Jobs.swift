@@ -53,10 +53,10 @@ extension Connection {
         }.first ?? nil
     }
 
-    /// Whether a job of a later list, which has not failed permanently, writes to the same path.
-    borrowing func hasLater(_ job: Job, in queue: Int64) throws -> Bool {
-        let sql = "SELECT 1 FROM queued WHERE destination = ? AND list > ? AND queue = ? AND state <> 'failed' LIMIT 1"
-        return try integer(sql, .text(job.destination), .integer(job.list), .integer(queue)) != nil
+    /// Returns jobs of later lists with the same destination, at most a few; nil for those that cannot be read.
+    borrowing func later(than job: Job, in queue: Int64) throws -> [Job?] {
+        let sql = "SELECT \(Self.jobColumns) FROM queued WHERE destination = ? AND list > ? AND queue = ? LIMIT 16"
+        return try rows(sql, .text(job.destination), .integer(job.list), .integer(queue)) { Self.job($0) }
     }
 
     /// Returns the number of jobs that are left to do.

@@ -16,6 +16,8 @@ extension DownloadStore {
         /// The sums of what was reported in batches, and is not listed here.
         private var former = Sums()
 
+        package init() {}
+
         private struct Sums {
             var removed = 0
             var inUse = 0

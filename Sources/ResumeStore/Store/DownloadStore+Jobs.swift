@@ -132,9 +132,11 @@ package final class JobBoard: Sendable {
         case gone
     }
 
-    /// Whether a later command has left a job with the same destination, which would replace the file of this one.
-    package func hasLater(_ job: Job) async throws -> Bool {
-        try await store.read { [queue] connection in try connection.hasLater(job, in: queue) }
+    /// Returns jobs of later commands with the same destination, and the job as it is now.
+    package func later(than job: Job) async throws -> (jobs: [Job], now: Job?) {
+        try await store.read { [queue] connection in
+            (try connection.later(than: job, in: queue).compactMap(\.self), try connection.job(job.id, in: queue))
+        }
     }
 
     /// Unlocks a job.
