@@ -25,6 +25,7 @@ options=(
     -Xswiftc -use-ld=lld -Xswiftc -Xfrontend -Xswiftc -internalize-at-link -Xswiftc -Xfrontend -Xswiftc -function-sections
     -Xswiftc "${map% *}" -Xswiftc "${map#* }"
     -Xlinker --no-export-dynamic -Xlinker --build-id=none -Xlinker --icf=safe
+    -Xlinker -T -Xlinker "$PWD/Packaging/resumectl.ld"
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
 )
 for option in -ffunction-sections -fdata-sections "-ffile-prefix-map=$PWD=."; do
@@ -36,16 +37,6 @@ rm -rf "$files" "$build/stage"
 mkdir -p "$files" "$build/stage"
 program=$build/stage/resumectl
 strip --strip-all --remove-section=.comment -o "$program" "$build/release/resumectl"
-# The hashes of the modules depend on the folder, and are not used.
-section=.swift_modhash
-bytes=$(readelf -SW "$program" | sed -n "s/.*\] $section  *//p" | awk '{ print $4 }')
-if [ -z "$bytes" ]; then
-    echo "dist.sh: the program has no section $section" >&2
-    exit 1
-fi
-head -c $((16#$bytes)) /dev/zero >"$build/stage/zeros"
-objcopy --update-section "$section=$build/stage/zeros" "$program"
-rm -f "$build/stage/zeros"
 if grep -aqF -e "$PWD" -e "$HOME/" "$program"; then
     echo "dist.sh: a path of this machine is in the program" >&2
     exit 1
