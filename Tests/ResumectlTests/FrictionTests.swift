@@ -133,11 +133,11 @@ struct FrictionTests {
             let shown = try await screen.run("resumectl get --retries 0 \(screen.host)/cut.bin")
             let hint =
                 "cut.bin: replaces a file of 195.3 KiB when it is complete. If curl or wget has left that, press Ctrl-C "
-                + "and run 'resumectl get --restart --from cut.bin' with the URL."
+                + "and run 'resumectl get --restart --from cut.bin -o cut.bin' with the URL."
             #expect(Self.shows(shown, hint), "\(shown)")
             #expect(try Files.bytes(screen.folder["cut.bin"]) == left)
             try await screen.expect(
-                "resumectl get --restart --from cut.bin \(screen.host)/cut.bin",
+                "resumectl get --restart --from cut.bin -o cut.bin \(screen.host)/cut.bin",
                 "cut.bin: resumed at 131.3 KiB of 293.0 KiB", "end 0")
             try Files.write(left, to: screen.folder["a.bin"])
             try Files.write([], to: screen.folder["a.bin.aria2"])

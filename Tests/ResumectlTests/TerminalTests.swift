@@ -84,7 +84,7 @@ struct TerminalTests {
         ("get --outptu x h/f", "Error: unknown option '--outptu'; did you mean '--output'?"),
         ("get -x 4 h/f", "for several connections (aria2, axel), use --connections 4"),
         ("get 127.0.0.1:9", "resumectl: argument 1: http://127.0.0.1:9/ does not contain a file name."),
-        ("gc --max-size 1.5GiB", "there is no store at"), ("purge", "specify what to remove: entries, --all"),
+        ("gc --max-size 1.5GiB", "there is no store yet"), ("purge", "specify what to remove: entries, --all"),
         ("resume", "nothing to resume"),
         ("list", "the store is empty: there are no partial downloads"), ("log", "no events are recorded"),
         ("show x", "there is no store"), ("help exit-status", "130  Interrupted (Ctrl-C)."),
