@@ -37,6 +37,15 @@ struct ConnectionTests {
         }
     }
 
+    /// Returns an option with its value, if it has one, for connections to a server.
+    private static func arguments(_ option: String, _ server: OriginServer) -> [String] {
+        switch option {
+        case "--resolve": [option, "127.0.0.1:\(server.port):127.0.0.1"]
+        case "--proxy": [option, "http://127.0.0.1:\(server.port)"]
+        default: [option]
+        }
+    }
+
     private static func isWhole(_ request: OriginRequest) -> Bool { request.field("range") == nil }
 
     @Test(
@@ -44,14 +53,9 @@ struct ConnectionTests {
         arguments: ["--resolve", "--insecure", "--proxy"])
     func apart(option: String) async throws {
         try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let value =
-                switch option {
-                case "--resolve": ["127.0.0.1:\(server.port):127.0.0.1"]
-                case "--proxy": ["http://127.0.0.1:\(server.port)"]
-                default: [] as [String]
-                }
+            let options = Self.arguments(option, server)
             let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
-            #expect(await home.run(get + [option] + value).status == .tryAgain)
+            #expect(await home.run(get + options).status == .tryAgain)
             let jobs = try await home.run("jobs", "--json").json
             #expect(jobs.first?["needs"]?.array?.compactMap(\.string) == [option])
             #expect(await home.run("jobs").output.contains("[needs \(option)]"))
@@ -64,7 +68,7 @@ struct ConnectionTests {
             #expect(usual.status == .success && !usual.errors.contains("resumed"), "\(usual.errors)")
             #expect(server.requests.map(Self.isWhole) == [true, true])
             // With the same option, they are.
-            let same = await home.run(get + [option] + value)
+            let same = await home.run(get + options)
             #expect(same.status == .success && same.errors.contains("resumed at"), "\(same.errors)")
             #expect(server.requests.map(Self.isWhole) == [true, true, false])
             #expect(Sample.content.matches(try home.bytes("out")))
@@ -75,13 +79,7 @@ struct ConnectionTests {
         "verify --remote and adopt connect with these options, too", arguments: ["--resolve", "--insecure", "--proxy"])
     func otherCommands(option: String) async throws {
         try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let value =
-                switch option {
-                case "--resolve": ["127.0.0.1:\(server.port):127.0.0.1"]
-                case "--proxy": ["http://127.0.0.1:\(server.port)"]
-                default: [] as [String]
-                }
-            let options = [option] + value
+            let options = Self.arguments(option, server)
             #expect(
                 await home.run(["get", server.url(), "-o", home["out"], "--retries", "0"] + options).status == .tryAgain
             )

@@ -71,25 +71,22 @@ struct JobRunner {
     private mutating func claim(_ jobs: [Job], _ body: (Step) async -> Void) async throws {
         for (job, claim) in zip(jobs, try await board.claim(jobs.map(\.id), again: choice == .again)) {
             switch claim {
-            case .taken(let job):
-                guard choice == .left else {
-                    await body(.run(job))
-                    continue
-                }
-                // Others may have ended since it was claimed.
-                let (later, now) = try await board.later(than: job)
-                let hasEnded = now?.state == .done || now?.state == .cancelled
-                guard hasEnded || later.contains(where: { $0.replaces(job) }) else {
-                    await body(.run(job))
-                    continue
-                }
-                board.release(job.id)
-                await body(later.isEmpty ? .gone(job) : .outdated(job))
+            case .taken(let job): await body(choice == .left ? try await step(of: job) : .run(job))
             case .busy: busy.append(job)
             case .done(let job): await body(.over(job))
             case .gone: await body(.gone(job))
             }
         }
+    }
+
+    /// Returns what becomes of a job that was taken, and releases it unless it runs.
+    private func step(of job: Job) async throws -> Step {
+        // Others may have ended since it was claimed.
+        let (later, now) = try await board.later(than: job)
+        let hasEnded = now?.state == .done || now?.state == .cancelled
+        guard hasEnded || later.contains(where: { $0.replaces(job) }) else { return .run(job) }
+        board.release(job.id)
+        return later.isEmpty ? .gone(job) : .outdated(job)
     }
 
     /// Waits for the jobs that another process runs, and passes on those that it leaves.
