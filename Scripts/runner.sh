@@ -3,6 +3,10 @@
 # A crash that a test provokes must not start Swift's backtrace helper.
 export SWIFT_BACKTRACE=enable=no
 
+# Swift Testing starts all tests of a bundle at once. Each step of a test then waits for a step of all others, on a slow
+# machine for minutes: deadlines pass although nothing hangs. With eight at a time, a bundle takes no longer.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+
 # Sets `runner` to the command that runs the tests of a build folder.
 choose_runner() {
     runner=("$1/debug/resume-storePackageTests.xctest" --testing-library swift-testing)
