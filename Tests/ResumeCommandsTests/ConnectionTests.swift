@@ -166,7 +166,7 @@ struct ConnectionTests {
         arguments: [
             ["-4", "-6"], ["-k", "--cacert", "f"], ["--resolve", "a:80"], ["--resolve", "a:80:b"],
             ["--resolve", "a:x:::1"], ["--resolve", "a:80:127.0.0.1,"],
-            ["--max-time", "0"], ["--hold"],
+            ["--max-time", "0"], ["--hold"], ["--keep"],
         ])
     func usage(options: [String]) async throws {
         let outcome = await home.run(["get", "http://127.0.0.1:9/f"] + options)

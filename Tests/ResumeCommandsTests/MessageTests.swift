@@ -117,6 +117,16 @@ struct MessageTests {
         }
     }
 
+    @Test("If resume runs a job that fails for good again, it says how to leave that out")
+    func failedForGood() async throws {
+        try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { server async throws in
+            let get = await home.run("get", server.url(), "-o", home["out"])
+            #expect(get.status == .refused && !get.errors.contains("forget"), "\(get.errors)")
+            let resume = await home.run("resume")
+            #expect(resume.status == .refused && resume.errors.contains("'resumectl forget NAME'"), "\(resume.errors)")
+        }
+    }
+
     @Test("A refusal for lack of credentials names the options")
     func credentials() async throws {
         try await OriginServer.withServer(handler: { _ in .status("401 Unauthorized") }) { server async throws in

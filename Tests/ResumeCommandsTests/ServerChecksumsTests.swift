@@ -66,7 +66,7 @@ struct ServerChecksumsTests {
         ("404 Not Found", .refused, "Not Found. Check the URL, or download the list and give --checksums its path."),
         ("503 Service Unavailable", .tryAgain, "No retries are left; run the download again later.\n"),
         ("200 OK", .refused, "contains no SHA-256 or SHA-512 checksums\n"), ("too large", .refused, "the limit of"),
-        ("too long", .refused, "bytes have been received. Check the URL"),
+        ("too long", .refused, "the download exceeds the limit of 16777216 bytes. Check the URL"),
         ("short lines", .refused, "contains no SHA-256 or SHA-512 checksums\n"),
         ("cut", .tryAgain, "No retries are left; run the download again later.\n"),
     ]

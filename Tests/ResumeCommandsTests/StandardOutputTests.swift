@@ -89,11 +89,11 @@ struct StandardOutputTests {
     @Test("The log and the list do not name the file in the store's folder")
     func name() async throws {
         try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let refused = await home.stream([server.url(), "--retries", "0"], to: { _ in 0 })
+            let refused = await home.stream([server.url(), "--keep", "--retries", "0"], to: { _ in 0 })
             #expect(refused.status == .tryAgain)
             #expect(await home.run("show", server.url()).output.contains("destination:     standard output\n"))
             #expect(try await home.entry(server.url())?["destination"]?.string == "standard output")
-            #expect(await home.stream([server.url()], to: { _ in 0 }).status == .success)
+            #expect(await home.stream([server.url(), "--keep"], to: { _ in 0 }).status == .success)
             for options in [["--json"], []] {
                 let log = await home.run(["log", server.url()] + options)
                 #expect(log.output.contains("delivered to standard output"), "\(log.output)")
@@ -129,10 +129,10 @@ struct StandardOutputTests {
     @Test("What a killed process has left under a name in the store's folder is removed by the next run and by gc")
     func leftover() async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            #expect(await home.stream([server.url()], to: { _ in 0 }).status == .success)
+            #expect(await home.stream([server.url(), "--keep"], to: { _ in 0 }).status == .success)
             try home.write([1], to: "store/.standard-output-other")
             let first = try leaveName()
-            #expect(await home.stream([server.url()], to: { _ in 0 }).status == .success)
+            #expect(await home.stream([server.url(), "--keep"], to: { _ in 0 }).status == .success)
             #expect(!home.has("store/\(first)"))
             let second = try leaveName()
             let planned = await home.run("gc", "--dry-run")
@@ -177,22 +177,106 @@ struct StandardOutputTests {
         }
     }
 
-    @Test("If the reader ends, the download ends, and the next one continues it")
+    @Test("If the reader ends, the download ends, and with --keep, the next one continues it")
     func closedPipe() async throws {
         let handler: @Sendable (OriginRequest) -> Response = {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let output = Output(failingWith: EPIPE, after: 1)
-            let outcome = await home.stream([server.url()], to: output.take)
+            let outcome = await home.stream([server.url(), "--keep"], to: output.take)
             #expect(outcome.status == .io, "\(outcome.errors)")
             #expect(outcome.errors.contains("cannot write to standard output: Broken pipe; the partial data is kept"))
             server.setHandler(Sample.whole)
             let whole = Output()
-            let next = await home.stream([server.url()], to: whole.take)
+            let next = await home.stream([server.url(), "--keep"], to: whole.take)
             #expect(next.status == .success && next.errors.contains("resumed at"), "\(next.errors)")
             #expect(
                 whole.count == 300_000 && Sample.content.matches(whole.bytes), "the output begins with the first byte")
+        }
+    }
+
+    @Test("If the reader ends, so does the download, and nothing is kept")
+    func closedPipeWithoutKeep() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let outcome = await home.stream([server.url()], to: Output(failingWith: EPIPE, after: 1).take)
+            #expect(outcome.status == .io && !outcome.errors.contains("kept"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("Broken pipe. Run the command again to start the output"))
+            #expect(try await home.run("list", "--json").json.isEmpty)
+        }
+    }
+
+    @Test("While the file is received, its first bytes are written, and nothing of it is in the store")
+    func unstored() async throws {
+        let gate = Gate()
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Sample.resource, for: $0, pausingAt: Sample.cut, for: .gate(gate))
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let task = Task { await home.stream([server.url(), "--stall-timeout", "1h"], to: output.take) }
+            // The last received byte is not written before more of them have come.
+            #expect(try await eventually { Int64(output.count) == Sample.cut - 1 })
+            #expect(try await home.run("list", "--json").json.isEmpty)
+            #expect(try home.names(in: "store/blobs").allSatisfy { !$0.contains("/") })
+            gate.open()
+            #expect(await task.value.status == .success)
+            #expect(Sample.content.matches(output.bytes) && output.count == 300_000)
+        }
+    }
+
+    /// What a server without ranges sends after its first connection was cut.
+    enum Second: CaseIterable {
+        case same, newTag, chunked, changed, shorter
+    }
+
+    @Test(
+        "A server without ranges sends the file again, and the output goes on if it is the same",
+        arguments: Second.allCases)
+    func withoutRanges(second: Second) async throws {
+        let output = Output()
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            let content =
+                switch second {
+                case .changed where request.number > 1: Sample.changed
+                case .shorter where request.number > 1: Content(Sample.content.bytes(in: 0..<100_000))
+                default: Sample.content
+                }
+            var resource = Resource(content, etag: second == .newTag ? "\"\(request.number)\"" : "\"v1\"")
+            resource.ignoresRange = true
+            if second == .chunked { resource.framing = .chunked(size: 10_000) }
+            var response = Response.file(resource, for: request, cutAfter: request.number < 3 ? Sample.cut : nil)
+            if request.number == 2 { response.steps.insert(.wait(until: { output.count >= 150_000 }), at: 0) }
+            return response
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let outcome = await home.stream([server.url()], to: output.take)
+            if [.changed, .shorter].contains(second) {
+                #expect(outcome.status == .tryAgain && outcome.errors.contains("changed"), "\(outcome.errors)")
+                #expect(Sample.content.matches(output.bytes) && output.count < 200_000, "nothing is appended")
+            } else {
+                #expect(outcome.status == .success && server.requests.count == 3, "\(outcome.errors)")
+                #expect(Sample.content.matches(output.bytes) && output.count == 300_000)
+            }
+        }
+    }
+
+    @Test("A digest that the server announces is compared before the last byte is written", arguments: [32, 64])
+    func announced(length: Int) async throws {
+        let digest = Data(repeating: 1, count: length).base64EncodedString()
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            var resource = Sample.resource
+            resource.extraFields = [("Repr-Digest", "sha-\(length * 8)=:\(digest):")]
+            return .file(resource, for: request)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let outcome = await home.stream([server.url()], to: output.take)
+            #expect(outcome.status == .refused && outcome.errors.contains("Repr-Digest"), "\(outcome.errors)")
+            #expect(output.count < 300_000 && Sample.content.matches(output.bytes))
         }
     }
 

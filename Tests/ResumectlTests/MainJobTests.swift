@@ -91,7 +91,7 @@ struct MainJobTests {
         }
     }
 
-    @Test("--max-time and SIGINT end a get whose output nobody reads", arguments: [[], ["--hold"]])
+    @Test("--max-time and SIGINT end a get whose output nobody reads", arguments: [[], ["--keep"], ["--hold"]])
     func blockedOutput(options: [String]) async throws {
         try await TemporaryFolder.with { folder in
             let file = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")

@@ -53,7 +53,7 @@ struct Terminal {
     func expect(
         _ what: String, at location: SourceLocation = #_sourceLocation, _ isExpected: ([String]) -> Bool
     ) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(240)
         var rows: [String] = []
         while ContinuousClock.now < deadline {
             rows = try await self.rows()

@@ -71,9 +71,11 @@ extension GetCommand {
                     failure.message = failure.message.replacing(
                         "; nothing was written", with: "; the output is incomplete, and wrong")
                 }
-                failure.message +=
-                    ". Compare the digest with the one at its source. With the right one, nothing is fetched again; "
-                    + "--restart fetches the file again."
+                failure.message += ". Compare the digest with the one at its source."
+                if isKept || !writesToOutput {
+                    failure.message +=
+                        " With the right one, nothing is fetched again; --restart fetches the file again."
+                }
             }
         }
         reporter.report(failure, error, of: request, number)

@@ -7,56 +7,46 @@ internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
 /// `get --output -`: the bytes of a file on standard output.
 extension GetCommand {
     /// Whether the file is written to standard output.
     var writesToOutput: Bool { files.output == "-" }
 
+    /// Whether the bytes for standard output go through the store.
+    private var storesOutput: Bool { files.keep || files.hold || files.from != nil }
+
     /// Downloads a file and writes its bytes to standard output, in order, while they are received.
     ///
-    /// The download goes through the store like any other one, so that a lost connection or the end of this process
-    /// costs nothing until it is complete. Then it is delivered to a name in the store's folder, which is removed at
-    /// once: if the rest cannot be written, the next run fetches the file again. The last byte is written
-    /// when the whole file has been verified, and with --hold, so is the first; ``DownloadStream`` says what else is
-    /// guaranteed.
+    /// The last byte is written when the whole file has been verified.
     ///
     /// - Throws: ``CommandFailure`` with the status of a failure that has been reported.
     func write(
         _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
     ) async throws {
         var request = request
-        let store = downloader.store.path
-        _ = try await Blocking.run { StandardOutput.removeLeftovers(in: store) }
-        request.destination = StandardOutput.path(in: store)
+        request.destination = StandardOutput.path(in: downloader.store.path)
         reporter.start()
         reporter.begin(request, 0)
-        let stream = downloader.makeStream(request) { [request] event in
-            // The stream reads on from the open file, and the end is reported when it has been written.
-            guard case .finished = event else { return reporter.report(event, of: request, 0) }
-            try? FileManager.default.removeItem(atPath: request.destination)
-        }
+        let output = storesOutput ? StoredOutput(request, downloader, holds: files.hold) : nil
         do {
-            let result = try await limitingTime(of: request.interruption) { [files] in
-                // The bytes can be read after the delivery as well.
-                if files.hold {
-                    _ = try await withCancellation {
-                        try await stream.value
-                    } onCancel: {
-                        stream.cancel()
-                    }
+            let result = try await limitingTime(of: request.interruption) { [request] in
+                let report: @Sendable (DownloadEvent) -> Void = { reporter.report($0, of: request, 0) }
+                let write: @Sendable ([UInt8]) async throws -> Void = { piece in
+                    try await Self.output { context.bytes(piece) }
                 }
-                for try await piece in stream { try await Self.output { context.bytes(piece) } }
-                return try await stream.value
+                guard let output else {
+                    return try await request.pass(over: downloader.transport, onEvent: report, to: write)
+                }
+                return try await output.pass(onEvent: report, to: write)
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
             if (error as? CommandFailure)?.status == .io { request.interruption?.set(.outputClosed) }
-            stream.cancel()
-            // Until it has ended, it needs the store.
-            let isComplete = (try? await stream.value) != nil
-            let failure = Self.failure(error, keeping: !isComplete)
-            let status = await report(failure, of: request, 0, with: downloader, reporter, keeping: !isComplete).status
+            let isKept = await output?.end() ?? false
+            let failure = Self.failure(error, keeping: isKept)
+            let status = await report(failure, of: request, 0, with: downloader, reporter, keeping: isKept).status
             reporter.finish(failed: 1)
             throw CommandFailure(status)
         }
@@ -103,5 +93,55 @@ extension GetCommand {
         failure.message += "\(kept). Run the command again to start the output from the first byte."
         failure.isResumable = isKept
         return failure
+    }
+}
+
+/// A file for standard output that goes through the store.
+///
+/// It is downloaded like any other one, so that a lost connection or the end of this process costs nothing until it is
+/// complete. Then it is delivered to a name in the store's folder, which is removed at once: if the rest cannot be
+/// written, the next run fetches the file again. ``DownloadStream`` says what is guaranteed.
+private final class StoredOutput: Sendable {
+    private let request: DownloadRequest
+    private let downloader: Downloader
+    /// Whether nothing is written before the file has been verified.
+    private let holds: Bool
+    private let stream = Mutex<DownloadStream?>(nil)
+
+    init(_ request: DownloadRequest, _ downloader: Downloader, holds: Bool) {
+        (self.request, self.downloader, self.holds) = (request, downloader, holds)
+    }
+
+    /// Downloads the file, and passes its bytes on.
+    func pass(
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void, to write: @Sendable ([UInt8]) async throws -> Void
+    ) async throws -> DownloadResult {
+        let folder = downloader.store.path
+        _ = try await Blocking.run { StandardOutput.removeLeftovers(in: folder) }
+        let stream = downloader.makeStream(request) { [path = request.destination] event in
+            // The stream reads on from the open file, and the end is reported when it has been written.
+            guard case .finished = event else { return onEvent(event) }
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        self.stream.withLock { $0 = stream }
+        // The bytes can be read after the delivery as well.
+        if holds {
+            _ = try await withCancellation {
+                try await stream.value
+            } onCancel: {
+                stream.cancel()
+            }
+        }
+        for try await piece in stream { try await write(piece) }
+        return try await stream.value
+    }
+
+    /// Ends the download, which needs the store until then.
+    ///
+    /// - Returns: Whether the store keeps what was received.
+    func end() async -> Bool {
+        guard let stream = stream.withLock({ $0 }) else { return true }
+        stream.cancel()
+        return (try? await stream.value) == nil
     }
 }

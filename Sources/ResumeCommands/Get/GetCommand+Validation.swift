@@ -42,7 +42,9 @@ extension GetCommand {
         if programs.onComplete != nil, writesToOutput {
             throw ValidationError("--on-complete cannot be combined with --output -")
         }
-        if files.hold, !writesToOutput { throw ValidationError("--hold requires --output -") }
+        if files.hold || files.keep, !writesToOutput {
+            throw ValidationError("--hold and --keep require --output -")
+        }
         if let output = files.output, output.hasPrefix("/"), files.directory != nil {
             throw ValidationError("--output must be a relative path if --directory is given")
         }

@@ -29,6 +29,9 @@ struct FileOptions: ParsableArguments {
         name: .long, help: ArgumentHelp("With -o -, write nothing before the file is verified.", visibility: .hidden))
     var hold = false
 
+    @Flag(name: .long, help: ArgumentHelp("With -o -, keep partial data in the store.", visibility: .hidden))
+    var keep = false
+
     @Flag(
         name: [.customShort("J"), .long],
         help: "Use the name that the server sends; never replace.")

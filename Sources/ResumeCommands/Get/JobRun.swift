@@ -93,6 +93,9 @@ final class JobRun: Sendable {
         }
         let failures = slots.failures
         reporter.finish(failed: failures.count)
+        if choice != .given, failures.contains(.refused) {
+            reporter.note("'resumectl forget NAME' removes a download that cannot succeed, so that resume omits it")
+        }
         try GetCommand.throwWorst(of: failures)
     }
 

@@ -10,7 +10,8 @@ extension DownloadRun {
         _ body: any ResponseBody, of head: HTTPResponse, _ verdict: Verdict, from start: Int64,
         budget: inout RetryBudget
     ) async throws -> RequestOutcome {
-        if digest == nil, let algorithm = await expectedDigest?.algorithm {
+        // Who reads from memory compares the digest.
+        if digest == nil, !transfer.isInMemory, let algorithm = await expectedDigest?.algorithm {
             digest = RunningDigest(algorithm, of: await transfer.heldBytes)
         }
         let contentDigest = HTTPDigest(contentDigestIn: head.headerFields)

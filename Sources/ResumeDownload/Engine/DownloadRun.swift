@@ -96,35 +96,6 @@ struct DownloadRun {
     }
 }
 
-extension DownloadRequest {
-    /// Downloads a small file into memory, with the same requests as ``Downloader/download(_:onEvent:)``.
-    ///
-    /// The destination is not used, and the digest is not compared. Nothing is kept after an error.
-    ///
-    /// - Parameter transport: The HTTP client.
-    /// - Returns: All bytes, at most ``maximumLength`` or 32 MiB.
-    /// - Throws: `DownloadError`, `StoreError`, `CancellationError`; what the closures of the request throw.
-    package func bytes(over transport: any Transport) async throws -> [UInt8] {
-        let limit = Int(clamping: maximumLength ?? 32 << 20)
-        let store = MemoryStore(maximumSize: limit, maximumEntrySize: limit)
-        let transfer = try await store.open(url, headerFields: identityFields, key: key, policy: policy)
-        let run = DownloadRun(
-            request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
-            metrics: DownloadMetrics()
-        ) { _ in }
-        var loop = RequestLoop(run, retryPolicy)
-        do {
-            try await loop.run { try await $0.response(to: $1) }
-            return try await transfer.takeData(upTo: limit)
-        } catch {
-            let received = transfer.held
-            try? await transfer.close()
-            guard (error as? StoreError)?.code == .tooLarge else { throw error }
-            throw DownloadError(.tooLarge, .tooLarge(receiving: received, limit: Int64(limit)))
-        }
-    }
-}
-
 /// Reports the decisions of the request loop to the caller and to the transfer.
 extension DownloadRun: RequestClient {
     var policy: ResumePolicy { get async { await transfer.policy } }

@@ -55,10 +55,11 @@ extension Reason {
     }
 
     /// More bytes than allowed were received, and it is unknown how many follow.
-    static func tooLarge(receiving received: Int64, limit: Int64) -> Reason {
+    static func tooLarge(receiving received: Int64?, limit: Int64) -> Reason {
         Reason(
             code: .init(rawValue: "too-large"),
-            text: "the download exceeds the limit of \(limit) bytes: \(received) bytes have been received")
+            text: "the download exceeds the limit of \(limit) bytes"
+                + (received.map { ": \($0) bytes have been received" } ?? ""))
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {

@@ -10,6 +10,12 @@ protocol BodyStorage: AnyObject, Sendable {
 
     /// Returns the first bytes; throws if there are fewer.
     func bytes(count: Int) throws -> [UInt8]
+
+    /// Whether more bytes may be written at once.
+    var hasRoom: Bool { get }
+
+    /// Waits until that is so.
+    func waitForRoom() async throws
 }
 
 extension OpenFile: BodyStorage {
@@ -17,6 +23,10 @@ extension OpenFile: BodyStorage {
 }
 
 extension BodyStorage {
+    var hasRoom: Bool { true }
+
+    func waitForRoom() async throws {}
+
     /// Returns the bytes of a range; throws if there are fewer.
     func bytes(in range: Range<Int64>) throws -> [UInt8] {
         let count = Int(clamping: range.upperBound - range.lowerBound)

@@ -57,6 +57,9 @@ package final class PartStream: Sendable {
     /// Whether all bytes of this stream were received, and only bytes of the next stream remain to be compared.
     package var isAtSuccessor: Bool { course(\.isAtSuccessor) == true && held >= end }
 
+    /// What the body is written to.
+    private var storage: (any BodyStorage)? { body.withLock { $0?.storage } }
+
     // MARK: Receiving
 
     /// Handles the next part of the body; blocks the calling thread.
@@ -81,14 +84,15 @@ package final class PartStream: Sendable {
             readable.changed()
             if beforeBorder > 0, held == border { try checkpoint() } else { try recordIfDue() }
         }
-        return try sync.keepsUp() && wantsMore && !isAtSuccessor
+        return try sync.keepsUp() && wantsMore && !isAtSuccessor && storage?.hasRoom != false
     }
 
-    /// Waits for a flush that is slower than the network.
+    /// Waits for a flush, or a reader, that is slower than the network.
     ///
-    /// - Throws: The error of a flush.
+    /// - Throws: The error of a flush; `CancellationError`.
     package func catchUp() async throws {
         if try !sync.keepsUp() { try await sync.finish() }
+        try await storage?.waitForRoom()
     }
 
     /// Ends the body, and stops checking for bytes that wait for a commit.

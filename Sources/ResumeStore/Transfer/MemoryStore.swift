@@ -29,6 +29,8 @@ public final class MemoryStore: PartialStore {
     /// The maximum size of one entry in bytes.
     private let maximumEntrySize: Int
     private let state: Mutex<State>
+    /// Where the bytes go instead of being kept; nil for a store that keeps them.
+    private let passed: PassedBytes?
     /// The key of the hashes that identify requesters.
     let identityKey: [UInt8]
 
@@ -43,6 +45,15 @@ public final class MemoryStore: PartialStore {
         self.maximumEntrySize = min(max(maximumEntrySize, 0), self.maximumSize)
         state = Mutex(
             State(shelf: MemoryShelf(maximumSize: self.maximumSize, maximumEntries: max(maximumEntries, 0))))
+        identityKey = RequestIdentity.newKey()
+        passed = nil
+    }
+
+    /// Makes a store for one download, whose bytes go to a reader.
+    package init(passing passed: PassedBytes) {
+        self.passed = passed
+        (maximumSize, maximumEntrySize) = (.max, .max)
+        state = Mutex(State(shelf: MemoryShelf(maximumSize: .max, maximumEntries: 1)))
         identityKey = RequestIdentity.newKey()
     }
 
@@ -171,7 +182,12 @@ extension MemoryStore {
     }
 
     /// Creates an empty blob for an entry in use.
-    func makeBlob(of entry: Entry, for owner: RequestIdentity?) -> MemoryBlob {
+    func makeBlob(of entry: Entry, for owner: RequestIdentity?) -> any BodyStorage {
+        if let passed {
+            let isWhole = entry.selection == nil
+            passed.restart(announced: isWhole ? HTTPDigest(field: entry.representation?.reprDigest) : nil)
+            return passed
+        }
         let most = maximumEntrySize
         return MemoryBlob(owner: owner, limit: min(entry.totalBytes.flatMap { Int(exactly: $0) } ?? most, most)) {
             [unowned self, key = entry.key] in try self.reserve($0, for: key)

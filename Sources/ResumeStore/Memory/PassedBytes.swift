@@ -1,0 +1,194 @@
+package import ResumeHTTP
+internal import Synchronization
+
+/// The bytes of one download on their way to a reader, of which only the last ones are in memory.
+///
+/// The reader gets each byte once, in order. If the download starts over, the new bytes are first compared, by a hash,
+/// with those that the reader has got. The network is not read while too many bytes wait for the reader.
+package final class PassedBytes: BodyStorage {
+    fileprivate struct State {
+        /// The last received bytes.
+        var window: [UInt8] = []
+        /// The offset after the last received byte.
+        var end: Int64 = 0
+        /// How many bytes the reader has got.
+        var passed: Int64 = 0
+        /// Their hash.
+        var hash: RunningHash
+        /// After a new start, the hash of the received bytes until they are as many as ``passed``.
+        var again: RunningHash?
+        var hasChanged = false
+        /// Whether all bytes were received and have the expected digest, or why the download ended.
+        var outcome: Result<Void, any Error>?
+
+        /// The offset of the first byte in memory.
+        var start: Int64 { end - Int64(window.count) }
+        /// The number of bytes that wait for the reader.
+        var waiting: Int64 { again == nil ? end - passed : 0 }
+    }
+
+    /// How many bytes wait for the reader before the network is no longer read.
+    private static let mostWaiting: Int64 = 2 << 20
+    /// How many bytes that the reader has got are kept, to be compared when the download resumes.
+    private static let mostOverlap: Int64 = 64 << 10
+    /// How many more of them are removed at once.
+    private static let stride: Int64 = 1 << 20
+    /// The most bytes that the reader gets at once.
+    private static let pieceSize: Int64 = 256 << 10
+
+    private let state: Mutex<State>
+    /// The digest that the reader's caller expects.
+    private let digest: HTTPDigest?
+    private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let (rooms, room) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// Creates the empty bytes of a file with a digest; nil if it is not known.
+    package init(_ digest: HTTPDigest?) {
+        self.digest = digest
+        state = Mutex(State(hash: RunningHash(digest?.algorithm ?? .sha256)))
+    }
+
+    /// Whether the file is not the one whose first bytes the reader has got.
+    package var hasChanged: Bool { state.withLock(\.hasChanged) }
+
+    // MARK: Receiving
+
+    /// Starts over with the first byte, and with the digest that the server announces.
+    package func restart(announced: HTTPDigest?) {
+        state.withLock { state in
+            (state.window, state.end) = ([], 0)
+            if state.passed == 0 { state.hash = RunningHash((digest ?? announced)?.algorithm ?? .sha256) }
+            state.again = state.passed > 0 ? RunningHash(state.hash.algorithm) : nil
+        }
+    }
+
+    package func write(_ bytes: RawSpan, at offset: Int64) throws {
+        try state.withLock { state in
+            if offset < state.end { try state.removeBytes(from: offset) }
+            guard offset == state.end else {
+                throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
+            }
+            var rest = bytes
+            if var again = state.again {
+                let missing = rest.extracting(first: Int(clamping: state.passed - state.end))
+                rest = rest.extracting(droppingFirst: missing.byteCount)
+                unsafe missing.withUnsafeBytes { unsafe again.update($0) }
+                state.append(missing)
+                state.again = again
+                if state.end == state.passed {
+                    guard again.digest == state.hash.digest else { throw state.changed() }
+                    state.again = nil
+                }
+            }
+            state.append(rest)
+            let excess = min(state.passed, state.end) - state.start - Self.mostOverlap
+            if excess >= Self.stride { state.window.removeFirst(Int(excess)) }
+        }
+        change.yield()
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        state.withLock { state in
+            guard (state.start...state.end).contains(offset) else { return 0 }
+            let first = Int(offset - state.start)
+            let count = min(buffer.count, state.window.count - first)
+            unsafe buffer.copyBytes(from: state.window[first..<first + count])
+            return count
+        }
+    }
+
+    package func bytes(count: Int) throws -> [UInt8] { throw StoreError.blobShort }
+
+    package var hasRoom: Bool { state.withLock { $0.waiting < Self.mostWaiting } }
+
+    package func waitForRoom() async throws {
+        while !hasRoom {
+            try Task.checkCancellation()
+            var next = rooms.makeAsyncIterator()
+            _ = await next.next()
+        }
+    }
+
+    /// Ends the download: the reader gets the rest unless the bytes have another digest than the expected one.
+    ///
+    /// - Parameter expected: The digest that the file must have; nil if there is none. One of another algorithm than
+    ///   that of ``restart(announced:)`` is not compared.
+    /// - Returns: The digest of all received bytes.
+    /// - Throws: ``StoreError`` if the reader has got more bytes than there are.
+    package func finish(expecting expected: HTTPDigest?) throws -> HTTPDigest? {
+        defer { change.yield() }
+        return try state.withLock { state in
+            guard state.again == nil else { throw state.changed() }
+            var hash = state.hash
+            unsafe state.window.withUnsafeBytes { window in
+                unsafe hash.update(UnsafeRawBufferPointer(rebasing: window[Int(state.passed - state.start)...]))
+            }
+            let found = hash.digest
+            if expected?.algorithm != found?.algorithm || found == expected { state.outcome = .success(()) }
+            return found
+        }
+    }
+
+    /// Ends the download with an error, which the reader gets.
+    package func fail(_ error: any Error) {
+        state.withLock { $0.outcome = .failure(error) }
+        change.yield()
+    }
+
+    // MARK: Reading
+
+    /// Waits for the next bytes.
+    ///
+    /// - Returns: nil after the last ones.
+    /// - Throws: The error of the download; `CancellationError`.
+    package func next() async throws -> [UInt8]? {
+        while true {
+            try Task.checkCancellation()
+            let (bytes, isLast) = try state.withLock { try $0.take(Self.pieceSize) }
+            if !bytes.isEmpty {
+                room.yield()
+                return bytes
+            }
+            if isLast { return nil }
+            var next = changes.makeAsyncIterator()
+            _ = await next.next()
+        }
+    }
+}
+
+extension PassedBytes.State {
+    /// Removes bytes that are received again.
+    fileprivate mutating func removeBytes(from offset: Int64) throws {
+        guard again == nil, offset >= passed else { throw changed() }
+        window.removeLast(Int(end - offset))
+        end = offset
+    }
+
+    fileprivate mutating func append(_ bytes: RawSpan) {
+        unsafe bytes.withUnsafeBytes { unsafe window.append(contentsOf: $0) }
+        end += Int64(bytes.byteCount)
+    }
+
+    /// Records that the reader has got other bytes.
+    fileprivate mutating func changed() -> StoreError {
+        hasChanged = true
+        return StoreError(.heldBytesDiffer, "the file changed after some of it was read")
+    }
+
+    /// Takes bytes for the reader: all but the last one, and that one too when the download has ended well.
+    fileprivate mutating func take(_ most: Int64) throws -> (bytes: [UInt8], isLast: Bool) {
+        let isComplete: Bool
+        switch outcome {
+        case .failure(let error): throw error
+        case .success: isComplete = true
+        case nil: isComplete = false
+        }
+        let count = min(waiting - (isComplete ? 0 : 1), most)
+        guard count > 0 else { return ([], isComplete) }
+        let first = Int(passed - start)
+        let bytes = Array(window[first..<first + Int(count)])
+        unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
+        passed += count
+        return (bytes, false)
+    }
+}
