@@ -15,10 +15,10 @@ struct PipedOutputTests {
     private static let interruptions = 55
 
     /// Runs `get -o - URL | cat > FILE` with the exit status of the first program.
-    private static func pipe(_ url: String, to path: String) async throws -> MeasuredGet {
+    private static func pipe(_ url: String, to path: String, reader: String = "cat") async throws -> MeasuredGet {
         try await MeasuredGet.run(
             url, ["--output", "-", "--retries", "5"],
-            wrapper: ["bash", "-c", "set -o pipefail; \"$@\" | cat > \"$0\"", path])
+            wrapper: ["bash", "-c", "set -o pipefail; \"$@\" | (\(reader)) > \"$0\"", path])
     }
 
     private static func size(of path: String) -> Int64 {
@@ -53,6 +53,20 @@ struct PipedOutputTests {
                 #expect(Self.size(of: folder["piped"]) == Self.content.length)
                 #expect(try Self.isBeginning(folder["piped"]))
                 #expect(server.requests.count == Self.interruptions + 1)
+            }
+        }
+    }
+
+    @Test("While nobody reads, the network is not read either, and memory stays bounded")
+    func slowReader() async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(Self.content, etag: "\"v1\""), for: $0) }
+        try await TemporaryFolder.with { folder in
+            try await OriginServer.withServer(handler: handler) { server in
+                let get = try await Self.pipe("\(server.baseURL)/file", to: folder["piped"], reader: "sleep 2; cat")
+                expectBounded(get, over: idle)
+                #expect(get.status == 0 && server.requests.count == 1, "\(get.text)")
+                #expect(try Self.size(of: folder["piped"]) == Self.content.length && Self.isBeginning(folder["piped"]))
             }
         }
     }

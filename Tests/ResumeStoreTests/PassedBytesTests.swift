@@ -31,17 +31,17 @@ struct PassedBytesTests {
         return passed
     }
 
-    @Test("There is room until two mebibytes wait, and again when they have been read")
+    @Test("There is room until a mebibyte waits, and again when they have been read")
     func room() async throws {
         let passed = PassedBytes(nil)
         passed.restart(announced: nil)
-        let part = Self.bytes(Self.mebibyte)
+        let part = Self.bytes(Self.mebibyte / 2)
         try Self.write(part, to: passed, at: 0)
         #expect(passed.hasRoom)
-        try Self.write(part, to: passed, at: Self.mebibyte)
+        try Self.write(part, to: passed, at: part.count)
         #expect(!passed.hasRoom)
         async let waiting: Void = passed.waitForRoom()
-        #expect(try await Self.read(2 * Self.mebibyte - 1, from: passed) == part + part.dropLast())
+        #expect(try await Self.read(Self.mebibyte - 1, from: passed) == part + part.dropLast())
         try await waiting
         #expect(passed.hasRoom)
     }
@@ -83,6 +83,22 @@ struct PassedBytesTests {
         #expect(try passed.finish(expecting: nil) == HTTPDigest(.sha256, of: bytes))
         #expect(try await Self.read(50_001, from: passed) == Array(bytes[49_999...]))
         #expect(try await passed.next() == nil)
+    }
+
+    @Test("If one of the first 64 KiB is another one, nothing more is received")
+    func early() async throws {
+        let bytes = Self.bytes(Self.mebibyte)
+        let passed = try await Self.begun(bytes)
+        passed.restart(announced: nil)
+        var other = Array(bytes[..<60_000])
+        try Self.write(other, to: passed, at: 0)
+        other[5_535] ^= 1
+        #expect(throws: StoreError.self) { try Self.write(other, to: passed, at: 60_000) }
+        #expect(passed.hasChanged)
+        let later = try await Self.begun(bytes)
+        later.restart(announced: nil)
+        try Self.write(Array(bytes[..<65_536]) + [UInt8](repeating: 0, count: 60_000), to: later, at: 0)
+        #expect(!later.hasChanged)
     }
 
     @Test("Other bytes, fewer bytes, and bytes that are received again after they were read are a change")

@@ -29,7 +29,7 @@ extension DownloadRequest {
     /// - Parameters:
     ///   - transport: The HTTP client.
     ///   - onEvent: Called with each event but the end.
-    ///   - take: Receives the bytes, at most 256 KiB each time. While it waits, at most 2 MiB and the bytes under way
+    ///   - take: Receives the bytes, at most 256 KiB each time. While it waits, at most 1 MiB and the bytes under way
     ///     are in memory.
     /// - Returns: The number of bytes, and what is known of them.
     /// - Throws: `DownloadError`, with `representationChanged` if the file changed after some of it was passed on;

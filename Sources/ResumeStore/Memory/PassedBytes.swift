@@ -15,6 +15,8 @@ package final class PassedBytes: BodyStorage {
         var passed: Int64 = 0
         /// Their hash.
         var hash: RunningHash
+        /// The first of them, in which most versions of a file differ.
+        var first: [UInt8] = []
         /// After a new start, the hash of the received bytes until they are as many as ``passed``.
         var again: RunningHash?
         var hasChanged = false
@@ -28,11 +30,11 @@ package final class PassedBytes: BodyStorage {
     }
 
     /// How many bytes wait for the reader before the network is no longer read.
-    private static let mostWaiting: Int64 = 2 << 20
-    /// How many bytes that the reader has got are kept, to be compared when the download resumes.
-    private static let mostOverlap: Int64 = 64 << 10
-    /// How many more of them are removed at once.
-    private static let stride: Int64 = 1 << 20
+    private static let mostWaiting: Int64 = 1 << 20
+    /// How many of the first and of the last bytes that the reader has got are kept, to be compared.
+    fileprivate static let overlap: Int64 = 64 << 10
+    /// How many bytes before the last ones are removed at once.
+    private static let stride: Int64 = 256 << 10
     /// The most bytes that the reader gets at once.
     private static let pieceSize: Int64 = 256 << 10
 
@@ -72,7 +74,11 @@ package final class PassedBytes: BodyStorage {
             if var again = state.again {
                 let missing = rest.extracting(first: Int(clamping: state.passed - state.end))
                 rest = rest.extracting(droppingFirst: missing.byteCount)
-                unsafe missing.withUnsafeBytes { unsafe again.update($0) }
+                try unsafe missing.withUnsafeBytes { bytes in
+                    let known = state.first.dropFirst(Int(clamping: state.end)).prefix(bytes.count)
+                    guard unsafe known.elementsEqual(bytes.prefix(known.count)) else { throw state.changed() }
+                    unsafe again.update(bytes)
+                }
                 state.append(missing)
                 state.again = again
                 if state.end == state.passed {
@@ -81,7 +87,7 @@ package final class PassedBytes: BodyStorage {
                 }
             }
             state.append(rest)
-            let excess = min(state.passed, state.end) - state.start - Self.mostOverlap
+            let excess = min(state.passed, state.end) - state.start - Self.overlap
             if excess >= Self.stride { state.window.removeFirst(Int(excess)) }
         }
         change.yield()
@@ -188,6 +194,7 @@ extension PassedBytes.State {
         let first = Int(passed - start)
         let bytes = Array(window[first..<first + Int(count)])
         unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
+        self.first += bytes.prefix(Int(PassedBytes.overlap) - self.first.count)
         passed += count
         return (bytes, false)
     }
