@@ -80,7 +80,7 @@ struct PassedBytesTests {
         passed.restart(announced: nil)
         try Self.write(Array(bytes[..<49_998]), to: passed, at: 0)
         try Self.write(Array(bytes[49_998...]), to: passed, at: 49_998)
-        #expect(try passed.finish(expecting: nil) == HTTPDigest(.sha256, of: bytes))
+        #expect(try passed.finish(at: 100_000, expecting: nil) == HTTPDigest(.sha256, of: bytes))
         #expect(try await Self.read(50_001, from: passed) == Array(bytes[49_999...]))
         #expect(try await passed.next() == nil)
     }
@@ -109,7 +109,7 @@ struct PassedBytesTests {
         let fewer = try await Self.begun(Self.bytes(1000))
         fewer.restart(announced: nil)
         try Self.write(Self.bytes(998), to: fewer, at: 0)
-        #expect(throws: StoreError.self) { try fewer.finish(expecting: nil) }
+        #expect(throws: StoreError.self) { try fewer.finish(at: 998, expecting: nil) }
         let again = try await Self.begun(Self.bytes(1000))
         #expect(throws: StoreError.self) { try Self.write([1], to: again, at: 998) }
         #expect(other.hasChanged && fewer.hasChanged && again.hasChanged)
@@ -120,13 +120,30 @@ struct PassedBytesTests {
         #expect(try await Self.read(1, from: last) == [7])
     }
 
+    @Test("Bytes that were found to be wrong are not passed on, and do not count")
+    func wrong() async throws {
+        let bytes = Self.bytes(2000)
+        let passed = try await Self.begun(Array(bytes[..<1000]))
+        try Self.write([UInt8](repeating: 7, count: 500), to: passed, at: 1000)
+        passed.discardBytes(from: 1000)
+        try Self.write(Array(bytes[1000...]), to: passed, at: 1000)
+        #expect(try passed.finish(at: 1500, expecting: nil) == HTTPDigest(.sha256, of: bytes[..<1500]))
+        #expect(try await Self.read(501, from: passed) == Array(bytes[999..<1500]))
+        #expect(try await passed.next() == nil)
+        let short = try await Self.begun(bytes)
+        #expect(throws: StoreError.self) { try short.finish(at: 1998, expecting: nil) }
+        let long = try await Self.begun(bytes)
+        #expect(throws: StoreError.self) { try long.finish(at: 2001, expecting: nil) }
+        #expect(short.hasChanged && long.hasChanged)
+    }
+
     @Test("With another digest, the reader gets an error instead of the last byte")
     func digest() async throws {
         let wrong = try #require(HTTPDigest(.sha512, of: [1]))
         let passed = PassedBytes(wrong)
         passed.restart(announced: nil)
         try Self.write([1, 2], to: passed, at: 0)
-        #expect(try passed.finish(expecting: wrong) == HTTPDigest(.sha512, of: [1, 2]))
+        #expect(try passed.finish(at: 2, expecting: wrong) == HTTPDigest(.sha512, of: [1, 2]))
         #expect(try await passed.next() == [1])
         passed.fail(DownloadError(.digestMismatch, .endedEarly))
         await #expect(throws: DownloadError.self) { try await passed.next() }

@@ -140,7 +140,7 @@ private final class StoredOutput: Sendable {
     ///
     /// - Returns: Whether the store keeps what was received.
     func end() async -> Bool {
-        guard let stream = stream.withLock({ $0 }) else { return true }
+        guard let stream = stream.withLock({ $0 }) else { return false }
         stream.cancel()
         return (try? await stream.value) == nil
     }

@@ -94,7 +94,7 @@ final class JobRun: Sendable {
         let failures = slots.failures
         reporter.finish(failed: failures.count)
         if choice != .given, failures.contains(.refused) {
-            reporter.note("'resumectl forget NAME' removes a download that cannot succeed, so that resume omits it")
+            reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
         }
         try GetCommand.throwWorst(of: failures)
     }

@@ -25,6 +25,7 @@ struct Setting {
     private static let excluded: Set = [
         "output", "input-file", "from", "key", "sha256", "sha512", "checksum", "checksums", "range", "head-url", "url",
         "restart", "header", "user", "referer", "help", "version", "remote-name", "continue", "continue-at", "hold",
+        "keep",
     ]
 
     /// Whether a flag is set; nil if the value is not one of a flag.

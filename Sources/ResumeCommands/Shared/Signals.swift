@@ -60,7 +60,7 @@ package enum Signals {
     }
 
     private static func exit(because number: Int32) -> Never {
-        let message = "resumectl: ended by a second signal; most of the received data is kept. Run the command again.\n"
+        let message = "resumectl: ended by a second signal; what the store has is kept. Run the command again.\n"
         _ = unsafe write(STDERR_FILENO, message, message.utf8.count)
         _exit(128 + number)
     }

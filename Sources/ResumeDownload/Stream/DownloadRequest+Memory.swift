@@ -44,7 +44,8 @@ extension DownloadRequest {
                 do {
                     return try await receive(passed, over: transport, onEvent: onEvent)
                 } catch {
-                    let failure = passed.hasChanged ? DownloadError(.representationChanged, .changedWhileRead) : error
+                    let isChange = passed.hasChanged && !(error is CancellationError)
+                    let failure = isChange ? DownloadError(.representationChanged, .changedWhileRead) : error
                     passed.fail(failure)
                     throw failure
                 }
@@ -68,19 +69,21 @@ extension DownloadRequest {
         request.connections = 1
         return try await request.received(in: MemoryStore(passing: passed), over: transport, onEvent: onEvent) { run in
             let (partial, comparesDigest) = (await run.transfer.partial, run.comparesDigest)
-            let announced = comparesDigest ? HTTPDigest(field: partial.representation?.reprDigest) : nil
-            let expected = digest ?? announced
-            let found = try passed.finish(expecting: expected)
-            if let expected, expected.algorithm == found?.algorithm, found != expected {
+            let field = comparesDigest ? partial.representation?.reprDigest : nil
+            // The algorithm cannot change after bytes have been passed on.
+            let announced = HTTPDigest(field: field, preferring: passed.algorithm)
+            let expected = digest ?? (announced?.algorithm == passed.algorithm ? announced : nil)
+            let found = try passed.finish(at: partial.length, expecting: expected)
+            if let expected, found != expected {
                 let reason =
                     digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, found, isKept: false)
                 throw DownloadError(.digestMismatch, reason)
             }
-            let isProved = if digest != nil { true } else { await run.transfer.isProved }
+            let isProved = if expected != nil { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
             var result = DownloadResult(
                 path: destination, totalBytes: partial.length, reusedBytes: 0, fetchedBytes: run.fetched,
-                digest: found == expected ? expected : nil, contentCoding: partial.representation?.contentCoding,
+                digest: expected, contentCoding: partial.representation?.contentCoding,
                 isLengthVerified: run.isLengthVerified, isProved: isProved, agreedSamples: nil)
             result.contentType = partial.representation?.contentType
             return result

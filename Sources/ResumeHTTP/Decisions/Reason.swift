@@ -80,7 +80,7 @@ extension Reason {
             "the server sent no validator; resumed at byte \(offset), provided that the bytes before it are the same")
     }
 
-    static let prefixKept = Reason(
+    package static let prefixKept = Reason(
         "prefix-kept", "the server sent the whole file again, unchanged; the stored bytes are compared and kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
@@ -210,7 +210,7 @@ extension Reason {
     static let notAResource = Reason("not-the-file", "the response is not the file itself")
     static let portal = Reason(
         "portal-suspected",
-        "the response is a web page without the file's validator, as a login page would be; the partial data is kept")
+        "the response is a web page without the file's validator, as a login page would be")
 }
 
 extension EntityTag: CustomStringConvertible {

@@ -59,6 +59,15 @@ package enum Verdict: Sendable, Hashable {
     /// Whether the body replaces the stored bytes.
     package var replaces: Bool { if case .append = self { false } else { usesBody } }
 
+    /// The verdict for a transfer that has passed on its first bytes and cannot compare them one by one: a whole body is
+    /// received anew.
+    package var withoutPrefix: Verdict {
+        guard case .append(var continuation) = self, continuation.reason == .prefixKept, continuation.bodyStart == 0
+        else { return self }
+        continuation.offset = 0
+        return .startRange(continuation)
+    }
+
     /// Judges a response.
     ///
     /// The result depends only on the stored state, the request and the response.

@@ -67,12 +67,14 @@ public struct HTTPDigest: Sendable, Hashable {
 }
 
 extension HTTPDigest {
-    /// Parses a `Repr-Digest` or `Content-Digest` field and uses the strongest supported digest in it.
+    /// Parses a `Repr-Digest` or `Content-Digest` field; nil if it is absent, malformed, or has no supported algorithm.
     ///
-    /// - Returns: nil if it is absent, malformed, or has no supported algorithm.
-    package init?(field text: String?) {
+    /// - Parameters:
+    ///   - text: The value of the field.
+    ///   - algorithm: The algorithm to use if the field has it; otherwise the strongest supported one is used.
+    package init?(field text: String?, preferring algorithm: Algorithm? = nil) {
         let known = Self.known(in: text)
-        guard let digest = known[.sha512] ?? known[.sha256] else { return nil }
+        guard let digest = algorithm.flatMap({ known[$0] }) ?? known[.sha512] ?? known[.sha256] else { return nil }
         self = digest
     }
 

@@ -11,6 +11,9 @@ protocol BodyStorage: AnyObject, Sendable {
     /// Returns the first bytes; throws if there are fewer.
     func bytes(count: Int) throws -> [UInt8]
 
+    /// Forgets bytes that are wrong, and that are written again or not at all.
+    func discardBytes(from offset: Int64)
+
     /// Whether more bytes may be written at once.
     var hasRoom: Bool { get }
 
@@ -23,6 +26,8 @@ extension OpenFile: BodyStorage {
 }
 
 extension BodyStorage {
+    func discardBytes(from offset: Int64) {}
+
     var hasRoom: Bool { true }
 
     func waitForRoom() async throws {}

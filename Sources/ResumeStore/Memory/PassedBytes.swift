@@ -55,7 +55,10 @@ package final class PassedBytes: BodyStorage {
 
     // MARK: Receiving
 
-    /// Starts over with the first byte, and with the digest that the server announces.
+    /// Starts over with the first byte.
+    ///
+    /// - Parameter announced: The digest that the server announces, which decides about the ``algorithm`` unless bytes
+    ///   have been passed on, or another digest is expected.
     package func restart(announced: HTTPDigest?) {
         state.withLock { state in
             (state.window, state.end) = ([], 0)
@@ -66,7 +69,7 @@ package final class PassedBytes: BodyStorage {
 
     package func write(_ bytes: RawSpan, at offset: Int64) throws {
         try state.withLock { state in
-            if offset < state.end { try state.removeBytes(from: offset) }
+            try state.requireEnd(at: offset)
             guard offset == state.end else {
                 throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
             }
@@ -103,6 +106,15 @@ package final class PassedBytes: BodyStorage {
         }
     }
 
+    package func discardBytes(from offset: Int64) {
+        state.withLock { state in
+            guard state.again == nil else { return }
+            let end = min(max(offset, state.passed), state.end)
+            state.window.removeLast(Int(state.end - end))
+            state.end = end
+        }
+    }
+
     package func bytes(count: Int) throws -> [UInt8] { throw StoreError.blobShort }
 
     package var hasRoom: Bool { state.withLock { $0.waiting < Self.mostWaiting } }
@@ -115,22 +127,27 @@ package final class PassedBytes: BodyStorage {
         }
     }
 
+    /// The algorithm of the digest that can be compared.
+    package var algorithm: HTTPDigest.Algorithm { state.withLock(\.hash.algorithm) }
+
     /// Ends the download: the reader gets the rest unless the bytes have another digest than the expected one.
     ///
-    /// - Parameter expected: The digest that the file must have; nil if there is none. One of another algorithm than
-    ///   that of ``restart(announced:)`` is not compared.
-    /// - Returns: The digest of all received bytes.
+    /// - Parameters:
+    ///   - length: The length of the file.
+    ///   - expected: The digest that the file must have, of the ``algorithm``; nil if there is none.
+    /// - Returns: The digest of all bytes.
     /// - Throws: ``StoreError`` if the reader has got more bytes than there are.
-    package func finish(expecting expected: HTTPDigest?) throws -> HTTPDigest? {
+    package func finish(at length: Int64, expecting expected: HTTPDigest?) throws -> HTTPDigest? {
         defer { change.yield() }
         return try state.withLock { state in
-            guard state.again == nil else { throw state.changed() }
+            try state.requireEnd(at: length)
+            guard state.again == nil, state.end == length else { throw state.changed() }
             var hash = state.hash
             unsafe state.window.withUnsafeBytes { window in
                 unsafe hash.update(UnsafeRawBufferPointer(rebasing: window[Int(state.passed - state.start)...]))
             }
             let found = hash.digest
-            if expected?.algorithm != found?.algorithm || found == expected { state.outcome = .success(()) }
+            if expected == nil || found == expected { state.outcome = .success(()) }
             return found
         }
     }
@@ -163,8 +180,9 @@ package final class PassedBytes: BodyStorage {
 }
 
 extension PassedBytes.State {
-    /// Removes bytes that are received again.
-    fileprivate mutating func removeBytes(from offset: Int64) throws {
+    /// Removes what was received beyond an offset, and is received again or does not count.
+    fileprivate mutating func requireEnd(at offset: Int64) throws {
+        if offset >= end { return }
         guard again == nil, offset >= passed else { throw changed() }
         window.removeLast(Int(end - offset))
         end = offset
@@ -178,7 +196,8 @@ extension PassedBytes.State {
     /// Records that the reader has got other bytes.
     fileprivate mutating func changed() -> StoreError {
         hasChanged = true
-        return StoreError(.heldBytesDiffer, "the file changed after some of it was read")
+        // Unlike heldBytesDiffer, this code ends the download.
+        return StoreError(.superseded, "the file changed after some of it was read")
     }
 
     /// Takes bytes for the reader: all but the last one, and that one too when the download has ended well.

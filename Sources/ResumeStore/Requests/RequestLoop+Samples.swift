@@ -61,7 +61,11 @@ extension RequestLoop {
         guard let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
         let isUnproved = await needsProof(held)
-        if isUnproved {
+        if client.transfer.passesOn {
+            // The whole file is compared by a hash instead.
+            guard isUnproved, case .range = plan else { return false }
+            throw RequestOutcome.askForWhole(.notProved)
+        } else if isUnproved {
             comparison.ranges = await client.transfer.sampledRanges
             comparison.isProved = false
         } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length

@@ -49,9 +49,12 @@ package struct RequestLoop<Client: RequestClient> {
         let (head, body) = try await send(&client, plan)
         let held = await client.transfer.partial
         let verdict: Verdict
+        var repeats = false
         do {
             verdict = try await client.receive(head, to: plan)
-            if let use = verdict.continuation, !course.began(anew: verdict.replaces && !held.isEmpty) {
+            // The server has the same file. Bytes that come again are neither a restart nor progress.
+            repeats = verdict.replaces && verdict.continuation?.reason == .prefixKept
+            if let use = verdict.continuation, !course.began(anew: verdict.replaces && !held.isEmpty && !repeats) {
                 throw client.unstable(because: use.reason)
             }
             await client.judged(verdict, after: held)
@@ -63,7 +66,9 @@ package struct RequestLoop<Client: RequestClient> {
         switch verdict {
         case .append, .startOver, .startRange:
             let start = verdict.replaces ? 0 : held.length
-            return try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
+            let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
+            guard repeats, case .body(let received, let failure) = outcome else { return outcome }
+            return .body(received: max(received - held.length, 0), failure: failure)
         case .complete: return .body(received: 0, failure: nil)
         case .askForWhole(let reason): return .askForWhole(reason)
         case .retry(let reason, let seconds):

@@ -47,3 +47,19 @@ extension Transfer {
         }
     }
 }
+
+/// The requests of a transfer.
+extension Transfer {
+    /// Decides what to request next.
+    ///
+    /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if
+    ///   possible.
+    /// - Returns: What to request, with the header fields to send.
+    package func plan(avoidsRange: Reason? = nil) -> Plan {
+        let avoidsRange = avoidsRange ?? (asksForWhole ? .gapNotCompared : nil)
+        let plan = Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
+        // Without a validator, samples would be compared.
+        guard passesOn, case .range(let next) = plan, next.validator == nil else { return plan }
+        return Plan(for: partial, policy: policy, avoidsRange: .notProved)
+    }
+}

@@ -49,6 +49,9 @@ public final class MemoryStore: PartialStore {
         passed = nil
     }
 
+    /// Whether the bytes go to a reader instead of being kept.
+    var passesOn: Bool { passed != nil }
+
     /// Makes a store for one download, whose bytes go to a reader.
     package init(passing passed: PassedBytes) {
         self.passed = passed

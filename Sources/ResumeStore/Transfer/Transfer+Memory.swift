@@ -22,6 +22,9 @@ extension Transfer {
     /// Whether nothing is kept after the process.
     package nonisolated var isInMemory: Bool { memory != nil }
 
+    /// Whether the bytes are passed on, so that only the last ones can be read.
+    package nonisolated var passesOn: Bool { memory?.passesOn == true }
+
     /// The store on disk, for what a store in memory cannot do.
     nonisolated var store: DownloadStore {
         get throws(StoreError) {

@@ -79,6 +79,7 @@ extension Transfer {
         let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
         try disk?.removeBlobs(Array(blobs))
+        blob?.discardBytes(from: 0)
         begin(with: nil)
     }
 
@@ -135,6 +136,7 @@ extension Transfer {
             try? disk?.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
             throw error
         }
+        blob?.discardBytes(from: length)
         begin(with: blob, givesUp: end > length)
     }
 

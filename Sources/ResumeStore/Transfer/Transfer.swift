@@ -138,15 +138,6 @@ public actor Transfer {
         HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
     }
 
-    /// Decides what to request next.
-    ///
-    /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if
-    ///   possible.
-    /// - Returns: What to request, with the header fields to send.
-    package func plan(avoidsRange: Reason? = nil) -> Plan {
-        Plan(for: partial, policy: policy, avoidsRange: avoidsRange ?? (asksForWhole ? .gapNotCompared : nil))
-    }
-
     /// Handles the head of a response, after redirects, and prepares for its body.
     ///
     /// - Parameters:
@@ -170,7 +161,8 @@ public actor Transfer {
                 .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
         }
         main.endBody()
-        return Verdict(for: response, to: plan, held: partial, policy: policy)
+        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
+        return passesOn ? verdict.withoutPrefix : verdict
     }
 
     /// Performs the second half of ``receive(_:to:)``.
