@@ -5,9 +5,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 . Scripts/runner.sh
 bundles='(OriginServer|PartialStore|Readme|ResumeDownload|ResumeHTTP|ResumeSQLite|ResumeStore)Tests'
-# Suites that take long (random input, large logs, damaged databases, several connections) or start processes (kills,
-# locks, promotion).
-slow='(BrokenLock|DecisionRobustness|KillPoint|Leftover|LeakCheck|LogGrowth|ParserRobustness|Promotion|Rebuild|Segment|WALReset)Tests'
+# Suites that take long (random input, samples, large logs, damaged databases, several connections) or start processes
+# (kills, locks, promotion).
+slow='(Adoption|BrokenLock|CollectorParts|DecisionRobustness|FetchSpotCheck|KillPoint|Leftover|LeakCheck|LogGrowth'
+slow+='|MemoryModel|NukeResumableDownloads|ParserRobustness|Promotion|Rebuild|Scenario|SecretParameter|Segment|SpotCheck'
+slow+='|WALReset)Tests'
 log=.build/check.log
 choose_runner .build
 echo "== running the quick tests; 'make test' runs all tests"

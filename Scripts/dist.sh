@@ -17,7 +17,8 @@ files=$build/files
 
 # Public functions are removed if nothing calls them: by default, Swift keeps them all for other programs. Without a table
 # of dynamic symbols, and with relative relocations in a few words each, the program also starts sooner. The latter need
-# glibc 2.36. Equal functions of C are kept once. No path of this machine is in the program.
+# glibc 2.36. Equal functions of C are kept once. C and C++ need no tables to unwind: BoringSSL throws no exceptions. No
+# path of this machine is in the program.
 map="-file-prefix-map $PWD=."
 options=(
     --configuration release --static-swift-stdlib --scratch-path "$build" --product resumectl -debug-info-format none
@@ -28,7 +29,7 @@ options=(
     -Xlinker -T -Xlinker "$PWD/Packaging/resumectl.ld"
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
 )
-for option in -ffunction-sections -fdata-sections "-ffile-prefix-map=$PWD=."; do
+for option in -ffunction-sections -fdata-sections -fno-exceptions -fno-asynchronous-unwind-tables "-ffile-prefix-map=$PWD=."; do
     options+=(-Xcc "$option" -Xcxx "$option")
 done
 Scripts/swift.sh build "${options[@]}" >&2

@@ -21,6 +21,7 @@ internal import Synchronization
 package func runProgram(
     _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> Int32 {
+    openStandardStreams()
     Signals.hold()
     OpenFileLimit.raise()
     let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
@@ -47,6 +48,14 @@ package func runProgram(
     }
     end.wait()
     return status.withLock(\.rawValue)
+}
+
+/// Opens standard streams that are closed, so that no file of the store gets their numbers, and then messages.
+private func openStandardStreams() {
+    for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
+        // Writing to it is an error, as to a closed one.
+        _ = unsafe open("/dev/null", O_RDONLY)
+    }
 }
 
 /// Throws if `/proc` is missing.

@@ -117,6 +117,20 @@ struct MessageTests {
         }
     }
 
+    @Test("What has another digest than expected is not delivered without asking the server", arguments: [false, true])
+    func otherDigest(isChanged: Bool) async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(isChanged && $0.number > 1 ? Sample.changedResource : Sample.resource, for: $0)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"]]
+            #expect(await home.run(get + ["--sha256", String(repeating: "0", count: 64)]).status == .refused)
+            let next = await home.run(get)
+            #expect(next.status == .success && server.requests.count > 1, "\(next.errors)")
+            #expect((isChanged ? Sample.changed : Sample.content).matches(try home.bytes("out")))
+        }
+    }
+
     @Test("If resume runs a job that fails for good again, it says how to leave that out")
     func failedForGood() async throws {
         try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { server async throws in

@@ -91,6 +91,23 @@ struct MainJobTests {
         }
     }
 
+    @Test("Closed standard streams stay closed, and no file of the store gets their numbers")
+    func closedStreams() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer(handler: { .file(file, for: $0, cutAfter: 2_000_000) }) { server in
+                let options = "--store \(folder["store"]) --retries 0"
+                let get = "no_proxy=127.0.0.1 \(Resumectl.path) get \(options) \(server.baseURL)"
+                let output = try await Shell.outcome("sh", ["-c", "\(get)/a -o - >&-"])
+                #expect(output.status == 74 && output.errors.contains("Bad file descriptor"), "\(output.errors)")
+                let closed = try await Shell.outcome("sh", ["-c", "\(get)/b -o \(folder["b"]) -v <&- >&- 2>&-"])
+                #expect(closed.status == 75)
+                let verify = try await Shell.outcome(Resumectl.path, ["verify", "--store", folder["store"]])
+                #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
+            }
+        }
+    }
+
     @Test("--max-time and SIGINT end a get whose output nobody reads", arguments: [[], ["--keep"], ["--hold"]])
     func blockedOutput(options: [String]) async throws {
         try await TemporaryFolder.with { folder in

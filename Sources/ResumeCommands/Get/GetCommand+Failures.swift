@@ -42,7 +42,7 @@ extension GetCommand {
 
     /// Reports the error of a download, whose data is kept unless it has been delivered, and returns it as reported.
     func report(
-        _ error: any Error, of request: DownloadRequest, _ number: Int64, with downloader: Downloader,
+        _ error: any Error, of request: DownloadRequest, _ number: Int64, with downloader: Downloader?,
         _ reporter: GetReporter, keeping isKept: Bool = true
     ) async -> CommandFailure {
         var failure: CommandFailure
@@ -51,7 +51,8 @@ extension GetCommand {
         } else if let limited = error as? CommandFailure, limited.reason == Reason.timeLimit.code.rawValue, isKept {
             failure = await interruption(of: request, with: downloader, limited)
         } else {
-            let named = (error as? StoreError)?.naming(destination: request.destination, store: downloader.store.path)
+            let named = (error as? StoreError)?.naming(
+                destination: request.destination, store: downloader?.store.path ?? "")
             failure = CommandFailure(named ?? error)
             let refused = error as? DownloadError
             if refused?.status == 401 {
@@ -84,9 +85,10 @@ extension GetCommand {
 
     /// Returns the failure for an interruption by the user or by --max-time, which says how the next run can continue.
     private func interruption(
-        of request: DownloadRequest, with downloader: Downloader, _ interruption: CommandFailure
+        of request: DownloadRequest, with downloader: Downloader?, _ interruption: CommandFailure
     ) async -> CommandFailure {
         var failure = interruption
+        guard let downloader else { return failure }
         let plan: Plan?
         do {
             plan = try await downloader.plan(for: request)
@@ -104,7 +106,8 @@ extension GetCommand {
             // Samples are compared first.
             failure.message += "; the adopted data is kept. Run the command again\(again) to continue."
         case .range, .complete:
-            failure.message += "; the partial data is kept. Run the command again\(again) to resume."
+            let next = writesToOutput ? " to start the output from the first byte" : "\(again) to resume"
+            failure.message += "; the partial data is kept. Run the command again\(next)."
         case .whole(let reason), .first(_, let reason):
             let why = reason?.clause ?? "the beginning of the file has not been received"
             failure.message += ". Running the command again restarts the download: \(why)"

@@ -14,37 +14,56 @@ extension GetCommand {
     /// Whether the file is written to standard output.
     var writesToOutput: Bool { files.output == "-" }
 
+    /// What is written to standard output.
+    struct Output {
+        let list: DownloadList
+        /// The first part of the list, with the file.
+        let first: DownloadList.Part
+        let reporter: GetReporter
+        let context: CommandContext
+    }
+
     /// Whether the bytes for standard output go through the store.
-    private var storesOutput: Bool { files.keep || files.hold || files.from != nil }
+    var storesOutput: Bool { files.keep || files.hold || files.from != nil }
 
     /// Downloads a file and writes its bytes to standard output, in order, while they are received.
     ///
     /// The last byte is written when the whole file has been verified.
     ///
+    /// - Parameters:
+    ///   - output: The file.
+    ///   - transport: Sends the requests.
+    ///   - downloader: Stores the bytes; nil if nothing is stored.
+    ///   - rates: The rate limits.
     /// - Throws: ``CommandFailure`` with the status of a failure that has been reported.
     func write(
-        _ request: DownloadRequest, with downloader: Downloader, _ reporter: GetReporter, _ context: CommandContext
+        _ output: Output, over transport: any Transport, through downloader: Downloader? = nil,
+        limiting rates: RateControl
     ) async throws {
-        var request = request
-        request.destination = StandardOutput.path(in: downloader.store.path)
+        let (list, reporter, context) = (output.list, output.reporter, output.context)
+        let programs = Programs(self.programs)
+        let start = try await list.fetchChecksums(for: output.first, with: programs, limiting: rates, over: transport)
+        guard let item = start.items.first else { return try reject(start, reporter) }
+        var request = list.request(for: item)
+        rates.limit(&request, 0)
+        try await programs.authorize(&request)
+        request.destination = downloader.map { StandardOutput.path(in: $0.store.path) } ?? "standard output"
         reporter.start()
         reporter.begin(request, 0)
-        let output = storesOutput ? StoredOutput(request, downloader, holds: files.hold) : nil
+        let stored = downloader.map { StoredOutput(request, $0, holds: files.hold) }
         do {
             let result = try await limitingTime(of: request.interruption) { [request] in
                 let report: @Sendable (DownloadEvent) -> Void = { reporter.report($0, of: request, 0) }
                 let write: @Sendable ([UInt8]) async throws -> Void = { piece in
                     try await Self.output { context.bytes(piece) }
                 }
-                guard let output else {
-                    return try await request.pass(over: downloader.transport, onEvent: report, to: write)
-                }
-                return try await output.pass(onEvent: report, to: write)
+                guard let stored else { return try await request.pass(over: transport, onEvent: report, to: write) }
+                return try await stored.pass(onEvent: report, to: write)
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
             if (error as? CommandFailure)?.status == .io { request.interruption?.set(.outputClosed) }
-            let isKept = await output?.end() ?? false
+            let isKept = await stored?.end() ?? false
             let failure = Self.failure(error, keeping: isKept)
             let status = await report(failure, of: request, 0, with: downloader, reporter, keeping: isKept).status
             reporter.finish(failed: 1)
@@ -87,6 +106,10 @@ extension GetCommand {
         case let known as CommandFailure where known.reason == Reason.timeLimit.code.rawValue && isKept: return known
         case let known as CommandFailure: failure = known
         case is CancellationError where !isKept: failure = CommandFailure(error)
+        case let changed as DownloadError where changed.code == .representationChanged:
+            failure = CommandFailure(changed)
+            failure.message += ". Run the command again to start the output from the first byte."
+            return failure
         default: return error
         }
         let kept = isKept ? "; the partial data is kept" : ""

@@ -14,12 +14,7 @@ extension GetCommand {
         let list = try await Blocking.run { try DownloadList(self, context) }
         let first = try await list.next(most: Enlister.most)
         let reporter = GetReporter(command: self, context: context)
-        guard !first.items.isEmpty || !first.isLast else {
-            reporter.expect(first.rejected.count, running: 0)
-            for failure in first.rejected { reporter.rejected(failure) }
-            reporter.finish(failed: first.rejected.count)
-            return try Self.throwWorst(of: first.rejected.map(\.status))
-        }
+        guard !first.items.isEmpty || !first.isLast else { return try reject(first, reporter) }
         guard !writesToOutput || context.outputWidth == nil else {
             throw CommandFailure(
                 .usage, "--output - writes a file to standard output, which is a terminal; redirect it, or name a file")
@@ -38,21 +33,35 @@ extension GetCommand {
         }
         if first.isLast, first.items.count <= 16, !isQuiet, !messages.json { mentionPartials(of: first.items, context) }
         let count = first.isLast ? first.items.count : .max
+        if writesToOutput {
+            let output = Output(list: list, first: first, reporter: reporter, context: context)
+            guard storesOutput else {
+                return try await withTransport(for: 1, context) { transport, _ in
+                    let rates = RateControl(each: load.limitRate, total: load.totalRate, store: nil)
+                    try await rates.watching { try await write(output, over: transport, limiting: rates) }
+                }
+            }
+            return try await withDownloader(for: 1, context) { downloader, _, rates in
+                try await write(output, over: downloader.transport, through: downloader, limiting: rates)
+            }
+        }
         try await withDownloader(for: count, context) { downloader, spare, rates in
             let programs = Programs(self.programs)
             let start = try await list.fetchChecksums(
                 for: first, with: programs, limiting: rates, over: downloader.transport)
-            if writesToOutput, let item = start.items.first {
-                var request = list.request(for: item)
-                rates.limit(&request, 0)
-                try await programs.authorize(&request)
-                return try await write(request, with: downloader, reporter, context)
-            }
             let run = JobRun(
                 self, on: try await downloader.store.openJobs(), with: downloader, limiting: rates,
                 deliveringAtMost: spare, starting: programs, reporter)
             try await download(list, from: start, in: run)
         }
+    }
+
+    /// Reports that none of the first downloads can start.
+    func reject(_ part: DownloadList.Part, _ reporter: GetReporter) throws {
+        reporter.expect(part.rejected.count, running: 0)
+        for failure in part.rejected { reporter.rejected(failure) }
+        reporter.finish(failed: part.rejected.count)
+        try Self.throwWorst(of: part.rejected.map(\.status))
     }
 
     /// Runs the downloads of a list, each of which is recorded as a job before its first request.
@@ -79,6 +88,20 @@ extension GetCommand {
     func withDownloader(
         for count: Int, _ context: CommandContext,
         _ body: (Downloader, _ mostDelivered: Int, RateControl) async throws -> Void
+    ) async throws {
+        try await withTransport(for: count, context) { transport, spare in
+            try await context.withStore(storeOptions.store, creating: true, limits: storeOptions) { store in
+                let rates = RateControl(each: load.limitRate, total: load.totalRate, store: store.path)
+                let downloader = Downloader(store: store, transport: transport)
+                try await rates.watching { try await body(downloader, spare, rates) }
+            }
+        }
+    }
+
+    /// Opens a transport for a number of downloads, and closes it.
+    private func withTransport(
+        for count: Int, _ context: CommandContext,
+        _ body: (AsyncHTTPTransport, _ mostDelivered: Int) async throws -> Void
     ) async throws {
         if let cacert = connection.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
             throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
@@ -109,12 +132,7 @@ extension GetCommand {
         }
         let transport = AsyncHTTPTransport(configuration)
         do {
-            try await context.withStore(storeOptions.store, creating: true, limits: storeOptions) { store in
-                let rates = RateControl(each: load.limitRate, total: load.totalRate, store: store.path)
-                let watch = Task { await rates.watch() }
-                defer { watch.cancel() }
-                try await body(Downloader(store: store, transport: transport), spare, rates)
-            }
+            try await body(transport, spare)
         } catch {
             try? await transport.shutdown()
             throw error

@@ -15,19 +15,19 @@ final class RateControl: Sendable {
     private let each: RatePlan?
     private let overall: RateLimiter
     private let state: Mutex<State>
-    /// The files that `resumectl set` writes.
-    private let files: Mutex<(each: RateFile, total: RateFile)>
+    /// The files that `resumectl set` writes; nil without a store.
+    private let files: Mutex<(each: RateFile, total: RateFile)?>
 
     /// Makes limits, of which those that were set before do not count.
     ///
     /// - Parameters:
     ///   - each: The limit of each download.
     ///   - total: The limit of all downloads together.
-    ///   - store: The path of the store.
-    init(each: RatePlan?, total: RatePlan?, store: String) {
+    ///   - store: The path of the store; nil if there is none.
+    init(each: RatePlan?, total: RatePlan?, store: String?) {
         // A constant one belongs to the request, and is recorded with its job.
         self.each = each?.constant == nil ? each : nil
-        files = Mutex((RateFile(.each, in: store), RateFile(.total, in: store)))
+        files = Mutex(store.map { (RateFile(.each, in: $0), RateFile(.total, in: $0)) })
         overall = RateLimiter(bytesPerSecond: total?.rate(at: Self.minute))
         state = Mutex(State(total: total))
     }
@@ -49,11 +49,18 @@ final class RateControl: Sendable {
     func ended(_ number: Int64) { state.withLock { _ = $0.downloads.removeValue(forKey: number) } }
 
     /// Applies changes once a second, until the task is cancelled.
-    func watch() async {
+    private func watch() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
-            let changes = try? await Blocking.run { self.files.withLock { ($0.each.changed(), $0.total.changed()) } }
-            apply(changes?.0, changes?.1)
+            let changes = try? await Blocking.run { self.files.withLock { ($0?.each.changed(), $0?.total.changed()) } }
+            apply(changes?.0 ?? nil, changes?.1 ?? nil)
         }
+    }
+
+    /// Applies changes while a closure runs.
+    func watching(_ body: () async throws -> Void) async rethrows {
+        let watch = Task { await self.watch() }
+        defer { watch.cancel() }
+        try await body()
     }
 
     private func apply(_ each: ChangedRate?, _ total: ChangedRate?) {

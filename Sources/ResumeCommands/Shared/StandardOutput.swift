@@ -5,7 +5,7 @@ internal import Foundation
 #endif
 internal import ResumeFiles
 
-/// The name under which the file of `get --output -` is delivered.
+/// The name under which the file of `get --output -` is delivered if it goes through the store.
 enum StandardOutput {
     private static let prefix = "/.standard-output-"
 
@@ -15,7 +15,9 @@ enum StandardOutput {
     /// Returns a text in which such a path is replaced by words.
     static func shown(_ text: String) -> String {
         guard text.contains(prefix) else { return text }
+        // That it was delivered to that name does not mean that it was written.
         return text.replacing(/\/[^\n]*\/\.standard-output-[0-9A-F-]{36}/, with: "standard output")
+            .replacing("delivered to standard output", with: "received for standard output")
     }
 
     /// Finds the files of processes that were killed before they had removed the name.

@@ -60,7 +60,7 @@ extension Downloader {
     ///   being downloaded; `CancellationError`.
     package func compare(_ request: DownloadRequest) async throws -> SampleVerdict {
         try await withTransfer(request, to: nil) { loop in
-            try await loop.compareAll { try await $0.response(to: $1) }
+            try await loop.compareAll()
         }
     }
 
@@ -76,7 +76,7 @@ extension Downloader {
 
     private static func compared(_ loop: inout RequestLoop<DownloadRun>) async throws -> Adoption.Proof {
         do {
-            switch try await loop.compareAll({ try await $0.response(to: $1) }) {
+            switch try await loop.compareAll() {
             case .agree(let count): return .samples(count)
             case .unproved(let reason): return .pending(reason)
             case .differ(let reason):

@@ -53,8 +53,12 @@ struct DownloadRun {
         loop.client.reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
+        // A caller found that the file is not the expected one. The server may have another one by now.
+        if request.digest == nil, await transfer.isComplete, try await transfer.refusedDigest != nil {
+            await transfer.requireAnswer()
+        }
         while true {
-            try await loop.run { try await $0.response(to: $1) }
+            try await loop.run()
             if let result = try await loop.client.delivered() { return result }
         }
     }
@@ -94,6 +98,13 @@ struct DownloadRun {
         fetched += bytes
         metrics.fetched(bytes)
     }
+}
+
+/// The requests of a run, over its transport.
+extension RequestLoop where Client == DownloadRun {
+    mutating func run() async throws { try await run { try await $0.response(to: $1) } }
+
+    mutating func compareAll() async throws -> SampleVerdict { try await compareAll { try await $0.response(to: $1) } }
 }
 
 /// Reports the decisions of the request loop to the caller and to the transfer.

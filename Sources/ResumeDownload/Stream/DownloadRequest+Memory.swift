@@ -102,7 +102,7 @@ extension DownloadRequest {
             metrics: DownloadMetrics(), onEvent: onEvent)
         var loop = RequestLoop(run, retryPolicy, sampleSeed: sampleSeed)
         do {
-            try await loop.run { try await $0.response(to: $1) }
+            try await loop.run()
             let result = try await finish(loop.client)
             try? await transfer.close()
             return result
