@@ -174,7 +174,11 @@ class Manual:
             out += [f".SS {escaped((title or 'other').capitalize())}"] if len(groups) > 1 else []
             for argument in groups[title]:
                 out += option(argument)
-        return out + examples(parts) + self.common() + self.see_also(name)
+        out += examples(parts)
+        for title, text in self.texts.items():
+            if title.startswith(name.upper() + " "):
+                out += [f".SH {title[len(name) + 1:]}"] + definitions(text)
+        return out + self.common() + self.see_also(name)
 
 
 def main():

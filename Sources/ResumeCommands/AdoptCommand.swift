@@ -7,7 +7,7 @@ internal import ResumeStore
 struct AdoptCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Take over the partial file that another program has left.",
+        abstract: "Take over what another program has left of a file.",
         usage: "resumectl adopt [<options>] <path> [<url>]    (--help-hidden shows all options)",
         discussion: """
             Copies the bytes into the store and compares samples of them with the server's file. Then run \

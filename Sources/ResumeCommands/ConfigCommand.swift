@@ -5,7 +5,7 @@ internal import ResumeHTTP
 struct ConfigCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Show the defaults of get and resume, and where they are set.",
+        abstract: "Show which defaults of get and resume are set, where.",
         discussion: """
             The file is $XDG_CONFIG_HOME/resumectl/config (~/.config/resumectl/config), or RESUMECTL_CONFIG. Each line \
             sets an option, such as 'limit-rate = 2M', or 'netrc' for a flag. Variables such as RESUMECTL_LIMIT_RATE \

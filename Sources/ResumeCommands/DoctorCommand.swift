@@ -7,7 +7,7 @@ internal import ResumeStore
 struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check versions, settings, file system, locks and free space.",
+        abstract: "Check versions, settings, file system, locks, space.",
         discussion: """
             Exits with status 65 if a check finds a problem.
 

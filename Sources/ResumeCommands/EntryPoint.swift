@@ -53,8 +53,8 @@ package func runProgram(
 /// Opens standard streams that are closed, so that no file of the store gets their numbers, and then messages.
 private func openStandardStreams() {
     for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
-        // Writing to it is an error, as to a closed one.
-        _ = unsafe open("/dev/null", O_RDONLY)
+        // Reading standard input and writing to the others are errors, as with closed ones.
+        _ = unsafe open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
 }
 

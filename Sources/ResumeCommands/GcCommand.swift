@@ -6,7 +6,7 @@ internal import ResumeStore
 struct GcCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "gc",
-        abstract: "Apply the limits now: remove expired entries, then the least recently used.",
+        abstract: "Apply the limits: remove expired, then old entries.",
         discussion: """
             The default limits are 16GiB and 30 days, or store-max-size and store-max-age in the configuration file. \
             Entries that are in use or pinned are kept. Data files that belong to no entry are removed as well; in a \

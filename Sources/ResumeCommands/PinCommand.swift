@@ -15,7 +15,7 @@ struct PinCommand: PinningCommand {
 /// The command `resumectl unpin`.
 struct UnpinCommand: PinningCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Include a pinned entry in automatic removal and gc again.",
+        commandName: "unpin", abstract: "Include it in automatic removal and gc again.",
         discussion: "EXAMPLE:\n  resumectl unpin https://example.org/image.iso")
     static let isPinned = false
 

@@ -8,7 +8,7 @@ internal import ResumeStore
 struct ResumeCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Continue all downloads that are not done, or those named.",
+        abstract: "Continue the downloads that are not done.",
         usage: "resumectl resume [<options>] [<job> ...]    (--help-hidden shows all options)",
         discussion: """
             Works from any folder, after any end of the earlier command. Passwords and tokens are not stored: give \

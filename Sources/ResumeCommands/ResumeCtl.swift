@@ -16,6 +16,9 @@ package struct ResumeCtl: ParsableCommand {
               resumectl list
               resumectl gc --max-size 10GB
 
+            EXIT STATUS:
+              0 done, 1 refused permanently, 75 failed for now, 130 interrupted.
+
             See also 'resumectl help errors', 'help exit-status', 'help environment' and 'help files'.
             """,
         version: "0.1.0",

@@ -6,7 +6,7 @@ internal import ResumeStore
 struct ShowCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show one entry in detail: validators, received bytes and history.",
+        abstract: "Show an entry: validators, received bytes, history.",
         discussion: """
             If no entry has this key or URL, the entry is shown whose destination is this path, or the only one whose \
             URL, key or destination contains this text.

@@ -9,7 +9,7 @@ internal import ResumeStore
 struct VerifyCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check database rows against files, and bytes against checksums.",
+        abstract: "Compare rows with files, and bytes with checksums.",
         usage: "resumectl verify [<options>] [<entry> ...]    (--help-hidden shows all options)",
         discussion: """
             Without entries, the whole store is checked. Exits with status 65 if a problem was found and not repaired.

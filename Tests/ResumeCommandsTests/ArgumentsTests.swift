@@ -138,6 +138,16 @@ struct ArgumentsTests {
         }
     }
 
+    @Test("A download may take up to a year")
+    func longestTimes() async throws {
+        for (text, isRight) in [("1w", true), ("365d", true), ("366d", false), ("0.05", false)] {
+            let digest = isRight ? ["--sha256", "no"] : []
+            let outcome = await home.run(["get", "http://127.0.0.1:9/a", "--max-time", text] + digest)
+            let message = isRight ? "--sha256 requires" : "--max-time must be between 0.1 seconds and 365 days"
+            #expect(outcome.status == .usage && outcome.errors.contains(message), "\(text): \(outcome.errors)")
+        }
+    }
+
     @Test("A time of last use that no clock shows does not stop a command")
     func plantedTimes() async throws {
         for time in [Int64.min, -1, .max] {

@@ -13,6 +13,12 @@ struct HelpTests {
         "completions",
     ]
 
+    @Test("The help of the program fits 50 rows, and names the exit statuses")
+    func helpOfProgram() async {
+        let help = await home.run("--help")
+        #expect(help.lines.count <= 50 && help.output.contains("EXIT STATUS:"), "\(help.output)")
+    }
+
     @Test func overview() async throws {
         for arguments in [["--help"], ["-h"], ["help"], []] {
             let outcome = await home.run(arguments)

@@ -59,6 +59,14 @@ struct JSONPageTests {
         let doctor = try await home.run("doctor", "--json").object
         try compare("doctor", doctor)
         try compare("doctor, an element of checks", doctor["checks"]?.array?.first)
+        try home.write(Sample.content.bytes(in: 0..<100_000), to: "half")
+        try await OriginServer.withServer(handler: { .file(Sample.resource, for: $0) }) { server async throws in
+            let adopted = await home.run(
+                "adopt", home["half"], server.url("/half"), "-o", home["h"], "--json")
+            try compare("adopt", try adopted.object, optional: ["agreedSamples"])
+            let verified = await home.run("verify", "--remote", server.url("/half"), "--json")
+            try compare("verify --remote", try verified.object, optional: ["agreedSamples"])
+        }
         let report = try await home.run("gc", "--max-size", "0", "--dry-run", "--json").object
         try compare("purge, gc", report)
         try compare("gc, an element of removed", report["removed"]?.array?.first)

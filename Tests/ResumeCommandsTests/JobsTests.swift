@@ -235,6 +235,8 @@ struct JobsTests {
             #expect(await home.run(try list(server, ["/a.bin", "/b.bin"])).status == .tryAgain)
             #expect(await home.run("cancel").status == .usage)
             #expect(await home.run("cancel", server.url("/a.bin")).status == .success)
+            let planned = await home.run("forget", home["b.bin"], "--dry-run")
+            #expect(planned.status == .success && planned.errors.contains("would be forgotten: "), "\(planned.errors)")
             #expect(await home.run("forget", home["b.bin"]).status == .success)
             #expect(await home.run("forget", home["b.bin"]).status == .notFound)
             server.setHandler(Self.handler)

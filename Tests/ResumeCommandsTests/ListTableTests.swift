@@ -24,12 +24,16 @@ struct ListTableTests {
         #expect(outcome.errors.isEmpty)
         try #require(outcome.lines.count == 4)
         let (header, second, first) = (outcome.lines[0], outcome.lines[1], outcome.lines[2])
-        #expect(header.wholeMatch(of: /STATE    RECEIVED                      USED  +URL/) != nil, "\(header)")
+        let titles = /STATE    RECEIVED                      USED  +DESTINATION  +URL/
+        #expect(header.wholeMatch(of: titles) != nil, "\(header)")
         #expect(
             first.hasPrefix("partial  97.7 KiB of 293.0 KiB (33%)   ") && first.hasSuffix("  \(short)"), "\(first)")
         #expect(second.hasPrefix("partial  195.3 KiB of 293.0 KiB (66%)  ") && second.hasSuffix("  \(long)"))
+        #expect(first.contains("/a.bin  ") && second.contains("/b  "), "the ends of their destinations")
         #expect(outcome.lines[3] == "2 entries, 293.0 KiB of 585.9 KiB (50%)")
-        let columns = outcome.lines.prefix(3).map { $0.firstRange(of: $0 == header ? "URL" : "http")?.lowerBound }
+        let columns = outcome.lines.prefix(3).map { line in
+            line.firstRange(of: line == header ? "URL" : "http").map { line[..<$0.lowerBound].count }
+        }
         #expect(Set(columns).count == 1, "the columns begin at the same place")
     }
 

@@ -67,18 +67,20 @@ struct StandardOutputTests {
         }
     }
 
-    @Test("A body with another digest never ends well, and its last byte is not written")
-    func digest() async throws {
+    @Test(
+        "A body with another digest never ends well, and its last 64 KiB are not written", arguments: [[], ["--keep"]])
+    func digest(options: [String]) async throws {
         let million = Content([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000))
         let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(million, etag: "\"a\""), for: $0) }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let output = Output()
             let wrong = String(repeating: "0", count: 64)
-            let outcome = await home.stream([server.url(), "--sha256", wrong], to: output.take)
+            let outcome = await home.stream([server.url(), "--sha256", wrong] + options, to: output.take)
             #expect(outcome.status == .refused, "\(outcome.errors)")
-            #expect(output.count < 1_000_000 && million.matches(output.bytes))
+            #expect(output.count <= 1_000_000 - 65_536 && million.matches(output.bytes))
             let again = Output()
-            let right = await home.stream([server.url(), "--sha256", GetOptionsTests.digest], to: again.take)
+            let right = await home.stream(
+                [server.url(), "--sha256", GetOptionsTests.digest] + options, to: again.take)
             #expect(right.status == .success, "\(right.errors)")
             #expect(again.count == 1_000_000 && million.matches(again.bytes))
         }
@@ -270,7 +272,24 @@ struct StandardOutputTests {
                 #expect(outcome.status == .success && server.requests.count == cuts + 1, "\(outcome.errors)")
                 #expect(first.matches(output.bytes) && output.count == length)
                 #expect(second == .newTag || !outcome.errors.contains("the file changed"), "\(outcome.errors)")
+                #expect(!outcome.errors.contains("stored"), "\(outcome.errors)")
             }
+        }
+    }
+
+    @Test("A server without ranges that sends no more than before each time is not asked for ever")
+    func withoutProgress() async throws {
+        let content = Content(length: 3_000_000, seed: 11)
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            var resource = Resource(content, etag: "\"v1\"")
+            resource.ignoresRange = true
+            return .file(resource, for: request, cutAfter: request.number.isMultiple(of: 2) ? 1_000_000 : 2_000_000)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let output = Output()
+            let outcome = await home.stream([server.url(), "--retries", "2"], to: output.take)
+            #expect(outcome.status == .tryAgain && server.requests.count < 7, "\(outcome.errors)")
+            #expect(content.matches(output.bytes))
         }
     }
 

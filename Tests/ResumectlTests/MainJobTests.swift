@@ -102,6 +102,8 @@ struct MainJobTests {
                 #expect(output.status == 74 && output.errors.contains("Bad file descriptor"), "\(output.errors)")
                 let closed = try await Shell.outcome("sh", ["-c", "\(get)/b -o \(folder["b"]) -v <&- >&- 2>&-"])
                 #expect(closed.status == 75)
+                let list = try await Shell.outcome("sh", ["-c", "\(Resumectl.path) get -i - <&-"])
+                #expect(list.status == 66 && list.errors.contains("Bad file descriptor"), "\(list.errors)")
                 let verify = try await Shell.outcome(Resumectl.path, ["verify", "--store", folder["store"]])
                 #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
             }

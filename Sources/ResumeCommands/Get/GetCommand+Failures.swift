@@ -106,8 +106,8 @@ extension GetCommand {
             // Samples are compared first.
             failure.message += "; the adopted data is kept. Run the command again\(again) to continue."
         case .range, .complete:
-            let next = writesToOutput ? " to start the output from the first byte" : "\(again) to resume"
-            failure.message += "; the partial data is kept. Run the command again\(next)."
+            let next = writesToOutput ? "start the output from the first byte" : "resume"
+            failure.message += "; the partial data is kept. Run the command again\(again) to \(next)."
         case .whole(let reason), .first(_, let reason):
             let why = reason?.clause ?? "the beginning of the file has not been received"
             failure.message += ". Running the command again restarts the download: \(why)"

@@ -95,14 +95,13 @@ extension GetCommand {
             throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
         }
         guard (0...1000).contains(pace.retries) else { throw ValidationError("--retries must be between 0 and 1000") }
-        let limits: ClosedRange<Duration> = .milliseconds(100)...(.seconds(86_400))
-        guard
-            [pace.stallTimeout, pace.connectTimeout, pace.maxTime].allSatisfy({
-                limits.contains(PaceOptions.limit($0))
-            })
+        let (least, day) = (Duration.milliseconds(100), Duration.seconds(86_400))
+        guard [pace.stallTimeout, pace.connectTimeout].allSatisfy({ (least...day).contains(PaceOptions.limit($0)) })
         else {
-            throw ValidationError(
-                "--stall-timeout, --connect-timeout and --max-time must be between 0.1 and 86400 seconds")
+            throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
+        }
+        guard (least...(day * 365)).contains(PaceOptions.limit(pace.maxTime)) else {
+            throw ValidationError("--max-time must be between 0.1 seconds and 365 days")
         }
         if let perHost = load.perHost, perHost < pace.connections {
             throw ValidationError("--per-host must not be less than --connections")

@@ -34,7 +34,7 @@ final class InputFile {
     /// - Throws: ``CommandFailure`` if it cannot be opened.
     init(_ path: String) throws(CommandFailure) {
         name = Printable.escaped(path)
-        descriptor = unsafe open(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC)
+        descriptor = unsafe path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
         var status = stat()
         isRegular = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

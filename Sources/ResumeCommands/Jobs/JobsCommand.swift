@@ -111,7 +111,7 @@ private struct JobRow {
 /// The command `resumectl cancel`.
 struct CancelCommand: EndingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Exclude downloads from resume; their partial data is kept.",
+        commandName: "cancel", abstract: "Exclude downloads from resume; data is kept.",
         discussion: "EXAMPLE:\n  resumectl cancel https://example.org/image.iso")
     static let word = "cancelled"
 
@@ -130,7 +130,7 @@ struct CancelCommand: EndingCommand {
 /// The command `resumectl forget`.
 struct ForgetCommand: EndingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Remove downloads from the list of jobs; their partial data is kept.",
+        commandName: "forget", abstract: "Remove downloads from the list; data is kept.",
         discussion: "EXAMPLE:\n  resumectl forget --all")
     static let word = "forgotten"
 
@@ -139,6 +139,9 @@ struct ForgetCommand: EndingCommand {
 
     @Flag(name: .long, help: "All downloads that are done, cancelled, or have failed permanently.")
     var all = false
+
+    @Flag(name: .long, help: "Print what would be forgotten, and forget nothing.")
+    var dryRun = false
 
     func isMeant(_ job: Job) -> Bool { job.state.isEnded }
     func isOver(_ job: Job) -> Bool { false }
@@ -153,6 +156,8 @@ protocol EndingCommand: ContextCommand {
     var storeOptions: StoreOptions { get }
     var jobs: JobArguments { get }
     var all: Bool { get }
+    /// Whether nothing is changed.
+    var dryRun: Bool { get }
 
     /// Whether a job is meant by `--all`.
     func isMeant(_ job: Job) -> Bool
@@ -162,6 +167,8 @@ protocol EndingCommand: ContextCommand {
 }
 
 extension EndingCommand {
+    var dryRun: Bool { false }
+
     func validate() throws {
         guard jobs.names.isEmpty == all else { throw ValidationError("name jobs, or use --all") }
     }
@@ -187,6 +194,10 @@ extension EndingCommand {
                 defer { board.release(job.id) }
                 guard !isOver(job) else {
                     context.say("\(place): is \(job.state.rawValue), so there is nothing to do")
+                    continue
+                }
+                guard !dryRun else {
+                    context.say("would be \(Self.word): \(place)")
                     continue
                 }
                 try await end(job, on: board)

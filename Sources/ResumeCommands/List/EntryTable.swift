@@ -79,6 +79,7 @@ struct EntryTable {
         let received: String
         let percent: String
         let used: String
+        let destination: String
         let key: String
         let note: String
 
@@ -93,6 +94,8 @@ struct EntryTable {
             percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
             received = entry.totalBytes.map { [percent] in "\(held) of \(ByteCount.text($0)) (\(percent))" } ?? held
             used = Rendering.age(entry.usedAt)
+            let place = entry.destination.map { Printable.escaped(StandardOutput.shown($0)) }
+            destination = Terminal.shortened(place ?? "-", to: 30)
             let shown = DownloadURL.shownKey(entry.key)
             key = Printable.escaped(isDecoded ? ReadableURL.text(shown) : shown)
             note = Rendering.note(entry)
@@ -115,14 +118,18 @@ struct EntryTable {
             let received = Column(title: "RECEIVED") { $0.received }
             let percent = Column(title: "%") { $0.percent }
             let used = Column(title: "USED") { $0.used }
-            return [[state, received, used], [state, received], [state, percent], [percent], []]
+            let destination = Column(title: "DESTINATION") { $0.destination }
+            return [
+                [state, received, used, destination], [state, received, used], [state, received], [state, percent],
+                [percent], [],
+            ]
         }
 
         /// Returns the most detailed layout that leaves enough room for the URLs.
         static func best(for rows: [Row], width: Int) -> Layout {
             let layouts = choices.lazy.map { columns in
                 let sized = columns.map { column in
-                    (column, rows.reduce(column.title.count) { max($0, column.text($1).count) })
+                    (column, rows.reduce(column.title.count) { max($0, Terminal.columns(column.text($1))) })
                 }
                 return Layout(columns: sized, roomForURL: width - sized.reduce(0) { $0 + $1.1 + 2 })
             }
@@ -139,7 +146,7 @@ struct EntryTable {
         }
 
         private func line(_ last: String, _ text: (Column) -> String) -> String {
-            columns.map { EntryTable.pad(text($0.column), $0.width) + "  " }.joined() + last
+            columns.map { Terminal.padded(text($0.column), to: $0.width) + "  " }.joined() + last
         }
     }
 

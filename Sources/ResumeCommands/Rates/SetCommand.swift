@@ -56,7 +56,7 @@ struct SetCommand: ContextCommand {
         ].compactMap { $0 }
         context.say(
             running == 0
-                ? "no job is running with this store, so nothing changes unless 'get -o -' is running"
+                ? "no job is running with this store, so nothing changes unless 'get -o - --keep' is running"
                 : "\(limits.joined(separator: ", ")); \(running == 1 ? "1 job is" : "\(running) jobs are") running")
     }
 

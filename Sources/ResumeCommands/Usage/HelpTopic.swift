@@ -36,7 +36,7 @@ enum HelpTopic: String, CaseIterable {
             75   Failed for now, or ended by SIGTERM. Partial data is kept: run the command again.
             130  Interrupted (Ctrl-C). Partial data is kept: run the command again.
 
-            'get -o -' without --keep or --hold keeps no partial data.
+            'get -o -' keeps no partial data without --keep, --hold or --from.
 
             With several downloads, the worst failure decides; permanent ones are worse than temporary ones.
             """

@@ -23,8 +23,8 @@ extension DownloadRequest {
     /// Downloads a file and passes its bytes on while they are received, with the same requests as
     /// ``Downloader/download(_:onEvent:)``.
     ///
-    /// Each byte is passed once, in order, also after lost connections. The last one is passed when all have been
-    /// received and have the digest of the request or of the server. The destination is not used.
+    /// Each byte is passed once, in order, also after lost connections. The last one, or 64 KiB if the request or the
+    /// server names a digest, is passed when all have been received and have the digest. The destination is not used.
     ///
     /// - Parameters:
     ///   - transport: The HTTP client.

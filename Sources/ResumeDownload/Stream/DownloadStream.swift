@@ -15,7 +15,8 @@ internal import ResumeStore
 ///   block is compared with its checksum first. A damaged block is fetched again before it is returned.
 /// - Up to the last piece, all bytes belong to one representation, as far as validators and overlaps can show. Whether
 ///   they match the requested or announced digest is known only when the sequence ends.
-/// - The last piece is returned after the whole file was verified and delivered. Readers that must not see unverified
+/// - The last piece is returned after the whole file was verified and delivered; if the request has a digest, so are
+///   the last 64 KiB. Readers that must not see unverified
 ///   bytes should read the delivered file.
 /// - Two versions are never mixed: if the download has to start over, the new bytes must begin with all bytes returned
 ///   so far, which is checked by a hash. Otherwise the sequence throws
@@ -31,6 +32,8 @@ public final class DownloadStream: AsyncSequence, Sendable {
     private let state: StreamState
     private let task: Task<DownloadResult, any Error>
     private let algorithm: HTTPDigest.Algorithm
+    /// How many bytes at the end are withheld until everything has been verified.
+    private let withheld: Int64
 
     init(_ request: DownloadRequest, downloader: Downloader, onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
         let state = StreamState()
@@ -41,6 +44,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
         case .skip, .fail: request.ifExists = .fail
         }
         algorithm = request.digest?.algorithm ?? .sha256
+        withheld = request.digest == nil ? 1 : StreamCursor.withheldForDigest
         task = Task {
             do {
                 let result = try await downloader.download(request) { transfer in
@@ -146,8 +150,8 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     fileprivate func iterator(from offset: Int64, endsDownload: Bool) -> Iterator {
         Iterator(
-            stream: self, cursor: StreamCursor(algorithm, from: offset), changes: state.changes().makeAsyncIterator(),
-            endsDownload: endsDownload)
+            stream: self, cursor: StreamCursor(algorithm, from: offset, withholding: withheld),
+            changes: state.changes().makeAsyncIterator(), endsDownload: endsDownload)
     }
 
     /// An iterator over the bytes.

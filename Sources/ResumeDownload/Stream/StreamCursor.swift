@@ -20,6 +20,11 @@ struct StreamCursor: Sendable {
     /// The maximum number of bytes returned at once.
     static let pieceSize: Int64 = 256 << 10
 
+    /// How many bytes at the end are withheld if the file must have a digest.
+    static let withheldForDigest: Int64 = 64 << 10
+
+    /// How many bytes at the end are withheld until everything has been verified.
+    private let withheld: Int64
     /// The offset of the first byte to return.
     let start: Int64
     /// The offset of the next byte to return.
@@ -29,7 +34,8 @@ struct StreamCursor: Sendable {
     /// The epoch that the bytes returned so far are known to belong to.
     private var epoch: Int?
 
-    init(_ algorithm: HTTPDigest.Algorithm, from start: Int64 = 0) {
+    init(_ algorithm: HTTPDigest.Algorithm, from start: Int64 = 0, withholding withheld: Int64 = 1) {
+        self.withheld = withheld
         self.start = max(start, 0)
         offset = self.start
         hash = RunningHash(algorithm)
@@ -51,10 +57,8 @@ struct StreamCursor: Sendable {
             let canCome = !isVerified && view.totalLength.map { $0 >= offset } ?? true
             return canCome ? .wait : .fail
         }
-        // The last byte is withheld until everything has been verified; if the total length is unknown, that is the
-        // last byte received.
-        let isLast = view.totalLength.map { view.held >= $0 } ?? true
-        let end = isVerified || !isLast ? view.held : view.held - 1
+        // If the total length is unknown, the last bytes received are withheld.
+        let end = isVerified ? view.held : min(view.held, max(view.totalLength ?? 0, view.held) - withheld)
         if isConfirmed || isVerified, offset < end {
             return .read(offset..<min(end, offset + Self.pieceSize))
         }

@@ -80,7 +80,11 @@ extension Reason {
             "the server sent no validator; resumed at byte \(offset), provided that the bytes before it are the same")
     }
 
-    package static let prefixKept = Reason(
+    /// For bytes that were passed on and are not stored.
+    package static let sentAgain = Reason(
+        "sent-again", "the file is sent from its first byte again, and compared with what was passed on")
+
+    static let prefixKept = Reason(
         "prefix-kept", "the server sent the whole file again, unchanged; the stored bytes are compared and kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {

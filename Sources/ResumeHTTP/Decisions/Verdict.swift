@@ -64,7 +64,7 @@ package enum Verdict: Sendable, Hashable {
     package var withoutPrefix: Verdict {
         guard case .append(var continuation) = self, continuation.reason == .prefixKept, continuation.bodyStart == 0
         else { return self }
-        continuation.offset = 0
+        (continuation.offset, continuation.reason) = (0, .sentAgain)
         return .startRange(continuation)
     }
 

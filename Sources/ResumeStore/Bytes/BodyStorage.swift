@@ -11,8 +11,8 @@ protocol BodyStorage: AnyObject, Sendable {
     /// Returns the first bytes; throws if there are fewer.
     func bytes(count: Int) throws -> [UInt8]
 
-    /// Forgets bytes that are wrong, and that are written again or not at all.
-    func discardBytes(from offset: Int64)
+    /// Forgets all bytes, since they are wrong.
+    func discardBytes()
 
     /// Whether more bytes may be written at once.
     var hasRoom: Bool { get }
@@ -26,7 +26,7 @@ extension OpenFile: BodyStorage {
 }
 
 extension BodyStorage {
-    func discardBytes(from offset: Int64) {}
+    func discardBytes() {}
 
     var hasRoom: Bool { true }
 

@@ -17,6 +17,8 @@ package final class PassedBytes: BodyStorage {
         var hash: RunningHash
         /// The first of them, in which most versions of a file differ.
         var first: [UInt8] = []
+        /// How many received bytes wait until all of them have the digest, or at least until more come.
+        var withheld: Int64
         /// After a new start, the hash of the received bytes until they are as many as ``passed``.
         var again: RunningHash?
         var hasChanged = false
@@ -47,7 +49,7 @@ package final class PassedBytes: BodyStorage {
     /// Creates the empty bytes of a file with a digest; nil if it is not known.
     package init(_ digest: HTTPDigest?) {
         self.digest = digest
-        state = Mutex(State(hash: RunningHash(digest?.algorithm ?? .sha256)))
+        state = Mutex(State(hash: RunningHash(digest?.algorithm ?? .sha256), withheld: 1))
     }
 
     /// Whether the file is not the one whose first bytes the reader has got.
@@ -62,6 +64,7 @@ package final class PassedBytes: BodyStorage {
     package func restart(announced: HTTPDigest?) {
         state.withLock { state in
             (state.window, state.end) = ([], 0)
+            state.withheld = (digest ?? announced) == nil ? 1 : Self.overlap
             if state.passed == 0 { state.hash = RunningHash((digest ?? announced)?.algorithm ?? .sha256) }
             state.again = state.passed > 0 ? RunningHash(state.hash.algorithm) : nil
         }
@@ -106,12 +109,11 @@ package final class PassedBytes: BodyStorage {
         }
     }
 
-    package func discardBytes(from offset: Int64) {
+    package func discardBytes() {
         state.withLock { state in
-            guard state.again == nil else { return }
-            let end = min(max(offset, state.passed), state.end)
-            state.window.removeLast(Int(state.end - end))
-            state.end = end
+            guard state.waiting > 0 else { return }
+            state.window.removeLast(Int(state.waiting))
+            state.end = state.passed
         }
     }
 
@@ -200,7 +202,7 @@ extension PassedBytes.State {
         return StoreError(.superseded, "the file changed after some of it was read")
     }
 
-    /// Takes bytes for the reader: all but the last one, and that one too when the download has ended well.
+    /// Takes bytes for the reader: all but the withheld ones, and those too when the download has ended well.
     fileprivate mutating func take(_ most: Int64) throws -> (bytes: [UInt8], isLast: Bool) {
         let isComplete: Bool
         switch outcome {
@@ -208,7 +210,7 @@ extension PassedBytes.State {
         case .success: isComplete = true
         case nil: isComplete = false
         }
-        let count = min(waiting - (isComplete ? 0 : 1), most)
+        let count = min(waiting - (isComplete ? 0 : withheld), most)
         guard count > 0 else { return ([], isComplete) }
         let first = Int(passed - start)
         let bytes = Array(window[first..<first + Int(count)])

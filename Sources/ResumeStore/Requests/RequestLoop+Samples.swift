@@ -61,10 +61,9 @@ extension RequestLoop {
         guard let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
         let isUnproved = await needsProof(held)
+        // What is passed on is compared by a hash instead.
         if client.transfer.passesOn {
-            // The whole file is compared by a hash instead.
-            guard isUnproved, case .range = plan else { return false }
-            throw RequestOutcome.askForWhole(.notProved)
+            return false
         } else if isUnproved {
             comparison.ranges = await client.transfer.sampledRanges
             comparison.isProved = false

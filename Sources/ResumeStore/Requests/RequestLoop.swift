@@ -19,6 +19,8 @@ package struct RequestLoop<Client: RequestClient> {
     /// The number of bytes that were stored when samples of them were compared last.
     var comparedLength: Int64?
     let sampleSeed: UInt64?
+    /// The largest number of bytes that the transfer has held.
+    private var furthest: Int64 = 0
 
     /// Creates a loop that has sent no request yet; without a seed, the offsets of samples are random.
     package init(_ client: Client, _ limits: RetryPolicy, sampleSeed: UInt64? = nil) {
@@ -52,8 +54,9 @@ package struct RequestLoop<Client: RequestClient> {
         var repeats = false
         do {
             verdict = try await client.receive(head, to: plan)
-            // The server has the same file. Bytes that come again are neither a restart nor progress.
-            repeats = verdict.replaces && verdict.continuation?.reason == .prefixKept
+            // Bytes that come again to be compared are neither a restart nor progress.
+            repeats = verdict.replaces && verdict.continuation?.reason == .sentAgain
+            furthest = max(furthest, held.length)
             if let use = verdict.continuation, !course.began(anew: verdict.replaces && !held.isEmpty && !repeats) {
                 throw client.unstable(because: use.reason)
             }
@@ -68,7 +71,7 @@ package struct RequestLoop<Client: RequestClient> {
             let start = verdict.replaces ? 0 : held.length
             let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
             guard repeats, case .body(let received, let failure) = outcome else { return outcome }
-            return .body(received: max(received - held.length, 0), failure: failure)
+            return .body(received: max(received - furthest, 0), failure: failure)
         case .complete: return .body(received: 0, failure: nil)
         case .askForWhole(let reason): return .askForWhole(reason)
         case .retry(let reason, let seconds):

@@ -58,8 +58,8 @@ extension Transfer {
     package func plan(avoidsRange: Reason? = nil) -> Plan {
         let avoidsRange = avoidsRange ?? (asksForWhole ? .gapNotCompared : nil)
         let plan = Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
-        // Without a validator, samples would be compared.
-        guard passesOn, case .range(let next) = plan, next.validator == nil else { return plan }
-        return Plan(for: partial, policy: policy, avoidsRange: .notProved)
+        // Samples would be compared of bytes that are gone.
+        guard passesOn, case .range(let next) = plan, next.validator == nil || isMoved else { return plan }
+        return Plan(for: partial, policy: policy, avoidsRange: .sentAgain)
     }
 }

@@ -79,7 +79,7 @@ extension Transfer {
         let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
         try disk?.removeBlobs(Array(blobs))
-        blob?.discardBytes(from: 0)
+        blob?.discardBytes()
         begin(with: nil)
     }
 
@@ -126,7 +126,8 @@ extension Transfer {
             // Bytes that are wrong for this caller stay for the one that they were fetched for.
             return length < held ? try await discard(reason: reason) : try await note(reason)
         }
-        guard length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
+        // What is passed on is compared with the whole file.
+        guard !passesOn, length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
         try? await sync.finish()
         let end = max(length, held)
         do {
@@ -136,7 +137,6 @@ extension Transfer {
             try? disk?.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
             throw error
         }
-        blob?.discardBytes(from: length)
         begin(with: blob, givesUp: end > length)
     }
 
