@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// The mailbox that passes a body from any client to its reader.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct BodyMailboxTests {
     private struct Part: BodyPart {
         let bytes: [UInt8]

@@ -13,7 +13,7 @@ import TestSupport
 import Testing
 
 /// Downloads without a network, over sequences, and with a client of the application.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FakeTransportTests {
     static let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
     static let url = URL(string: "https://example.org/file") ?? URL(filePath: "/")
