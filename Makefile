@@ -105,6 +105,7 @@ lint:
 	Scripts/check-language.sh
 	Scripts/check-cycles.py
 	Scripts/api.py --check
+	Scripts/manual.py .build/debug/resumectl --check docs/commands.md
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes manual pages from the commands.
+"""Writes manual pages, or docs/commands.md, from the commands.
 
 manual.py RESUMECTL FOLDER [--date YYYY-MM-DD]
+manual.py RESUMECTL --markdown FILE | --check FILE
 
 `resumectl --experimental-dump-help` describes the commands. The plugin of swift-argument-parser reads the same, but has
 no sections for exit statuses, environment, files and examples. These are the help topics, the examples of the help
@@ -12,6 +13,7 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -181,18 +183,66 @@ class Manual:
         return out + self.common() + self.see_also(name)
 
 
+def cell(text):
+    """Text in a table of Markdown."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")
+
+
+def reference(root):
+    """The options of all commands in Markdown, for docs/commands.md."""
+    lines = [
+        "# Commands and options", "",
+        "This page is made from the help of the program by `Scripts/manual.py --markdown`, and `make lint` compares the two.",
+        "[resumectl](resumectl.md) explains what the commands do."]
+    for command in root["subcommands"]:
+        name = command["commandName"]
+        if name == "help":
+            continue
+        names = [name] + command.get("aliases", [])
+        paragraphs, parts = split_help(command.get("discussion"))
+        lines += ["", f"## {', '.join(names)}", "", command.get("abstract", "")]
+        for text in paragraphs:
+            lines += ["", " ".join(text.split())]
+        example = parts.get("EXAMPLE", parts.get("EXAMPLES", "")).strip().split("\n")
+        lines += ["", "```sh", *[line.strip() for line in example if line.strip()], "```"] if example[0] else []
+        rows = []
+        for argument in command.get("arguments", []):
+            if not argument.get("abstract") or option_names(argument) == ["--version"]:
+                continue
+            value = f" {argument['valueName']}" if argument["kind"] == "option" else ""
+            words = ", ".join(option_names(argument)) or argument["valueName"]
+            text = " ".join(filter(None, [argument.get("abstract"), argument.get("discussion")]))
+            default = f" The default is {argument['defaultValue']}." if argument.get("defaultValue") else ""
+            rows.append("| `" + f"{words}{value}".replace("|", "\\|") + f"` | {cell(text + default)} |")
+        lines += ["", "| Argument | Meaning |", "| --- | --- |", *rows] if rows else []
+    return "\n".join(lines) + "\n"
+
+
+def compare(path, text, update):
+    """Writes a page, or exits if it is not what the program says."""
+    if update:
+        path.write_text(text)
+    elif not path.exists() or path.read_text() != text:
+        sys.exit(f"{path} differs from the help of the program. Build, run Scripts/manual.py PROGRAM --markdown {path}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("resumectl")
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?")
+    parser.add_argument("--markdown", type=pathlib.Path, help="write the page of all options")
+    parser.add_argument("--check", type=pathlib.Path, help="compare it")
     parser.add_argument("--date", default="")
     options = parser.parse_args()
 
     def output(*arguments):
         return subprocess.run([options.resumectl, *arguments], capture_output=True, text=True, check=True).stdout
 
-    topics = {title: output("help", title.lower().replace(" ", "-")) for title in ("EXIT STATUS", "ENVIRONMENT", "FILES")}
     root = json.loads(output("--experimental-dump-help"))["command"]
+    page = options.markdown or options.check
+    if page:
+        return compare(page, reference(root), update=bool(options.markdown))
+    topics = {title: output("help", title.lower().replace(" ", "-")) for title in ("EXIT STATUS", "ENVIRONMENT", "FILES")}
     manual = Manual(root, topics, output("--version").strip(), options.date)
     pages = {"resumectl": manual.main_page()}
     for command in manual.commands():
