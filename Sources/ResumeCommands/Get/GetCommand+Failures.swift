@@ -73,7 +73,7 @@ extension GetCommand {
                         "; nothing was written", with: "; the output is incomplete, and wrong")
                 }
                 failure.message += ". Compare the digest with the one at its source."
-                if isKept || !writesToOutput {
+                if isKept {
                     failure.message +=
                         " With the right one, nothing is fetched again; --restart fetches the file again."
                 }

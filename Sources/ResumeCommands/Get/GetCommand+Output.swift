@@ -7,7 +7,6 @@ internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
-internal import Synchronization
 
 /// `get --output -`: the bytes of a file on standard output.
 extension GetCommand {
@@ -50,15 +49,18 @@ extension GetCommand {
         request.destination = downloader.map { StandardOutput.path(in: $0.store.path) } ?? "standard output"
         reporter.start()
         reporter.begin(request, 0)
-        let stored = downloader.map { StoredOutput(request, $0, holds: files.hold) }
+        let onEvent: @Sendable (DownloadEvent) -> Void = { [request] in reporter.report($0, of: request, 0) }
+        var stored: StoredOutput?
+        if let downloader {
+            stored = try await StoredOutput(request, downloader, holds: files.hold, onEvent: onEvent)
+        }
         do {
-            let result = try await limitingTime(of: request.interruption) { [request] in
-                let report: @Sendable (DownloadEvent) -> Void = { reporter.report($0, of: request, 0) }
+            let result = try await limitingTime(of: request.interruption) { [request, stored] in
                 let write: @Sendable ([UInt8]) async throws -> Void = { piece in
                     try await Self.output { context.bytes(piece) }
                 }
-                guard let stored else { return try await request.pass(over: transport, onEvent: report, to: write) }
-                return try await stored.pass(onEvent: report, to: write)
+                guard let stored else { return try await request.pass(over: transport, onEvent: onEvent, to: write) }
+                return try await stored.pass(to: write)
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
@@ -124,29 +126,28 @@ extension GetCommand {
 /// It is downloaded like any other one, so that a lost connection or the end of this process costs nothing until it is
 /// complete. Then it is delivered to a name in the store's folder, which is removed at once: if the rest cannot be
 /// written, the next run fetches the file again. ``DownloadStream`` says what is guaranteed.
-private final class StoredOutput: Sendable {
-    private let request: DownloadRequest
-    private let downloader: Downloader
+private struct StoredOutput: Sendable {
     /// Whether nothing is written before the file has been verified.
     private let holds: Bool
-    private let stream = Mutex<DownloadStream?>(nil)
+    private let stream: DownloadStream
 
-    init(_ request: DownloadRequest, _ downloader: Downloader, holds: Bool) {
-        (self.request, self.downloader, self.holds) = (request, downloader, holds)
-    }
-
-    /// Downloads the file, and passes its bytes on.
-    func pass(
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void, to write: @Sendable ([UInt8]) async throws -> Void
-    ) async throws -> DownloadResult {
+    /// Starts the download.
+    init(
+        _ request: DownloadRequest, _ downloader: Downloader, holds: Bool,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) async throws {
         let folder = downloader.store.path
         _ = try await Blocking.run { StandardOutput.removeLeftovers(in: folder) }
-        let stream = downloader.makeStream(request) { [path = request.destination] event in
+        self.holds = holds
+        stream = downloader.makeStream(request) { [path = request.destination] event in
             // The stream reads on from the open file, and the end is reported when it has been written.
             guard case .finished = event else { return onEvent(event) }
             try? FileManager.default.removeItem(atPath: path)
         }
-        self.stream.withLock { $0 = stream }
+    }
+
+    /// Passes the bytes of the file on.
+    func pass(to write: @Sendable ([UInt8]) async throws -> Void) async throws -> DownloadResult {
         // The bytes can be read after the delivery as well.
         if holds {
             _ = try await withCancellation {
@@ -163,7 +164,6 @@ private final class StoredOutput: Sendable {
     ///
     /// - Returns: Whether the store keeps what was received.
     func end() async -> Bool {
-        guard let stream = stream.withLock({ $0 }) else { return false }
         stream.cancel()
         return (try? await stream.value) == nil
     }

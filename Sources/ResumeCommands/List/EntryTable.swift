@@ -51,7 +51,8 @@ struct EntryTable {
     /// Returns an entry on one line, with its whole key.
     private static func line(_ entry: Entry) -> String {
         let row = Row(entry)
-        return "\(pad(row.state, 8))  \(pad(row.received, 28))  \(pad(row.used + " ago", 12))  \(row.key)\(row.note)"
+        let (state, received) = (Terminal.padded(row.state, to: 8), Terminal.padded(row.received, to: 28))
+        return "\(state)  \(received)  \(Terminal.padded(row.used + " ago", to: 12))  \(row.key)\(row.note)"
     }
 
     /// The number of entries and the sums of their bytes.
@@ -148,9 +149,5 @@ struct EntryTable {
         private func line(_ last: String, _ text: (Column) -> String) -> String {
             columns.map { Terminal.padded(text($0.column), to: $0.width) + "  " }.joined() + last
         }
-    }
-
-    private static func pad(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(width - text.count, 0))
     }
 }

@@ -58,13 +58,11 @@ extension RequestLoop {
     /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
     mutating func compareSamples(before plan: Plan, _ send: Send) async throws -> Bool {
         let (held, policy) = (await client.transfer.partial, await client.policy)
-        guard let stored = held.representation, !held.isEmpty else { return false }
+        // What is passed on is compared by a hash instead.
+        guard !client.transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
         let isUnproved = await needsProof(held)
-        // What is passed on is compared by a hash instead.
-        if client.transfer.passesOn {
-            return false
-        } else if isUnproved {
+        if isUnproved {
             comparison.ranges = await client.transfer.sampledRanges
             comparison.isProved = false
         } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length

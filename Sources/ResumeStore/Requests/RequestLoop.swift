@@ -51,13 +51,12 @@ package struct RequestLoop<Client: RequestClient> {
         let (head, body) = try await send(&client, plan)
         let held = await client.transfer.partial
         let verdict: Verdict
-        var repeats = false
+        furthest = max(furthest, held.length)
         do {
             verdict = try await client.receive(head, to: plan)
-            // Bytes that come again to be compared are neither a restart nor progress.
-            repeats = verdict.replaces && verdict.continuation?.reason == .sentAgain
-            furthest = max(furthest, held.length)
-            if let use = verdict.continuation, !course.began(anew: verdict.replaces && !held.isEmpty && !repeats) {
+            // Bytes that come again are neither a restart nor progress.
+            let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
+            if let use = verdict.continuation, !course.began(anew: isAnew) {
                 throw client.unstable(because: use.reason)
             }
             await client.judged(verdict, after: held)
@@ -70,7 +69,7 @@ package struct RequestLoop<Client: RequestClient> {
         case .append, .startOver, .startRange:
             let start = verdict.replaces ? 0 : held.length
             let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
-            guard repeats, case .body(let received, let failure) = outcome else { return outcome }
+            guard verdict.sendsAgain, case .body(let received, let failure) = outcome else { return outcome }
             return .body(received: max(received - furthest, 0), failure: failure)
         case .complete: return .body(received: 0, failure: nil)
         case .askForWhole(let reason): return .askForWhole(reason)
