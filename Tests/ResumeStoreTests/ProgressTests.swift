@@ -1,5 +1,6 @@
 import ResumeHTTP
 import ResumeMaintenance
+import ResumeSQLite
 import ResumeStore
 import TestSupport
 import Testing
@@ -140,6 +141,33 @@ struct ProgressTests {
             #expect(try await Self.received(store) == 3)
             try await transfer.close()
             #expect(try await store.verify().isEmpty)
+            await store.close()
+        }
+    }
+
+    @Test("Receiving does not wait for a database that another process writes to")
+    func locked() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await Self.open(folder, ManualClock())
+            let content = sampleBytes(3_000_000)
+            let transfer = try await TransferTests.begin(store)
+            let plan = await transfer.plan()
+            _ = try await transfer.receive(HonestServer(content).answer(plan.fields).head, to: plan)
+            let main = transfer.main
+            let other = try Connection.open(path: folder["store/store.sqlite"])
+            try other.execute("BEGIN IMMEDIATE")
+            // An event loop calls this. With a commit in it, it would fail after the half minute that SQLite waits.
+            for start in stride(from: 0, to: 1_500_000, by: 250_000) {
+                let next = start + 250_000
+                let wantsMore = try main.append(content.span.bytes.extracting(start..<next))
+                // What waits for a commit is bounded all the same.
+                #expect(wantsMore == (next < PartLedger.unrecordedLimit))
+            }
+            let commit = Task { try await main.catchUp() }
+            try other.execute("ROLLBACK")
+            try await commit.value
+            #expect(try await Self.received(store) == 1_500_000)
+            try await transfer.close()
             await store.close()
         }
     }

@@ -68,7 +68,10 @@ struct SegmentTests {
 
     static func append(_ bytes: some Collection<UInt8>, to segment: PartStream) throws {
         let bytes = Array(bytes)
-        _ = try segment.append(bytes.span.bytes)
+        for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
+            let end = min(start + PartStream.pieceSize, bytes.count)
+            if try !segment.append(bytes.span.bytes.extracting(start..<end)) { try segment.recordIfDue() }
+        }
     }
 
     /// Fetches the missing bytes over several streams, taking a piece from each in turn.

@@ -95,11 +95,6 @@ struct BodyCourse: Sendable {
         return true
     }
 
-    /// Returns how many bytes of the body precede an offset, including those that are skipped or compared.
-    func bytesToCome(before offset: Int64) -> Int64 {
-        skipped.addingSaturating(max(offset - position, 0))
-    }
-
     // MARK: Progress
 
     /// Whether all bytes that this body must write were received.

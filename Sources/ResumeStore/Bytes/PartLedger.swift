@@ -120,6 +120,9 @@ package struct PartLedger: Sendable {
     /// The block to which the next bytes belong.
     package var growingBlock: Block { blocks.last ?? Block(offset: received, length: 0, checksum: 0) }
 
+    /// How many bytes may be added to it: a block ends at the border, since a commit records whole blocks.
+    package var roomInBlock: Int64 { received < border ?? 0 ? (border ?? 0) - received : .max }
+
     /// Adds bytes that were written at ``received``.
     ///
     /// - Parameters:
@@ -130,14 +133,22 @@ package struct PartLedger: Sendable {
         guard start == growingBlock else { return false }
         blocks[blocks.endIndex - 1] = block
         received = block.end
-        if block.length >= Self.blockLength { beginBlock(at: block.end) }
+        if block.length >= Self.blockLength || received == border { beginBlock(at: received) }
         return true
     }
 
     // MARK: Recording
 
     /// The end of what a commit may record now.
-    private var recordable: Int64 { pace == .never || received > border ?? .max ? recorded : received }
+    ///
+    /// Of a body that has passed its border, nothing more if it awaits a digest; otherwise the whole blocks before the
+    /// border, of which the last one ends there.
+    private var recordable: Int64 {
+        guard pace != .never else { return recorded }
+        guard let border, received > border else { return received }
+        let end = awaitsDigest ? nil : blocks.last { $0.end <= border }?.end
+        return max(recorded, end ?? recorded)
+    }
 
     /// Whether there are bytes that can be committed now.
     package var hasUnrecorded: Bool { recordable > recorded }
@@ -151,7 +162,8 @@ package struct PartLedger: Sendable {
         if case .rarely(let limit) = pace, recorded > offset {
             return unrecorded >= limit || elapsed >= Self.growingDelay
         }
-        if unrecorded >= Self.unrecordedLimit { return true }
+        // At the border, no later commit could record more.
+        if unrecorded >= Self.unrecordedLimit || !awaitsDigest && received >= border ?? .max { return true }
         return elapsed >= .milliseconds(200) || (unrecorded >= 128 << 10 && elapsed >= .milliseconds(10))
     }
 
@@ -161,7 +173,8 @@ package struct PartLedger: Sendable {
     package mutating func commit(at now: Duration) -> Commit? {
         guard hasUnrecorded else { return nil }
         lastCommit = now
-        return Commit(row: row, end: recordable, blocks: blocks.filter { $0.length > 0 })
+        let end = recordable
+        return Commit(row: row, end: end, blocks: blocks.filter { $0.length > 0 && $0.end <= end })
     }
 
     /// Records that a commit was made.

@@ -116,12 +116,16 @@ extension PartStream {
 
     /// Records written bytes; their checksum is computed outside the ledger's lock.
     private func note(_ bytes: RawSpan) {
-        while let start = update({ $0.growingBlock }) {
+        var rest = bytes
+        while !rest.isEmpty, let (start, room) = update({ ($0.growingBlock, $0.roomInBlock) }) {
+            let next = rest.extracting(first: Int(clamping: min(room, Int64(rest.byteCount))))
             var block = start
-            block.checksum = Checksum.crc32c(bytes, continuing: start.checksum)
-            block.length = start.length.addingSaturating(Int64(bytes.byteCount))
+            block.checksum = Checksum.crc32c(next, continuing: start.checksum)
+            block.length = start.length.addingSaturating(Int64(next.byteCount))
             let grown = block
-            if update({ $0.receive(extending: start, to: grown) }) ?? true { return }
+            if update({ $0.receive(extending: start, to: grown) }) ?? true {
+                rest = rest.extracting(droppingFirst: next.byteCount)
+            }
         }
     }
 

@@ -6,8 +6,8 @@ internal import Synchronization
 /// A download has one stream, or several side by side at different offsets. Each writes one part, whose row says how
 /// many of its bytes are recorded. No two streams write the same bytes. ``PartLedger`` decides what is recorded when.
 package final class PartStream: Sendable {
-    /// The most bytes that are written at once.
-    static let pieceSize = 256 << 10
+    /// The most bytes that are written between two looks at what is to be committed.
+    package static let pieceSize = 256 << 10
     /// How often bytes that wait for a commit are checked.
     private static let lookInterval: Duration = .milliseconds(20)
     /// The delay before a commit that failed is tried again, if no bytes arrive.
@@ -62,35 +62,27 @@ package final class PartStream: Sendable {
 
     // MARK: Receiving
 
-    /// Handles the next part of the body; blocks the calling thread.
+    /// Handles the next part of the body: compares it or writes it.
     ///
-    /// Parts must be passed one at a time, in order.
+    /// It waits for the file system only, never for the database, so that an event loop may call it. Parts must be
+    /// passed one at a time, in order, and be at most ``pieceSize`` long, since all of one may be lost with the process.
     ///
     /// - Returns: Whether more bytes may follow at once. If not, call ``catchUp()`` first, unless ``hasAllWanted``. If
     ///   it ``isAtSuccessor``, wait no longer than the comparison is worth.
     /// - Throws: ``StoreError``
     package func append(_ bytes: RawSpan) throws -> Bool {
         try StoreError.refuseForkedChild()
-        var rest = bytes
-        var wantsMore = true
-        while !rest.isEmpty, wantsMore {
-            // In pieces, so that the loss in a crash does not grow with the size of the part, and exactly up to the
-            // border, so that only bytes behind the border are held back.
-            let border = update { $0.awaitsDigest ? nil : $0.border } ?? nil
-            let beforeBorder = border.flatMap { border in course { $0.bytesToCome(before: border) } } ?? 0
-            let size = beforeBorder > 0 ? min(Self.pieceSize, Int(clamping: beforeBorder)) : Self.pieceSize
-            wantsMore = try StoreError.wrapping { try appendPiece(rest.extracting(first: size)) }
-            rest = rest.extracting(droppingFirst: size)
-            readable.changed()
-            if beforeBorder > 0, held == border { try checkpoint() } else { try recordIfDue() }
-        }
-        return try sync.keepsUp() && wantsMore && !isAtSuccessor && storage?.hasRoom != false
+        let wantsMore = try StoreError.wrapping { try appendPiece(bytes) }
+        readable.changed()
+        let keepsUp = try sync.keepsUp() && !awaitsCommit()
+        return keepsUp && wantsMore && !isAtSuccessor && storage?.hasRoom != false
     }
 
-    /// Waits for a flush, or a reader, that is slower than the network.
+    /// Makes a commit that is due, and waits for a flush, or a reader, that is slower than the network.
     ///
-    /// - Throws: The error of a flush; `CancellationError`.
+    /// - Throws: The error of a commit or of a flush; `CancellationError`.
     package func catchUp() async throws {
+        if awaitsCommit() { try await Blocking.run { try self.recordIfDue() } }
         if try !sync.keepsUp() { try await sync.finish() }
         try await storage?.waitForRoom()
     }
@@ -118,15 +110,22 @@ package final class PartStream: Sendable {
     }
 
     /// Records like ``checkpoint()`` if a commit is due, now or later.
-    func recordIfDue() throws {
+    package func recordIfDue() throws {
+        guard awaitsCommit() else { return }
+        try sync.record(part, onlyIfDue: true)
+        sync.proceed()
+    }
+
+    /// Whether a commit is due.
+    ///
+    /// One that is due later is made in the background if no more bytes arrive.
+    private func awaitsCommit() -> Bool {
         let now = sync.clock.now()
         let (isDue, isWaiting) = update { ($0.isDue(at: now), $0.hasUnrecorded) } ?? (false, false)
-        if isDue {
-            try sync.record(part, onlyIfDue: true)
-            sync.proceed()
-        } else if isWaiting {
+        if isWaiting, !isDue {
             look.withLock { look in look = look ?? Task { [weak self] in await self?.recordLater() } }
         }
+        return isDue
     }
 
     /// Commits when that becomes due, until nothing waits for a commit.
