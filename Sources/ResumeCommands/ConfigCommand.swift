@@ -5,7 +5,7 @@ internal import ResumeHTTP
 struct ConfigCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Show which defaults of get and resume are set, where.",
+        abstract: "Show the defaults of get and resume, and where they are set.",
         discussion: """
             The file is $XDG_CONFIG_HOME/resumectl/config (~/.config/resumectl/config), or RESUMECTL_CONFIG. Each line \
             sets an option, such as 'limit-rate = 2M', or 'netrc' for a flag. Variables such as RESUMECTL_LIMIT_RATE \
@@ -29,6 +29,9 @@ struct ConfigCommand: ContextCommand {
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let file = settings.first { $0.name == "store" }
         let source = file?.source.text ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
+        for (name, value) in Settings.builtIn(ResumeCtl.self) where !settings.contains(where: { $0.name == name }) {
+            lines.append((name, value, "default"))
+        }
         lines.append(("store", Printable.escaped(try context.storePath(storeOptions.store)), source))
         for line in lines.sorted(by: { $0.name < $1.name }) {
             if json {

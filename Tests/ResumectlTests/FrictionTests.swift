@@ -1,231 +1,205 @@
+import Foundation
 import OriginServer
 import TestSupport
 import Testing
 
-/// What stopped users who knew other programs, and what a terminal shows instead (`docs/frictions.md`).
+/// What stopped users who knew other programs, and what a terminal shows instead: the recordings of `docs/frictions.md`.
+///
+/// With `RECORD=Now`, the tests write the page instead of comparing. With `RECORD=Before`, `PROGRAM=FOLDER` and
+/// `NUMBERS="1 2"`, they record some of them with an older program in a folder.
 @Suite(.timeLimit(.minutes(20)), .serialized, .enabled(if: Shell.has("tmux"), "needs tmux"))
 struct FrictionTests {
     private static let content = Content(length: 300_000, seed: 7)
-    private static let isMounting = Shell.isRoot && Shell.has("unshare")
+    private static let canMount = Shell.isRoot && Shell.has("unshare")
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let recorded = Recording.Kind(rawValue: environment["RECORD"] ?? "")
+    private static let numbers = environment["NUMBERS"]?.split(separator: " ").compactMap { Int($0) } ?? Array(1...15)
+    /// The folder of the program.
+    private static var program: String { environment["PROGRAM"] ?? String(Resumectl.path.dropLast("/resumectl".count)) }
 
-    /// A terminal with a shell in the test's folder, and a server.
+    /// A terminal with a shell in the test's folder, and a server, of which the page has other names.
     private struct Screen {
         let terminal: Terminal
-        let server: OriginServer
-        let folder: TemporaryFolder
+        let gate: Gate
+        /// What stands on the page, and what it stands for.
+        let names: [(page: String, real: String)]
 
-        /// A URL without its scheme.
-        var host: String { "127.0.0.1:\(server.port)" }
+        /// The text of a command or a screen with the real names.
+        func real(_ text: String) -> String { names.reduce(text) { $0.replacing($1.page, with: $1.real) } }
 
-        /// Runs a command and returns what the terminal shows of it, of which the last row is its exit status.
-        func run(_ command: String, at location: SourceLocation = #_sourceLocation) async throws -> [String] {
-            try await terminal.type("clear; \(command); echo \"end $?\"", "Enter")
-            var shown: [String] = []
-            try await terminal.expect(command, at: location) { rows in
-                shown = rows.dropLast()
-                return rows.last == "$" && rows.dropLast().last?.wholeMatch(of: /end \d+/) != nil
-            }
-            return shown
+        /// Rows with the names of the page.
+        private func page(_ rows: [String]) -> [String] {
+            rows.map { row in names.reduce(row) { $0.replacing($1.real, with: $1.page) } }
         }
 
-        /// Runs a command and expects these rows of it, among others, as their beginnings.
-        func expect(
-            _ command: String, _ rows: String..., at location: SourceLocation = #_sourceLocation
-        ) async throws {
-            let shown = try await run(command, at: location)
-            for row in rows {
-                let isShown = shown.contains { $0.hasPrefix(row) }
-                let screen = shown.joined(separator: "\n")
-                #expect(isShown, "\(row)\nis not on the screen:\n\(screen)", sourceLocation: location)
+        /// Performs a step.
+        ///
+        /// - Parameters:
+        ///   - step: The step.
+        ///   - continues: Whether the next step happens while its command runs.
+        ///   - comparing: Whether to wait for the screen of the page.
+        /// - Returns: What the terminal shows then; nothing while a command runs.
+        /// - Throws: `Shell.Failure` of tmux.
+        func perform(_ step: Recording.Step, continues: Bool, comparing: Bool) async throws -> [String] {
+            if step.isCommand {
+                // What follows a word that is being completed is not typed.
+                let isTyped = step.text.hasSuffix("_")
+                try await terminal.type("", "C-u")
+                try await terminal.type("clear", "Enter")
+                try await terminal.expect("an empty screen") { $0 == ["$"] }
+                let command = real(step.text)
+                if isTyped {
+                    try await terminal.type(String(command.dropLast()))
+                } else {
+                    try await terminal.type("clear; \(command); ended $?", "Enter")
+                }
+            } else {
+                try await react(step.text)
+            }
+            if step.isCommand, continues { return [] }
+            var rows: [String] = []
+            if step.isCommand {
+                try await terminal.expect("the end of \(step.text)") {
+                    rows = page($0)
+                    return rows.last == "$" && rows.dropLast().last?.wholeMatch(of: /\(status \d+\)/) != nil
+                }
+            } else if comparing {
+                let expected = Recording.words(step.screen)
+                try await terminal.expect("\(step.text)\n\(step.screen.joined(separator: "\n"))\n") {
+                    rows = page($0)
+                    return Recording.words(Self.output(rows)) == expected
+                }
+            } else {
+                // Until the rates are those of downloads that wait.
+                try await Task.sleep(for: .seconds(12))
+                rows = page(try await terminal.rows())
+            }
+            return Self.output(rows)
+        }
+
+        /// Rows without prompts and without a status of success.
+        private static func output(_ rows: [String]) -> [String] {
+            var rows = rows.map { $0.hasPrefix("$ ") ? String($0.dropFirst(2)) : $0 }
+            guard rows.last == "$" else { return rows }
+            rows.removeLast()
+            if rows.last == "(status 0)" { rows.removeLast() }
+            return rows
+        }
+
+        /// What happens while a command runs.
+        private func react(_ text: String) async throws {
+            switch text {
+            case "half of each file has arrived", "the question is asked": break
+            case "the rest arrives": gate.open()
+            default:
+                if let width = text.wholeMatch(of: /(\d+) columns/).flatMap({ Int($0.1) }) {
+                    return try await terminal.resize(width, 40)
+                }
+                let keys = text.split(separator: " ").map { $0 == "Ctrl-C" ? "C-c" : String($0) }
+                for key in keys { _ = try await terminal.tmux("send-keys", key) }
             }
         }
     }
 
-    /// Serves the content, but cuts responses with the whole file if its path contains "cut".
-    @Sendable private static func answer(_ request: OriginRequest) -> Response {
+    /// Serves the content, but cuts responses with the whole file if its path contains "cut", and holds back the second
+    /// half if it contains "held".
+    private static func answer(_ request: OriginRequest, _ gate: Gate) -> Response {
         if request.target.contains("sig=old") { return .status("403 Forbidden") }
+        if request.path.contains("held") {
+            let head = Step.head(status: "200 OK", fields: [("Content-Length", "300000"), ("ETag", "\"v1\"")])
+            return Response([head, .body(content, 0..<150_000), .gate(gate), .body(content, 150_000..<300_000)])
+        }
         let isCut = request.path.contains("cut") && request.field("range") == nil
         let content = request.path == "/big" ? Content(length: 20_000_000, seed: 1) : content
         return .file(Resource(content, etag: "\"v1\""), for: request, cutAfter: isCut ? 200_000 : nil)
     }
 
-    /// The text of rows without spaces: a space at the end of a row, where a line is wrapped, is not seen.
-    private static func dense(_ rows: [String]) -> String { rows.joined().filter { $0 != " " } }
-
-    private static func shows(_ rows: [String], _ text: String) -> Bool {
-        dense(rows).contains(text.filter { $0 != " " })
+    /// Makes a folder whose path is as long as `/home/you`, so that lines are as long as on the page.
+    private static func home() throws -> String {
+        while true {
+            let path = "/tmp/" + String((0..<4).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement() ?? "a" })
+            do {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+                return path
+            } catch CocoaError.fileWriteFileExists {
+                continue
+            }
+        }
     }
 
-    private func withScreen(width: Int = 160, _ body: (Screen) async throws -> Void) async throws {
-        try await OriginServer.withServer(handler: Self.answer) { server async throws in
+    /// The files that a recording begins with.
+    private static func prepare(_ number: Int, in folder: String, origin: String) throws {
+        try FileManager.default.createDirectory(atPath: "\(folder)/folder", withIntermediateDirectories: true)
+        let names =
+            switch number {
+            case 1: ["a.bin", "b.bin", "cut.bin"]
+            case 3, 4: (1...5).map { "held-\($0).bin" }
+            default: [String]()
+            }
+        if !names.isEmpty {
+            try Files.write(Array(names.map { "http://\(origin)/\($0)\n" }.joined().utf8), to: "\(folder)/list")
+        }
+        if number == 6 { try Files.write([], to: "\(folder)/folder/urls.txt") }
+        if number == 9 { try Files.write(content.bytes(in: 0..<200_000), to: "\(folder)/cut.bin") }
+    }
+
+    /// The shell's functions: the end of a command, and commands that see another file system in the folder `disk`.
+    private static let setup = """
+        PS1='$ '; ended() { echo "(status $1)"; }; \
+        on() { mkdir -p disk; unshare -m sh -c 'mount -t tmpfs -o "$1" t disk; shift; exec "$@"' sh "$@"; }; \
+        on-small-disk() { on size=128k "$@"; }; on-read-only-disk() { on ro "$@"; }
+        """
+
+    /// How many requests a recording makes in all, where that is the point.
+    private static let requests = [1: 4, 2: 2, 8: 3, 11: 1]
+
+    @Test("What users see is what the page says", arguments: numbers)
+    func page(number: Int) async throws {
+        let kind = Self.recorded ?? .now
+        guard var recording = try Recording.all().first(where: { $0.number == number && $0.kind == kind }) else {
+            Issue.record("docs/frictions.md has no \(number)")
+            return
+        }
+        let needsNginx = number == 10
+        if needsNginx && !Nginx.isInstalled || [11, 12].contains(number) && !Self.canMount { return }
+        let gate = Gate()
+        try await OriginServer.withServer(handler: { Self.answer($0, gate) }) { server async throws in
             try await TemporaryFolder.with { folder async throws in
-                try await Terminal.with("/bin/sh", in: folder, width: width, height: 50) { terminal async throws in
-                    let path = Resumectl.path.dropLast("/resumectl".count)
-                    try await terminal.type("cd \(folder.path); PATH=\"\(path):$PATH\"; PS1='$ '", "Enter")
-                    try await body(Screen(terminal: terminal, server: server, folder: folder))
+                let place = try Self.home()
+                defer { try? FileManager.default.removeItem(atPath: place) }
+                try Self.prepare(number, in: place, origin: "127.0.0.1:\(server.port)")
+                let nginx = needsNginx ? try await Nginx(serving: folder.path, secure: true) : nil
+                let shell = "bash --norc --noprofile"
+                try await Terminal.with(shell, in: folder, width: 100, height: 40) { terminal async throws in
+                    try await terminal.type("cd \(place); PATH=\"\(Self.program):$PATH\"", "Enter")
+                    try await terminal.type(Self.setup, "Enter")
+                    let names = [
+                        ("/home/you/store", folder["store"]),
+                        ("127.0.0.1:48000", "127.0.0.1:\(server.port)"),
+                        ("127.0.0.1:48443", "127.0.0.1:\(nginx?.securePort ?? 0)"), ("/home/you", place),
+                    ]
+                    let screen = Screen(terminal: terminal, gate: gate, names: names)
+                    for index in recording.steps.indices {
+                        let step = recording.steps[index]
+                        let continues = recording.steps[index...].dropFirst().first?.isCommand == false
+                        let rows = try await screen.perform(step, continues: continues, comparing: Self.recorded == nil)
+                        recording.steps[index].screen = rows
+                        if Self.recorded == nil {
+                            let expected = step.screen
+                            #expect(
+                                Recording.words(rows) == Recording.words(expected),
+                                "\(step.text)\n\(rows.joined(separator: "\n"))")
+                        }
+                    }
                 }
+                await nginx?.stop()
+                gate.open()
             }
-        }
-    }
-
-    @Test("1: a list that is run again fetches only what is missing")
-    func lists() async throws {
-        try await withScreen { screen async throws in
-            let list = ["a.bin", "b.bin", "cut.bin"].map { "\(screen.host)/\($0)\n" }.joined()
-            try Files.write(Array(list.utf8), to: screen.folder["list"])
-            try await screen.expect(
-                "resumectl get --retries 0 -i list -P files", "files/a.bin: done, 293.0 KiB", "2 of 3 files, ",
-                "resumectl: 1 of 3 downloads did not complete", "end 75")
-            #expect(screen.server.requests.count == 3)
-            try await screen.expect(
-                "resumectl get -i list -P files", "files/a.bin: done before, skipped",
-                "files/b.bin: done before, skipped", "files/cut.bin: resumed at 195.3 KiB of 293.0 KiB",
-                "files/cut.bin: done, 293.0 KiB, 195.3 KiB of it reused", "end 0")
-            #expect(screen.server.requests.count == 4)
-        }
-    }
-
-    @Test("2: a wrong digest costs only the rest of the file, which is kept")
-    func digest() async throws {
-        try await withScreen { screen async throws in
-            _ = try await screen.run("resumectl get --retries 0 \(screen.host)/cut.bin")
-            let zeros = String(repeating: "0", count: 64)
-            let shown = try await screen.run("resumectl get --sha256 \(zeros) \(screen.host)/cut.bin")
-            #expect(shown.contains("cut.bin: resumed at 195.3 KiB of 293.0 KiB"))
-            let message = "the file does not have the expected SHA-256: expected \(zeros), received d25f57bc59698f70"
-            #expect(Self.shows(shown, message), "\(shown)")
-            #expect(Self.shows(shown, "nothing was written, and the received file is kept in the store. Compare"))
-            #expect(shown.last == "end 1" && screen.server.requests.count == 2)
-            try await screen.expect("resumectl list", "partial  293.0 KiB of 293.0 KiB (100%)", "1 entry, 293.0 KiB")
-        }
-    }
-
-    @Test("5: sizes and times as people write them, and as the program prints them")
-    func sizes() async throws {
-        try await withScreen { screen async throws in
-            _ = try await screen.run("resumectl get --stall-timeout 30s --retries 0 \(screen.host)/cut.bin")
-            let shown = try await screen.run(
-                "for s in 1.5GiB 5M 1.5G 500k '1.5 MiB'; do resumectl gc --max-size \"$s\"; done; "
-                    + "for t in 1w 1d12h 7days 15m3s '15m3s ago'; do resumectl purge --older-than \"$t\"; done")
-            #expect(shown.count { $0 == "freed 0 B" } == 10, "\(shown)")
-            #expect(shown.count { $0 == "no entry matches" } == 5, "\(shown)")
-            #expect(shown.count == 21 && shown.last == "end 0")
-        }
-    }
-
-    @Test("8: a refusal of an old URL says how to continue from a new one")
-    func renewal() async throws {
-        try await withScreen { screen async throws in
-            _ = try await screen.run("resumectl get --retries 0 -o f.bin '\(screen.host)/cut.bin?arg=1&sig=new'")
-            let refused = try await screen.run("resumectl get -o f.bin '\(screen.host)/cut.bin?arg=1&sig=old'")
-            #expect(Self.shows(refused, "run 'resumectl resume f.bin --url' with the new one"), "\(refused)")
-            try await screen.expect(
-                "resumectl resume f.bin --url '\(screen.host)/cut.bin?arg=3&sig=new'",
-                "\(screen.folder["f.bin"]): resumed at 195.3 KiB of 293.0 KiB", "end 0")
-        }
-    }
-
-    @Test("9: a partial file of another program is named before it is replaced, and continued")
-    func partials() async throws {
-        try await withScreen { screen async throws in
-            let left = Self.content.bytes(in: 0..<200_000)
-            try Files.write(left, to: screen.folder["cut.bin"])
-            let shown = try await screen.run("resumectl get --retries 0 \(screen.host)/cut.bin")
-            let hint =
-                "cut.bin: replaces a file of 195.3 KiB when it is complete. If curl or wget has left that, press Ctrl-C "
-                + "and run 'resumectl get --restart --from cut.bin -o cut.bin' with the URL."
-            #expect(Self.shows(shown, hint), "\(shown)")
-            #expect(try Files.bytes(screen.folder["cut.bin"]) == left)
-            try await screen.expect(
-                "resumectl get --restart --from cut.bin -o cut.bin \(screen.host)/cut.bin",
-                "cut.bin: resumed at 131.3 KiB of 293.0 KiB", "end 0")
-            try Files.write(left, to: screen.folder["a.bin"])
-            try Files.write([], to: screen.folder["a.bin.aria2"])
-            try await screen.expect(
-                "resumectl get \(screen.host)/a.bin",
-                "a.bin was left by aria2; to continue it, run 'resumectl get --from a.bin' and the URL")
-        }
-    }
-
-    @Test("10: an error about a certificate gives the reason", .enabled(if: Nginx.isInstalled, "needs nginx"))
-    func certificate() async throws {
-        try await withScreen { screen async throws in
-            let nginx = try await Nginx(serving: screen.folder.path, secure: true)
-            let shown = try await screen.run("resumectl get --retries 0 \(nginx.secureURL("f.bin"))")
-            await nginx.stop()
-            let reason = "the certificate of 127.0.0.1:\(nginx.securePort) is not trusted: it is self-signed"
-            #expect(Self.shows(shown, reason) && shown.last == "end 1", "\(shown)")
-        }
-    }
-
-    @Test("11, 12: a full disk and a folder without permission are named", .enabled(if: isMounting, "needs root"))
-    func disks() async throws {
-        try await withScreen(width: 200) { screen async throws in
-            let disk = screen.folder["disk"]
-            let mount = "mkdir -p disk; unshare --mount sh -c 'mount -t tmpfs -o"
-            let full = try await screen.run("\(mount) size=128k t disk; resumectl get \(screen.host)/big -P disk'")
-            let message = "the file has 20000000 bytes, but only 131072 bytes are free in the folder \(disk). Free some"
-            #expect(Self.shows(full, message) && full.last == "end 74", "\(full)")
-            #expect(screen.server.requests.count == 1)
-            let locked = try await screen.run("\(mount) ro t disk; resumectl get \(screen.host)/f -P disk'")
-            let refusal = "cannot write \(disk)/f: open failed for \(disk): Read-only file system. Choose a location"
-            #expect(Self.shows(locked, refusal), "\(locked)")
-            let store = try await screen.run("\(mount) ro t disk; resumectl get --store disk/s \(screen.host)/f'")
-            #expect(Self.shows(store, "mkdir failed for disk/s: Read-only file system. Check that"), "\(store)")
-            #expect(locked.last == "end 73" && store.last == "end 74")
-        }
-    }
-
-    @Test("13: pin says what it did, purge keeps what is pinned, and --all asks")
-    func pins() async throws {
-        try await withScreen { screen async throws in
-            _ = try await screen.run("resumectl get --retries 0 \(screen.host)/cut.bin")
-            let url = "http://\(screen.host)/cut.bin"
-            try await screen.expect("resumectl pin cut.bin", "pinned: \(url)", "end 0")
-            try await screen.expect("resumectl purge cut.bin", "pinned, kept: \(url)", "freed 0 B", "end 1")
-            try await screen.expect("resumectl unpin cut.bin", "unpinned: \(url)", "end 0")
-            try await screen.terminal.type("clear; resumectl purge --all; echo \"end $?\"", "Enter")
-            try await screen.terminal.expect("the question") { rows in
-                rows.contains { $0.hasPrefix("Remove 1 entry with 195.3 KiB? [y/N]") }
+            if Self.recorded != nil {
+                try recording.write()
+            } else if let expected = Self.requests[number] {
+                #expect(server.requests.count == expected)
             }
-            try await screen.terminal.type("n", "Enter")
-            try await screen.terminal.expect("the answer") { $0.contains { $0.hasPrefix("end ") } }
-            try await screen.expect("resumectl list", "1 entry, 195.3 KiB of 293.0 KiB (66%)")
-        }
-    }
-
-    @Test("14: list is a table with totals, show finds a file by its name, log is limited")
-    func inspection() async throws {
-        try await withScreen(width: 80) { screen async throws in
-            try await screen.expect("resumectl list", "the store is empty: there are no partial downloads", "end 0")
-            let long = "a-long-name-of-a-folder/another-one-that-is-long-too/cut.bin"
-            _ = try await screen.run("resumectl get --retries 0 \(screen.host)/\(long)")
-            let list = try await screen.run("resumectl list")
-            #expect(list.count == 4 && list[0].hasPrefix("STATE    RECEIVED ") && list[0].hasSuffix("  URL"), "\(list)")
-            #expect(list[1].hasPrefix("partial  195.3 KiB of 293.0 KiB (66%)") && list[1].contains("…"), "\(list)")
-            #expect(list[1].hasSuffix("/cut.bin") && list[2] == "1 entry, 195.3 KiB of 293.0 KiB (66%)", "\(list)")
-            try await screen.expect(
-                "resumectl show cut.bin", "received:        195.3 KiB (200000 bytes), ",
-                "destination:     \(screen.folder["cut.bin"])".prefix(80).description, "map:             [####")
-            let log = try await screen.run("resumectl log -n 1")
-            #expect(Self.shows(log, "the newest 1 of 2 events; -n 0 prints all of them"), "\(log)")
-        }
-    }
-
-    @Test("15: URLs as people type them, folders that do not exist, equal names, and the path for a script")
-    func typing() async throws {
-        try await withScreen { screen async throws in
-            try await screen.expect("resumectl get \(screen.host)/one.bin", "one.bin: done, 293.0 KiB", "end 0")
-            try await screen.expect(
-                "resumectl get '\(screen.host)/two words.bin' -P new/er", "new/er/two words.bin: done", "end 0")
-            try await screen.expect("resumectl get \(screen.host)/x -P new -o y", "new/y: done", "end 0")
-            try await screen.expect(
-                "resumectl get \(screen.host)/a/n \(screen.host)/b/n \(screen.host)/m",
-                "resumectl: http://\(screen.host)/b/n: argument 2: would be written to n, as would the URL of ",
-                "n: done", "m: done", "resumectl: 1 of 3 downloads did not complete", "end 73")
-            try await screen.expect(
-                "F=$(resumectl get -q --no-progress \(screen.host)/q; resumectl get \(screen.host)/p); echo \"<$F>\"",
-                "<\(screen.folder["p"])>", "end 0")
         }
     }
 }

@@ -10,15 +10,21 @@ struct TerminalTests {
 
     /// Runs a test in a terminal in which sixteen downloads have received half of their bytes and wait for the rest.
     ///
-    /// The test opens the gate at its end.
+    ///
+    /// - Parameters:
+    ///   - gates: One for all files, or one for each.
+    ///   - environment: Variables of the program.
+    ///   - body: What the test does.
+    /// - Throws: The error of the test.
     private func withDownloads(
-        _ body: (_ terminal: Terminal, _ gate: Gate, _ origin: String) async throws -> Void
+        _ gates: [Gate], environment: String = "", _ body: (_ terminal: Terminal, _ origin: String) async throws -> Void
     ) async throws {
-        let gate = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = { _ in
+        let handler: @Sendable (OriginRequest) -> Response = { request in
             let head = Step.head(status: "200 OK", fields: [("Content-Length", "300000"), ("ETag", "\"v1\"")])
+            let index = Self.numbers.firstIndex { request.path.hasSuffix("-\($0).bin") } ?? 0
             return Response([
-                head, .body(Self.content, 0..<150_000), .gate(gate), .body(Self.content, 150_000..<300_000),
+                head, .body(Self.content, 0..<150_000), .gate(gates[index % gates.count]),
+                .body(Self.content, 150_000..<300_000),
             ])
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
@@ -27,10 +33,9 @@ struct TerminalTests {
                     let urls = "\(server.baseURL)/映画-"
                     let list = Self.numbers.map { "\(urls)\($0).bin\n" }.joined()
                     try Files.write(Array(list.utf8), to: folder["list"])
-                    let get =
-                        "PS1='$ '; clear; \(Resumectl.path) get --stall-timeout 1h -j 16 -i \(folder["list"]) -P \(folder["files"])"
-                    try await terminal.type(get, "Enter")
-                    try await body(terminal, gate, server.baseURL)
+                    let get = "\(environment) \(Resumectl.path) get --stall-timeout 1h -j 16 -i list -P files"
+                    try await terminal.type("cd \(folder.path); PS1='$ '; clear; \(get)", "Enter")
+                    try await body(terminal, server.baseURL)
                 }
             }
         }
@@ -55,7 +60,8 @@ struct TerminalTests {
 
     @Test("Sixteen downloads in terminals of several widths, and as files are finished")
     func widths() async throws {
-        try await withDownloads { terminal, gate, _ async throws in
+        let gate = Gate()
+        try await withDownloads([gate]) { terminal, _ async throws in
             for width in [80, 50, 20, 200, 20, 80] {
                 try await terminal.resize(width, 24)
                 let expected = Self.rows(width)
@@ -78,6 +84,52 @@ struct TerminalTests {
                 return rows.count == 18 && rows.prefix(16).allSatisfy { $0.hasSuffix(".bin: done, 293.0 KiB") }
                     && rows[16].hasPrefix("16 of 16 files, 4.6 MiB received in ") && rows[17] == "$"
             }
+        }
+    }
+
+    @Test("The terminal is resized again and again while files are finished")
+    func resizedWhileScrolling() async throws {
+        let gates = Self.numbers.map { _ in Gate() }
+        try await withDownloads(gates) { terminal, _ async throws in
+            let progress = Self.rows(80)
+            try await terminal.expect("all downloads") { $0 == progress }
+            for (index, gate) in gates.enumerated() {
+                // A file is finished while the width changes, and the program has not heard of all changes.
+                for width in [50, 200, 20, 120, 80] {
+                    try await terminal.resize(width, 24)
+                    if width == 20 { gate.open() }
+                }
+                try await terminal.expect("\(index + 1) files") { rows in
+                    rows.last?.hasPrefix("\(index + 1) of 16 files") == true || rows.last == "$"
+                }
+            }
+            try await terminal.expect("the end") { rows in
+                rows.dropLast().last?.hasPrefix("16 of 16 files, 4.6 MiB received in ") == true && rows.last == "$"
+            }
+            // Whatever was drawn in between, each line that stays is there, once and whole. Spaces at the ends of rows
+            // are not seen.
+            let all = try await terminal.tmux("capture-pane", "-p", "-S", "-").filter { !$0.isWhitespace }
+            for number in Self.numbers {
+                #expect(all.ranges(of: "files/映画-\(number).bin:done,293.0KiB").count == 1, "\(number)\n\(all)")
+            }
+            #expect(all.ranges(of: "16of16files,").count == 1, "\(all)")
+        }
+    }
+
+    @Test("Without progress where the terminal cannot show it, and never in colour", arguments: ["dumb", "xterm"])
+    func plain(term: String) async throws {
+        let gate = Gate()
+        try await withDownloads([gate], environment: "TERM=\(term) NO_COLOR=1") { terminal, _ async throws in
+            let progress = Self.rows(80)
+            if term != "dumb" { try await terminal.expect("all downloads") { $0 == progress } }
+            gate.open()
+            // Without progress, there is no summary either.
+            let count = term == "dumb" ? 17 : 18
+            try await terminal.expect("the end") { $0.count == count && $0.last == "$" }
+            // With the codes of colours.
+            let rows = try await terminal.tmux("capture-pane", "-p", "-e").split(separator: "\n")
+            #expect(rows.count { $0.contains(".bin: done, 293.0 KiB") } == 16, "\(rows)")
+            #expect(rows.count == count && !rows.contains { $0.contains("\u{1B}") }, "\(rows)")
         }
     }
 
@@ -114,7 +166,7 @@ struct TerminalTests {
 
     @Test("After one Ctrl-C or two, messages and a prompt on rows of their own remain", arguments: [1, 2])
     func interruption(count: Int) async throws {
-        try await withDownloads { terminal, _, origin async throws in
+        try await withDownloads([Gate()]) { terminal, origin async throws in
             try await Self.interrupt(terminal, count, origin)
         }
     }

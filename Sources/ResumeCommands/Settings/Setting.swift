@@ -22,7 +22,7 @@ struct Setting {
     var source: Source
 
     /// The options that concern one download or contain secrets that would be sent to any server.
-    private static let excluded: Set = [
+    static let excluded: Set = [
         "output", "input-file", "from", "key", "sha256", "sha512", "checksum", "checksums", "range", "head-url", "url",
         "restart", "header", "user", "referer", "help", "version", "remote-name", "continue", "continue-at", "hold",
         "keep",

@@ -30,7 +30,7 @@ struct Settings {
         }
         guard file != nil || !variables.isEmpty else { return nil }
         self.root = root
-        options = CommandShape(of: root.configuration.subcommands.filter(Self.hasDefaults))
+        options = Self.options(root)
         var settings = try file.map(Self.settings) ?? []
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
             let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
@@ -51,6 +51,19 @@ struct Settings {
         for setting in settings {
             effective.removeAll { $0.name == setting.name && !Self.isRepeated(setting.name) }
             effective.append(setting)
+        }
+    }
+
+    /// The options that may have settings.
+    private static func options(_ root: any ParsableCommand.Type) -> CommandShape {
+        CommandShape(of: root.configuration.subcommands.filter(hasDefaults))
+    }
+
+    /// The values of options that are not set, by their names.
+    static func builtIn(_ root: any ParsableCommand.Type) -> [String: String] {
+        options(root).arguments.reduce(into: [:]) { values, option in
+            guard let name = option.names.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
+            if !Setting.excluded.contains(String(name)) { values[String(name)] = option.defaultValue }
         }
     }
 

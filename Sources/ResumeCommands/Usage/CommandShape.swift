@@ -28,6 +28,7 @@ struct CommandShape: Sendable {
 
         private enum CodingKeys: String, CodingKey {
             case kind, names, valueName, allValues, isRepeating, shouldDisplay, abstract, parsingStrategy
+            case defaultValue
         }
 
         let kind: Kind
@@ -41,6 +42,8 @@ struct CommandShape: Sendable {
         let abstract: String
         /// Whether a value may begin with a dash.
         let takesDashes: Bool
+        /// The value that is used without the option, as the help states it; nil if there is none.
+        let defaultValue: String?
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -52,6 +55,9 @@ struct CommandShape: Sendable {
             isShown = try members.decode(Bool.self, forKey: .shouldDisplay)
             abstract = try members.decodeIfPresent(String.self, forKey: .abstract) ?? ""
             takesDashes = try members.decodeIfPresent(String.self, forKey: .parsingStrategy) == "unconditional"
+            // Those of optional properties are in the text.
+            let stated = abstract.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
+            defaultValue = try members.decodeIfPresent(String.self, forKey: .defaultValue) ?? stated
         }
     }
 
