@@ -7,12 +7,16 @@ import Testing
 ///
 /// With `RECORD=Now`, the tests write the page instead of comparing. With `RECORD=Before`, `PROGRAM=FOLDER` and
 /// `NUMBERS="1 2"`, they record some of them with an older program in a folder.
-@Suite(.timeLimit(.minutes(20)), .serialized, .enabled(if: Shell.has("tmux"), "needs tmux"))
+@Suite(
+    .timeLimit(.minutes(20)), .serialized, .enabled(if: Shell.has("tmux") && Shell.has("bash"), "needs tmux and bash"))
 struct FrictionTests {
     private static let content = Content(length: 300_000, seed: 7)
     private static let canMount = Shell.isRoot && Shell.has("unshare")
     private static let environment = ProcessInfo.processInfo.environment
-    private static let recorded = Recording.Kind(rawValue: environment["RECORD"] ?? "")
+    private static let recorded = environment["RECORD"].map { text in
+        guard let kind = Recording.Kind(rawValue: text) else { fatalError("RECORD is Before or Now") }
+        return kind
+    }
     private static let numbers = environment["NUMBERS"]?.split(separator: " ").compactMap { Int($0) } ?? Array(1...15)
     /// The folder of the program.
     private static var program: String { environment["PROGRAM"] ?? String(Resumectl.path.dropLast("/resumectl".count)) }
@@ -117,7 +121,7 @@ struct FrictionTests {
     /// Makes a folder whose path is as long as `/home/you`, so that lines are as long as on the page.
     private static func home() throws -> String {
         while true {
-            let path = "/tmp/" + String((0..<4).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement() ?? "a" })
+            let path = "/tmp/r" + String((0..<3).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement() ?? "a" })
             do {
                 try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
                 return path
@@ -140,7 +144,11 @@ struct FrictionTests {
             try Files.write(Array(names.map { "http://\(origin)/\($0)\n" }.joined().utf8), to: "\(folder)/list")
         }
         if number == 6 { try Files.write([], to: "\(folder)/folder/urls.txt") }
-        if number == 9 { try Files.write(content.bytes(in: 0..<200_000), to: "\(folder)/cut.bin") }
+        if number == 9 {
+            try Files.write(content.bytes(in: 0..<200_000), to: "\(folder)/cut.bin")
+            try Files.write(content.bytes(in: 0..<200_000), to: "\(folder)/a.bin")
+            try Files.write([], to: "\(folder)/a.bin.aria2")
+        }
     }
 
     /// The shell's functions: the end of a command, and commands that see another file system in the folder `disk`.
@@ -153,30 +161,38 @@ struct FrictionTests {
     /// How many requests a recording makes in all, where that is the point.
     private static let requests = [1: 4, 2: 2, 8: 3, 11: 1]
 
-    @Test("What users see is what the page says", arguments: numbers)
-    func page(number: Int) async throws {
+    @Test("What users see is what the page says", arguments: numbers.filter { ![10, 11, 12].contains($0) })
+    func page(number: Int) async throws { try await Self.compare(number) }
+
+    @Test("The same of a certificate", .enabled(if: numbers.contains(10) && Nginx.isInstalled, "needs nginx"))
+    func certificate() async throws { try await Self.compare(10) }
+
+    @Test(
+        "The same of other file systems", .enabled(if: canMount, "needs root and unshare"),
+        arguments: numbers.filter { [11, 12].contains($0) })
+    func fileSystems(number: Int) async throws { try await Self.compare(number) }
+
+    private static func compare(_ number: Int) async throws {
         let kind = Self.recorded ?? .now
         guard var recording = try Recording.all().first(where: { $0.number == number && $0.kind == kind }) else {
             Issue.record("docs/frictions.md has no \(number)")
             return
         }
-        let needsNginx = number == 10
-        if needsNginx && !Nginx.isInstalled || [11, 12].contains(number) && !Self.canMount { return }
         let gate = Gate()
         try await OriginServer.withServer(handler: { Self.answer($0, gate) }) { server async throws in
             try await TemporaryFolder.with { folder async throws in
                 let place = try Self.home()
                 defer { try? FileManager.default.removeItem(atPath: place) }
                 try Self.prepare(number, in: place, origin: "127.0.0.1:\(server.port)")
-                let nginx = needsNginx ? try await Nginx(serving: folder.path, secure: true) : nil
+                let nginx = number == 10 ? try await Nginx(serving: folder.path, secure: true) : nil
                 let shell = "bash --norc --noprofile"
                 try await Terminal.with(shell, in: folder, width: 100, height: 40) { terminal async throws in
                     try await terminal.type("cd \(place); PATH=\"\(Self.program):$PATH\"", "Enter")
                     try await terminal.type(Self.setup, "Enter")
+                    let origin = nginx.map { ("127.0.0.1:48443", "127.0.0.1:\($0.securePort)") }
                     let names = [
-                        ("/home/you/store", folder["store"]),
-                        ("127.0.0.1:48000", "127.0.0.1:\(server.port)"),
-                        ("127.0.0.1:48443", "127.0.0.1:\(nginx?.securePort ?? 0)"), ("/home/you", place),
+                        origin ?? ("127.0.0.1:48000", "127.0.0.1:\(server.port)"),
+                        ("/home/you/store", folder["store"]), ("/home/you", place),
                     ]
                     let screen = Screen(terminal: terminal, gate: gate, names: names)
                     for index in recording.steps.indices {

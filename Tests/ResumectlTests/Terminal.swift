@@ -61,5 +61,6 @@ struct Terminal {
             try await Task.sleep(for: .milliseconds(50))
         }
         Issue.record("\(what), not on the screen:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
+        throw Shell.Failure(description: "the screen is not as expected")
     }
 }

@@ -18,7 +18,8 @@ package struct TerminalFrame {
     /// - Returns: The text; empty if there is nothing to do.
     package mutating func replace(with lines: [String], after messages: [String] = [], width: Int) -> String {
         guard !drawn.isEmpty || !lines.isEmpty || !messages.isEmpty else { return "" }
-        // A terminal that has become narrower has wrapped the lines.
+        // A terminal that has become narrower has wrapped the lines. If it has become wider again before it told its
+        // width, or has moved the cursor, lines above them are lost; fewer rows would leave wrapped lines each time.
         let rows = drawn.reduce(0) { $0 + Terminal.rows($1, width: width) }
         drawn = lines
         // Rows are overwritten before their rest is cleared, so that nothing flickers. An ordinary line may wrap, and

@@ -63,7 +63,8 @@ struct Settings {
     static func builtIn(_ root: any ParsableCommand.Type) -> [String: String] {
         options(root).arguments.reduce(into: [:]) { values, option in
             guard let name = option.names.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
-            if !Setting.excluded.contains(String(name)) { values[String(name)] = option.defaultValue }
+            guard let value = option.defaultValue, !Setting.excluded.contains(String(name)) else { return }
+            values[String(name)] = value
         }
     }
 

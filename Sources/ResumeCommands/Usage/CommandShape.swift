@@ -55,7 +55,7 @@ struct CommandShape: Sendable {
             isShown = try members.decode(Bool.self, forKey: .shouldDisplay)
             abstract = try members.decodeIfPresent(String.self, forKey: .abstract) ?? ""
             takesDashes = try members.decodeIfPresent(String.self, forKey: .parsingStrategy) == "unconditional"
-            // Those of optional properties are in the text.
+            // The parser does not know what is used in place of nil; the text states it.
             let stated = abstract.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
             defaultValue = try members.decodeIfPresent(String.self, forKey: .defaultValue) ?? stated
         }

@@ -1,4 +1,5 @@
 package import HTTPTypes
+internal import ResumeStore
 internal import Synchronization
 
 /// Bytes of a body as a client receives them.
@@ -19,7 +20,7 @@ package final class BodyMailbox: Sendable {
     /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
     package static var limit: Int { 1 << 20 }
     /// The maximum number of bytes passed to the reader at a time; it may stop after each time.
-    private static var sliceLength: Int { 256 << 10 }
+    private static var sliceLength: Int { PartStream.pieceSize }
 
     private struct State {
         var head: HTTPResponse?

@@ -86,7 +86,7 @@ public struct TransportResponse: Sendable {
 ///
 /// Memory is bounded: while the body is not read, nothing is read from the connection either.
 package protocol ResponseBody: AnyObject, Sendable {
-    /// Passes the body to a reader, part by part and in order, until the reader stops or the body ends.
+    /// Passes the body to a reader, in parts of at most 256 KiB and in order, until the reader stops or the body ends.
     ///
     /// Each part is passed on the transport's own thread, without a copy or a thread switch. The reader may block
     /// there; nothing else is received during that time. Parts received before the call are passed first.

@@ -128,9 +128,10 @@ package struct PartLedger: Sendable {
     /// - Parameters:
     ///   - start: ``growingBlock``, before them.
     ///   - block: The same block, extended by them.
-    /// - Returns: False if another block has been started since; nothing is recorded then.
+    /// - Returns: False if another block has been started since, or if the border has moved and is crossed; nothing is
+    ///   recorded then.
     package mutating func receive(extending start: Block, to block: Block) -> Bool {
-        guard start == growingBlock else { return false }
+        guard start == growingBlock, block.length - start.length <= roomInBlock else { return false }
         blocks[blocks.endIndex - 1] = block
         received = block.end
         if block.length >= Self.blockLength || received == border { beginBlock(at: received) }
@@ -142,7 +143,7 @@ package struct PartLedger: Sendable {
     /// The end of what a commit may record now.
     ///
     /// Of a body that has passed its border, nothing more if it awaits a digest; otherwise the whole blocks before the
-    /// border, of which the last one ends there.
+    /// border, of which the last one ends there unless the border was set later.
     private var recordable: Int64 {
         guard pace != .never else { return recorded }
         guard let border, received > border else { return received }

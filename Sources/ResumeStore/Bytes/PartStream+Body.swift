@@ -45,10 +45,17 @@ extension PartStream {
     /// - Returns: False if this one has already reached that offset.
     /// - Throws: ``StoreError``
     func shorten(to end: Int64, before successor: PartStream, overlap: Int64) throws -> Bool {
-        // Otherwise the bytes behind the new border would prevent recording all earlier ones.
-        if held > PartLedger.border(end) { try checkpoint() }
-        // Before the body can reach the border.
-        let before = update { $0.holdBack(from: PartLedger.border(end)) } ?? nil
+        let border = PartLedger.border(end)
+        var before: Int64?
+        // Before the body can reach the border. If it has passed it, the bytes behind it would prevent recording those
+        // before it.
+        while update({ part in
+            if part.received > border, part.hasUnrecorded { return true }
+            before = part.holdBack(from: border)
+            return false
+        }) == true {
+            try checkpoint()
+        }
         let part = successor.partOffset
         // Waits for a running write.
         guard body.withLock({ $0?.course.shorten(to: end, before: part, overlap: overlap) ?? false }) else {

@@ -1,7 +1,7 @@
 internal import ResumeFiles
 internal import Synchronization
 
-/// One stream into a blob: writes and records bytes on the thread that received them.
+/// One stream into a blob: writes bytes on the thread that received them, and records them on another one.
 ///
 /// A download has one stream, or several side by side at different offsets. Each writes one part, whose row says how
 /// many of its bytes are recorded. No two streams write the same bytes. ``PartLedger`` decides what is recorded when.
@@ -72,6 +72,7 @@ package final class PartStream: Sendable {
     /// - Throws: ``StoreError``
     package func append(_ bytes: RawSpan) throws -> Bool {
         try StoreError.refuseForkedChild()
+        assert(bytes.byteCount <= Self.pieceSize, "more than may be lost")
         let wantsMore = try StoreError.wrapping { try appendPiece(bytes) }
         readable.changed()
         let keepsUp = try sync.keepsUp() && !awaitsCommit()

@@ -60,6 +60,8 @@ public actor Transfer {
     var isSpliced: Bool?
     /// The number of stored bytes before the body.
     private(set) var receivedBefore: Int64 = 0
+    /// How many bodies have begun.
+    private var bodies = 0
     /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
     package internal(set) var damage: Reason?
     /// The plan of the request whose response is expected, if a program issues each request itself.
@@ -209,7 +211,7 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        receivedBefore = receivedBytes
+        (receivedBefore, bodies) = (receivedBytes, bodies + 1)
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
         if awaitsDigest, entry.grows {
             // The blob may soon contain bytes that are discarded.
@@ -228,8 +230,13 @@ public actor Transfer {
     /// - Parameter bytes: The part; it is not retained.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `tooLarge`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
-        try requireOpen()
+        let body = bodies
         for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
+            // Other calls may have come in between.
+            try requireOpen()
+            guard body == bodies else {
+                throw StoreError(.misuse, "another response was received before all bytes of this one were written")
+            }
             let piece = unsafe bytes.span.bytes.extracting(start..<min(start + PartStream.pieceSize, bytes.count))
             if try !main.append(piece) { try await main.catchUp() }
         }
