@@ -42,8 +42,14 @@ struct CommandShape: Sendable {
         let abstract: String
         /// Whether a value may begin with a dash.
         let takesDashes: Bool
+        private let parsedDefault: String?
+
         /// The value that is used without the option, as the help states it; nil if there is none.
-        let defaultValue: String?
+        ///
+        /// The parser does not know what is used in place of nil; the text states it.
+        var defaultValue: String? {
+            parsedDefault ?? abstract.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
+        }
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -55,9 +61,7 @@ struct CommandShape: Sendable {
             isShown = try members.decode(Bool.self, forKey: .shouldDisplay)
             abstract = try members.decodeIfPresent(String.self, forKey: .abstract) ?? ""
             takesDashes = try members.decodeIfPresent(String.self, forKey: .parsingStrategy) == "unconditional"
-            // The parser does not know what is used in place of nil; the text states it.
-            let stated = abstract.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
-            defaultValue = try members.decodeIfPresent(String.self, forKey: .defaultValue) ?? stated
+            parsedDefault = try members.decodeIfPresent(String.self, forKey: .defaultValue)
         }
     }
 

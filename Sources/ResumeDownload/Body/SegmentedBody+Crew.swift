@@ -39,9 +39,11 @@ extension SegmentedBody {
             running[id] = Running(segment: segment, body: pump.body, start: segment.held)
             group.addTask { [pump, transfer] in
                 let ended = await pump.run(into: segment)
-                // A failure here recurs when all streams have ended, and is reported then. If the store has failed, each
-                // attempt may take as long as SQLite waits for another process.
-                if !(ended.failure is StoreError) { try? await transfer.run { _ in try segment.checkpoint() } }
+                // A failure here recurs when all streams have ended, and is reported then. While another process locks
+                // the database, each attempt takes as long as SQLite waits.
+                if (ended.failure as? StoreError)?.code != .busy {
+                    try? await transfer.run { _ in try segment.checkpoint() }
+                }
                 return .ended(id, ended)
             }
         }

@@ -230,6 +230,7 @@ public actor Transfer {
     /// - Parameter bytes: The part; it is not retained.
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `tooLarge`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
+        try requireOpen()
         let body = bodies
         for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
             // Other calls may have come in between.
