@@ -104,6 +104,7 @@ lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples
 	Scripts/check-language.sh
 	Scripts/check-cycles.py
+	Scripts/check-budget.py
 	Scripts/api.py --check
 	Scripts/manual.py .build/debug/resumectl --check docs/commands.md
 

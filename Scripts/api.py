@@ -69,6 +69,9 @@ def main():
     built = [module for module in MODULES if (BUILD / f"Modules/{module}.swiftmodule").exists()]
     if not built and "--check" in sys.argv:
         return print("The package is not built, so the public API is not compared with docs/api.txt.")
+    # Without some of the modules, their declarations would be removed from docs/api.txt.
+    if missing := [module for module in MODULES if module not in built]:
+        sys.exit(f"api.py: {BUILD} does not contain {', '.join(missing)}. Build the package first: make build")
     lines, bare, counted = [], [], []
     declarations, types, names = Counter(), Counter(), Counter()
     for module in built:

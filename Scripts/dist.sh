@@ -101,8 +101,8 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
         sed -nE 's/libc6 \(>= 2\.([0-9]|[12][0-9]|3[0-5])\)/libc6 (>= 2.36)/; s/^shlibs:Depends=//p')
     bytes=$(find "$package" -type f -printf '%s\n' | awk '{ sum += $1 } END { print int((sum + 1023) / 1024) }')
     mkdir "$package/DEBIAN"
-    sed -e "s|@VERSION@|$version-1|; s|@ARCHITECTURE@|$architecture|; s|@SIZE@|$bytes|" \
-        -e "s|@MAINTAINER@|$maintainer|; s|@DEPENDS@|$depends|" Packaging/control >"$package/DEBIAN/control"
+    Scripts/fill.py Packaging/control VERSION="$version-1" ARCHITECTURE="$architecture" SIZE="$bytes" \
+        MAINTAINER="$maintainer" DEPENDS="$depends" >"$package/DEBIAN/control"
     (cd "$package" && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
     settle "$package"
     # One thread: xz divides its input by their number.
