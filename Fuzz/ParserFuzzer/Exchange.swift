@@ -34,7 +34,7 @@ struct Exchange {
         let conditions = ResumePolicy.Condition.allCases
         policy = ResumePolicy(
             condition: conditions[Int(terms >> 4) % conditions.count], overlap: overlap,
-            allowsUnvalidated: terms & 2 != 0, hasDigest: terms & 4 != 0, storesCoded: terms & 8 != 0)
+            allowsUnvalidated: terms & 2 != 0, digest: terms & 4 != 0 ? HTTPDigest(.sha256, of: []) : nil, storesCoded: terms & 8 != 0)
         plan = Plan(for: held, policy: policy, avoidsRange: terms & 1 != 0 ? .restartRequested : nil)
         response = HTTPResponse(status: .init(code: status), headerFields: answer.fields)
     }

@@ -60,7 +60,7 @@ func queueComment(_ downloader: Downloader, _ url: DownloadURL) async throws -> 
     return result
 }
 
-typealias Answer = (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>)
+typealias Answer = FetchResponse<AsyncThrowingStream<[UInt8], any Error>>
 
 func fetchComment(
     _ store: DownloadStore, _ url: DownloadURL, _ original: HTTPRequest, send: (HTTPRequest) async throws -> Answer
@@ -72,7 +72,7 @@ func fetchComment(
         return try await send(request)  // your client: returns the response head and a stream of body parts
     }
     // END
-    return image
+    return image.bytes
 }
 
 func memoryComment(_ url: DownloadURL, get: (HTTPFields) async throws -> Answer) async throws -> [UInt8] {
@@ -80,5 +80,5 @@ func memoryComment(_ url: DownloadURL, get: (HTTPFields) async throws -> Answer)
     let store = MemoryStore()
     let image = try await store.fetch(url) { fields in try await get(fields) }
     // END
-    return image
+    return image.bytes
 }

@@ -9,9 +9,9 @@ final class Images: Sendable {
 
     func image(
         at url: DownloadURL,
-        get: (HTTPFields) async throws -> (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>)  // your HTTP client
+        get: (HTTPFields) async throws -> FetchResponse<AsyncThrowingStream<[UInt8], any Error>>  // your HTTP client
     ) async throws -> [UInt8] {
-        try await store.fetch(url) { fields in try await get(fields) }
+        try await store.fetch(url) { fields in try await get(fields) }.bytes
     }
 
     func releaseMemory() { store.removeAll() }

@@ -48,7 +48,7 @@ struct FetchTests {
                     var head = HTTPResponse(status: .ok)
                     head.headerFields[.eTag] = "\"v1\""
                     // No length: only the end of the body gives the length of the file.
-                    return (head, Self.partsUntilCancelled)
+                    return FetchResponse(head: head, body: Self.partsUntilCancelled)
                 }
             }
             await #expect(throws: CancellationError.self) { try await task.value }
@@ -79,7 +79,7 @@ struct FetchTests {
                 let store = try await DownloadStore.open(at: folder["store"])
                 let port = server.port
                 let told = Mutex<[Int64]>([])
-                let length = try await store.fetch(
+                let result = try await store.fetch(
                     try DownloadURL(server.baseURL + "/file"), to: folder["out"],
                     headerFields: [:],
                     retries: .init(retries: 1, firstDelay: .milliseconds(10)),
@@ -87,8 +87,9 @@ struct FetchTests {
                         #expect(total == Self.file.content.length)
                         told.withLock { $0.append(received) }
                     },
-                    sending: { try await SmallClient.get(port: port, $0) })
-                #expect(length == Self.file.content.length)
+                    sending: { try await SmallClient.response(port: port, $0) })
+                let length = result.totalBytes
+                #expect(length == Self.file.content.length && result.reusedBytes == 0)
                 let received = told.withLock { $0 }
                 #expect(received.last == length && received == received.sorted() && received.contains(20_000))
                 #expect(try Files.bytes(folder["out"]) == Self.file.bytes)
@@ -184,9 +185,9 @@ struct FetchTests {
                 return requests.count
             }
             guard let answer = answers[min(count, answers.count) - 1] else { throw failure }
-            return (answer.head, answer.stream)
+            return FetchResponse(head: answer.head, body: answer.stream)
         }
-        return (bytes, requests.withLock { $0 })
+        return (bytes.bytes, requests.withLock { $0 })
     }
 
     static let bytes = file.bytes
@@ -342,8 +343,8 @@ struct FetchIdentityTests {
     private static func fetch(as fields: HTTPFields?, _ visit: Visit) async throws -> [UInt8] {
         let port = visit.server.port
         return try await visit.store.fetch(try visit.url, headerFields: fields, retries: .init(retries: 0)) { added in
-            try await SmallClient.get(port: port, (fields ?? [:]) + added)
-        }
+            try await SmallClient.response(port: port, (fields ?? [:]) + added)
+        }.bytes
     }
 
     @Test("The same fields: no request; other or unknown fields: one request", arguments: Place.allCases)

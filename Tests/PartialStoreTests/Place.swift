@@ -50,7 +50,7 @@ struct Visit {
         return try await store.fetch(
             try url, headerFields: [:], policy: policy, limit: limit,
             retries: .init(retries: retries, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
-        ) { fields in try await SmallClient.get(port: port, fields, onPart: onPart) }
+        ) { fields in try await SmallClient.response(port: port, fields, onPart: onPart) }.bytes
     }
 
     /// Fetches the file, which is cut.

@@ -43,6 +43,14 @@ enum SmallClient {
         }
     }
 
+    /// The same for a fetch.
+    static func response(
+        port: Int, target: String = "/file", _ fields: HTTPFields, onPart: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws -> FetchResponse<Body> {
+        let (head, body) = try await get(port: port, target: target, fields, onPart: onPart)
+        return FetchResponse(head: head, body: body)
+    }
+
     private static func head(_ text: String) throws -> HTTPResponse {
         let lines = text.split(separator: "\r\n")
         let words = lines[0].split(separator: " ", maxSplits: 2)

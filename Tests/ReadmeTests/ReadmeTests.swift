@@ -90,11 +90,11 @@ struct ReadmeTests {
 
     private static func answer(
         _ answer: (head: HTTPResponse, body: Range<Int>), from content: [UInt8], isCut: Bool
-    ) -> (HTTPResponse, AsyncThrowingStream<[UInt8], any Error>) {
+    ) -> FetchResponse<AsyncThrowingStream<[UInt8], any Error>> {
         let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         continuation.yield(Array(content[answer.body].prefix(isCut ? 30_000 : .max)))
         continuation.finish(throwing: isCut ? CocoaError(.fileReadUnknown) : nil)
-        return (answer.head, parts)
+        return FetchResponse(head: answer.head, body: parts)
     }
 
     @Test("The example of a queue delivers the forced download and keeps the rest")

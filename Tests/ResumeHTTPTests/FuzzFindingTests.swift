@@ -37,7 +37,7 @@ struct FuzzFindingTests {
         expect(judge(34_464, bytesOnly), "append 34464..<250000 at 100000: resumed-unvalidated")
         expect(judge(34_465, bytesOnly), "ask for whole: range-gap")
         expect(judge(100_000, bytesOnly), "ask for whole: range-gap")
-        let digest = ResumePolicy(allowsUnvalidated: true, hasDigest: true)
+        let digest = ResumePolicy(allowsUnvalidated: true, digest: HTTPDigest(.sha256, of: []))
         expect(judge(100_000, digest), "ask for whole: range-gap")
     }
 

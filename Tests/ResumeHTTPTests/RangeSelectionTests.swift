@@ -192,7 +192,7 @@ struct RangeSelectionTests {
     func severalUnvalidated() {
         let held = HeldPartial(representation: nil, length: 0, selection: RangeSelection("0-9,20-29"))
         for hasDigest in [false, true] {
-            let policy = ResumePolicy(allowsUnvalidated: true, hasDigest: hasDigest)
+            let policy = ResumePolicy(allowsUnvalidated: true, digest: hasDigest ? HTTPDigest(.sha256, of: []) : nil)
             let verdict = Verdict(
                 for: response(200, ["Content-Length: 250000"]), to: Plan(for: held, policy: policy), held: held,
                 policy: policy)

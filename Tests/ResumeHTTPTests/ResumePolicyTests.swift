@@ -77,7 +77,7 @@ struct ResumePolicyTests {
             #expect(fields[.range] == "bytes=\(Fixture.length - 65_536)-")
             // No condition is sent that the server must not compare.
             #expect(fields.count == 2)
-            let digest = ResumePolicy(allowsUnvalidated: true, hasDigest: true)
+            let digest = ResumePolicy(allowsUnvalidated: true, digest: HTTPDigest(.sha256, of: []))
             #expect(Plan(for: held, policy: digest).fields[.range] == "bytes=95904-")
         }
         var little = Self.unvalidated([])

@@ -9,7 +9,7 @@ extension DownloadRun {
 
     mutating func answers(
         to requests: [SampleRequest],
-        _ send: (inout DownloadRun, Plan) async throws -> (head: HTTPResponse, body: any ResponseBody)
+        _ send: (inout DownloadRun, Plan) async throws -> FetchResponse<any ResponseBody>
     ) async throws -> [SampleAnswer] {
         guard requests.count > 1 else { return [try await answer(to: requests[0], send)] }
         var run = self

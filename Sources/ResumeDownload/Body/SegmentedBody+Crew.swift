@@ -109,10 +109,10 @@ extension SegmentedBody {
         }
 
         private mutating func answered(
-            _ question: Asked, _ result: Result<(TransportResponse, SegmentVerdict), any Error>, as id: Int,
+            _ question: Asked, _ result: Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>, as id: Int,
             in group: inout TaskGroup<Report>
         ) async {
-            let response: TransportResponse
+            let response: FetchResponse<any ResponseBody>
             let verdict: SegmentVerdict
             switch result {
             case .success(let answer): (response, verdict) = answer

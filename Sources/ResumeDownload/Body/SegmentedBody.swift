@@ -48,7 +48,7 @@ struct SegmentedBody {
     /// What a child task reports.
     enum Report: Sendable {
         /// A request was answered or failed.
-        case answered(Int, Result<(TransportResponse, SegmentVerdict), any Error>)
+        case answered(Int, Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>)
         /// A body ended.
         case ended(Int, BodyPump.Outcome)
         /// An interval has passed.
@@ -98,7 +98,7 @@ struct SegmentedBody {
     }
 
     /// Requests a range.
-    func ask(_ range: Range<Int64>, held: [Range<Int64>]) async throws -> (TransportResponse, SegmentVerdict) {
+    func ask(_ range: Range<Int64>, held: [Range<Int64>]) async throws -> (FetchResponse<any ResponseBody>, SegmentVerdict) {
         let request = Plan.RangeRequest(
             segment: range, held: held, validator: terms.representation.validator, policy: terms.policy)
         let response = try await run.send(.range(request))

@@ -96,7 +96,7 @@ public struct DownloadRequest: Sendable {
     /// The options about resuming as a policy.
     var policy: ResumePolicy {
         ResumePolicy(
-            condition: condition, overlap: overlap, allowsUnvalidated: allowsUnvalidated, hasDigest: digest != nil,
+            condition: condition, overlap: overlap, allowsUnvalidated: allowsUnvalidated, digest: digest,
             storesCoded: acceptEncoding.lowercased() != "identity")
     }
     /// How often to retry, and with which delays.

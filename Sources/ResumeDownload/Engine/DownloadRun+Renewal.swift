@@ -13,7 +13,9 @@ extension DownloadRun {
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3
 
-    mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome {
+    mutating func refused(
+        by head: HTTPResponse, _ body: (any ResponseBody)?, because reason: Reason
+    ) async throws -> RequestOutcome {
         if try await renew(after: head) {
             connections = request.boundedConnections
             return .renewed

@@ -6,7 +6,7 @@ extension DownloadRun {
     /// Sends the request of a plan, after a HEAD request if the caller wants one.
     ///
     /// - Throws: A ``RequestOutcome`` if there is no usable response.
-    mutating func response(to plan: Plan) async throws -> (head: HTTPResponse, body: any ResponseBody) {
+    mutating func response(to plan: Plan) async throws -> FetchResponse<any ResponseBody> {
         // A HEAD request does not ask for a range.
         var asksForRange = false
         do {
@@ -17,7 +17,7 @@ extension DownloadRun {
                 response.body.cancel(with: CancellationError())
                 throw Unchanged()
             }
-            return (response.head, response.body)
+            return response
         } catch let error as TransportError {
             throw try await outcome(of: error, asksForRange: asksForRange)
         }
@@ -60,7 +60,7 @@ extension DownloadRun {
     /// Sends a request and follows redirects; each request has the range and the condition.
     func send(
         _ plan: Plan, method: HTTPRequest.Method = .get, to url: DownloadURL? = nil
-    ) async throws -> TransportResponse {
+    ) async throws -> FetchResponse<any ResponseBody> {
         let url = url ?? request.url
         var redirection = Redirection(from: url)
         // Fields and secrets belong to the origin of the download.
@@ -72,7 +72,9 @@ extension DownloadRun {
             let message = message(for: plan, method: method, at: redirection)
             let response = try await transport.send(message, timeout: request.boundedStallTimeout)
             do {
-                guard try redirection.follow(response.head) else { return response }
+                guard try redirection.follow(response.head) else {
+                    return FetchResponse(head: response.head, body: response.body, url: redirection.url)
+                }
             } catch {
                 response.body.cancel(with: CancellationError())
                 throw DownloadError(

@@ -27,10 +27,10 @@ public struct ResumePolicy: Sendable, Hashable {
     package var condition: Condition
     /// The number of bytes to request again and compare; 0 disables the comparison.
     package var overlap: Int64
-    /// Resumes without a validator if ``hasDigest`` or an overlap of 64 KiB can prove the bytes.
+    /// Resumes without a validator if ``digest`` or an overlap of 64 KiB can prove the bytes.
     package var allowsUnvalidated: Bool
-    /// Whether the caller knows the digest of the whole file, and compares it at the end.
-    package var hasDigest: Bool
+    /// The digest that the file must have, which is compared before the delivery; nil if the caller knows none.
+    package var digest: HTTPDigest?
     /// Accepts encoded (compressed) responses and stores them as sent; otherwise they are refused.
     ///
     /// Nothing is ever decoded. Set the accepted codings on the request instead of the plan's `identity`.
@@ -47,19 +47,22 @@ public struct ResumePolicy: Sendable, Hashable {
     ///   - overlap: The number of bytes to request again and compare; 0 disables the comparison.
     ///   - allowsUnvalidated: Whether to resume without a validator if a digest or an overlap of 64 KiB can prove the
     ///     bytes.
-    ///   - hasDigest: Whether the caller knows the digest of the whole file, and compares it at the end.
+    ///   - digest: The digest that the file must have, which is compared before the delivery; nil if unknown.
     ///   - storesCoded: Whether to accept encoded (compressed) responses and store them as sent, without ever decoding
     ///     them; otherwise they are refused.
     public init(
         condition: Condition = .ifRange, overlap: Int64 = 4096, allowsUnvalidated: Bool = false,
-        hasDigest: Bool = false, storesCoded: Bool = false
+        digest: HTTPDigest? = nil, storesCoded: Bool = false
     ) {
         self.condition = condition
         self.overlap = overlap
         self.allowsUnvalidated = allowsUnvalidated
-        self.hasDigest = hasDigest
+        self.digest = digest
         self.storesCoded = storesCoded
     }
+
+    /// Whether a digest of the caller proves the whole file, whatever the validators say.
+    package var hasDigest: Bool { digest != nil }
 
     /// Returns the number of bytes to compare before the missing ones, with the minimum that this policy requires.
     func overlap(for validator: Validator?) -> Int64 {

@@ -44,10 +44,14 @@ public struct DownloadError: Error, Sendable, Equatable {
     public var reason: Reason
     /// The last HTTP status; nil if there was none.
     public var status: Int?
+    /// The first bytes of the body of the response that refused a fetch, at most 64 KiB; empty if there are none.
+    public package(set) var body: [UInt8] = []
     /// The resume data of the download; nil if nothing was received or the download cannot be resumed.
     public package(set) var resumeData: ResumeData?
     /// The underlying error.
     public var cause: (any Error)?
+
+    static let longestBody = 64 << 10
 
     /// Makes an error, such as that of a test double.
     public init(_ code: Code, _ reason: Reason, status: Int? = nil, cause: (any Error)? = nil) {

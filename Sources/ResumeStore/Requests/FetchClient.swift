@@ -6,6 +6,8 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
     let transfer: Transfer
     let policy: ResumePolicy
     let comparesDigest = false
+    /// How many bytes of the file were stored before.
+    var reused: Int64 = 0
     /// The maximum number of bytes.
     let limit: Int64
     /// Called with the number of stored bytes and of all bytes, after each part of a body.
@@ -19,7 +21,7 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
                 if bytes.count >= count { break }
             }
         } catch {
-            throw RequestOutcome.body(received: 0, failure: error)
+            throw RequestOutcome.unlessFinal(error)
         }
         return bytes
     }
@@ -42,11 +44,24 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
         let isCut = failure != nil || Task.isCancelled
         _ = try await transfer.endBody(isCut ? .cut : .whole)
         if let error = failure as? StoreError, error.code != .surplusBytes { throw error }
+        if let error = failure as? DownloadError { throw error }
         return .body(received: max(await transfer.partial.length - start, 0), failure: failure)
     }
 
-    func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome {
-        throw DownloadError(.refused, reason, status: head.status.code)
+    mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
+        if verdict.replaces { reused = 0 }
+    }
+
+    mutating func discarded(because reason: Reason) { reused = 0 }
+
+    func refused(by head: HTTPResponse, _ body: Body?, because reason: Reason) async throws -> RequestOutcome {
+        var error = DownloadError(.refused, reason, status: head.status.code)
+        // The body often says why. A failure here must not hide the first one.
+        if let body {
+            error.body = Array(
+                ((try? await read(DownloadError.longestBody, from: body)) ?? []).prefix(DownloadError.longestBody))
+        }
+        throw error
     }
 
     func exhausted(because failure: any Error) async -> any Error {

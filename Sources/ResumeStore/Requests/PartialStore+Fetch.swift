@@ -27,23 +27,25 @@ extension PartialStore {
     ///   - send: Sends a GET request with these fields added, follows redirects, and returns the response head and a
     ///     sequence of body parts: arrays, slices, `Data` or any other sequence of bytes. The body must throw if it is
     ///     cut and the client can detect that. It may be left unread, or not be read to its end: the client ends the
-    ///     request when the body and its iterator are released. Errors of the client count as temporary, and are thrown
-    ///     after the last retry.
-    /// - Returns: All bytes.
+    ///     request when the body and its iterator are released. A ``DownloadError`` ends the fetch at once. Other errors
+    ///     of the client count as temporary, and are thrown after the last retry.
+    /// - Returns: All bytes, how many of them were stored before, and their digest.
     /// - Throws: ``DownloadError``, ``StoreError``, the errors of `send` and its body, `CancellationError`.
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
         retries: RetryPolicy = RetryPolicy(retries: 2),
         onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
-        sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
-    ) async throws -> [UInt8] where Body.Element: Sequence<UInt8> {
+        sending send: (HTTPFields) async throws -> FetchResponse<Body>
+    ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
         let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
         let client = FetchClient<Body>(
             transfer: transfer, policy: policy, limit: Int64(limit), onProgress: onProgress)
-        return try await transfer.run(client, retries: retries, send) {
-            try await $0.takeData(upTo: limit)
+        return try await transfer.run(client, retries: retries, send) { transfer, reused in
+            let bytes = try await transfer.takeData(upTo: limit)
+            return FetchResult(
+                totalBytes: Int64(bytes.count), reusedBytes: reused, digest: policy.digest, bytes: bytes)
         }
     }
 }
@@ -54,24 +56,24 @@ extension DownloadStore {
     /// ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:onProgress:sending:)`` describes the
     /// parameters and errors. The file appears at the destination complete or not at all.
     ///
-    /// - Returns: The length of the file in bytes.
+    /// - Returns: The length of the file, how much of it was stored before, and its digest.
     @discardableResult
     public func fetch<Body: AsyncSequence>(
         _ url: DownloadURL, to path: String, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
         retries: RetryPolicy = RetryPolicy(retries: 2),
         onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
-        sending send: (HTTPFields) async throws -> (HTTPResponse, Body)
-    ) async throws -> Int64 where Body.Element: Sequence<UInt8> {
+        sending send: (HTTPFields) async throws -> FetchResponse<Body>
+    ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
         let destination = try Destination(checking: path)
         let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
             waits: true)
         let client = FetchClient<Body>(transfer: transfer, policy: policy, limit: .max, onProgress: onProgress)
-        return try await transfer.run(client, retries: retries, send) {
-            let length = await $0.partial.length
-            try await $0.deliver(to: destination)
-            return length
+        return try await transfer.run(client, retries: retries, send) { transfer, reused in
+            let length = await transfer.partial.length
+            try await transfer.deliver(to: destination)
+            return FetchResult(totalBytes: length, reusedBytes: reused, digest: policy.digest)
         }
     }
 }
@@ -80,22 +82,23 @@ extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
         _ client: FetchClient<Body>, retries: RetryPolicy,
-        _ send: (HTTPFields) async throws -> (HTTPResponse, Body),
-        finish: (Transfer) async throws -> Result
+        _ send: (HTTPFields) async throws -> FetchResponse<Body>,
+        finish: (_ transfer: Transfer, _ reused: Int64) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
         var loop = RequestLoop(client, retries)
         do {
+            loop.client.reused = await receivedBytes
             while true {
                 try await loop.run { _, plan in
                     do {
                         // The caller's client sends no HEAD. If-Range serves the same purpose.
                         return try await send(plan.conditional.fields)
                     } catch {
-                        throw RequestOutcome.body(received: 0, failure: error)
+                        throw RequestOutcome.unlessFinal(error)
                     }
                 }
                 do {
-                    return try await finish(self)
+                    return try await finish(self, min(loop.client.reused, held))
                 } catch let error as StoreError where error.code == .heldBytesDiffer {
                     try await loop.restart(because: .heldBytesDiffer(error))
                 }

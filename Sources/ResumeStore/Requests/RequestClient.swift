@@ -30,7 +30,7 @@ package protocol RequestClient {
     ///
     /// - Returns: The responses; fewer than requests if one of them has another status than 206.
     mutating func answers(
-        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> (head: HTTPResponse, body: Body)
+        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
     ) async throws -> [SampleAnswer]
 
     /// Ends the request of a body that is not read.
@@ -43,7 +43,9 @@ package protocol RequestClient {
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
 
     /// Handles a response that refuses the download: throws, or obtains another URL or other header fields.
-    mutating func refused(by head: HTTPResponse, because reason: Reason) async throws -> RequestOutcome
+    ///
+    /// `body` is nil if it was not kept; the caller ends its request.
+    mutating func refused(by head: HTTPResponse, _ body: Body?, because reason: Reason) async throws -> RequestOutcome
 
     /// Called after the stored bytes were discarded.
     mutating func discarded(because reason: Reason)
@@ -89,4 +91,9 @@ package enum RequestOutcome: Error {
     case discard(Reason)
     /// Send the request again at once, with the new URL or header fields.
     case renewed
+
+    /// The error to throw after a client has failed: its own if that ends the download, otherwise a temporary failure.
+    static func unlessFinal(_ error: any Error) -> any Error {
+        error is DownloadError ? error : RequestOutcome.body(received: 0, failure: error)
+    }
 }

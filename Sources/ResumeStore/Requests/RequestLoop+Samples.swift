@@ -4,30 +4,33 @@ package import ResumeHTTP
 /// A response to a request for samples.
 package struct SampleAnswer: Sendable {
     package let request: SampleRequest
-    package let head: HTTPResponse
-    /// The body; empty if the status is not 206.
-    package let body: [UInt8]
+    /// The response; without a body if the status is not 206.
+    package let response: FetchResponse<[UInt8]>
+    package var head: HTTPResponse { response.head }
 
-    package init(request: SampleRequest, head: HTTPResponse, body: [UInt8]) {
-        (self.request, self.head, self.body) = (request, head, body)
+    package init<Body>(to request: SampleRequest, _ response: FetchResponse<Body>, _ body: [UInt8]) {
+        self.request = request
+        var answer = FetchResponse(head: response.head, body: body, url: response.url)
+        answer.trust = response.trust
+        self.response = answer
     }
 }
 
 extension RequestClient {
     /// Sends a request for samples and reads the body of its response.
     package mutating func answer(
-        to request: SampleRequest, _ send: (inout Self, Plan) async throws -> (head: HTTPResponse, body: Body)
+        to request: SampleRequest, _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
     ) async throws -> SampleAnswer {
-        let (head, body) = try await send(&self, request.plan)
-        guard head.status == .partialContent else {
-            cancel(body)
-            return SampleAnswer(request: request, head: head, body: [])
+        let response = try await send(&self, request.plan)
+        guard response.head.status == .partialContent else {
+            cancel(response.body)
+            return SampleAnswer(to: request, response, [])
         }
-        return SampleAnswer(request: request, head: head, body: try await read(request.longestBody, from: body))
+        return SampleAnswer(to: request, response, try await read(request.longestBody, from: response.body))
     }
 
     package mutating func answers(
-        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> (head: HTTPResponse, body: Body)
+        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
     ) async throws -> [SampleAnswer] {
         var answers: [SampleAnswer] = []
         for request in requests {
@@ -161,11 +164,11 @@ extension RequestLoop {
         case .useless, .changed: return
         case .retry(let reason, let seconds):
             throw RequestOutcome.retry(reason, afterSeconds: seconds, status: answer.head.status.code)
-        case .refuse(let reason): throw try await client.refused(by: answer.head, because: reason)
+        case .refuse(let reason): throw try await client.refused(by: answer.head, nil, because: reason)
         case .read: break
         }
         var compared: [Range<Int64>] = []
-        let parts = answer.request.parts(of: answer.body, after: answer.head)
+        let parts = answer.request.parts(of: answer.response.body, after: answer.head)
         for range in answer.request.ranges {
             guard let sent = parts.lazy.compactMap({ $0.bytes(in: range) }).first else { continue }
             compared.append(range)

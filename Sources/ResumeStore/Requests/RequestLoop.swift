@@ -1,4 +1,4 @@
-package import HTTPTypes
+internal import HTTPTypes
 package import ResumeHTTP
 
 /// The requests of one download, one after another, until its transfer is complete.
@@ -10,7 +10,7 @@ package struct RequestLoop<Client: RequestClient> {
     ///
     /// A request without a usable response throws a ``RequestOutcome``. Any other error ends the download. The client
     /// does not store it, since the closure of a fetch does not escape.
-    package typealias Send = (inout Client, Plan) async throws -> (head: HTTPResponse, body: Client.Body)
+    package typealias Send = (inout Client, Plan) async throws -> FetchResponse<Client.Body>
 
     package var client: Client
     private var course: RequestCourse
@@ -48,7 +48,8 @@ package struct RequestLoop<Client: RequestClient> {
 
     /// Sends one request and carries out the verdict on its response.
     private mutating func exchange(_ plan: Plan, _ send: Send) async throws -> RequestOutcome {
-        let (head, body) = try await send(&client, plan)
+        let response = try await send(&client, plan)
+        let (head, body) = (response.head, response.body)
         let held = await client.transfer.partial
         let verdict: Verdict
         furthest = max(furthest, held.length)
@@ -64,7 +65,7 @@ package struct RequestLoop<Client: RequestClient> {
             client.cancel(body)
             throw error
         }
-        if !verdict.usesBody { client.cancel(body) }
+        defer { if !verdict.usesBody { client.cancel(body) } }
         switch verdict {
         case .append, .startOver, .startRange:
             let start = verdict.replaces ? 0 : held.length
@@ -75,7 +76,7 @@ package struct RequestLoop<Client: RequestClient> {
         case .askForWhole(let reason): return .askForWhole(reason)
         case .retry(let reason, let seconds):
             return .retry(reason, afterSeconds: seconds, status: head.status.code)
-        case .refuse(let reason): return try await client.refused(by: head, because: reason)
+        case .refuse(let reason): return try await client.refused(by: head, body, because: reason)
         }
     }
 

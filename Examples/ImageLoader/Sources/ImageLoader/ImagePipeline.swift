@@ -46,8 +46,8 @@ struct ImagePipeline: Sendable {
                 onPart(part.count)
                 return part
             }
-            return (head, parts)
-        }
+            return FetchResponse(head: head, body: parts)
+        }.bytes
     }
 
     /// Moves partial images to disk, for example when the program goes to the background and may be ended there.
