@@ -232,3 +232,19 @@ int resume_files_is_zero(const void *bytes, size_t count) {
     const char *first = bytes;
     return count == 0 || (first[0] == 0 && memcmp(first, first + 1, count - 1) == 0);
 }
+
+int resume_files_spawn_flags(
+    posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, short flags) {
+#if defined(__APPLE__)
+    posix_spawn_file_actions_addinherit_np(actions, 2);
+    return posix_spawnattr_setflags(attributes, flags | POSIX_SPAWN_CLOEXEC_DEFAULT);
+#elif defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    int failure = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+    return failure ? failure : posix_spawnattr_setflags(attributes, flags);
+#else
+    // Descriptors that other threads open from now on are opened with O_CLOEXEC.
+    for (int descriptor = 3; descriptor < getdtablesize(); descriptor++)
+        if (fcntl(descriptor, F_GETFD) >= 0) posix_spawn_file_actions_addclose(actions, descriptor);
+    return posix_spawnattr_setflags(attributes, flags);
+#endif
+}

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The monotonic clock that decides when received bytes are recorded and synced.
 ///
 /// Tests replace it with a clock that they advance themselves.
@@ -26,9 +28,24 @@ package struct StoreClock: Sendable {
 ///
 /// Used for displayed times and for eviction; no decision about bytes depends on it.
 package enum WallClock {
+    #if DEBUG
+    /// How far a test that simulates days has set the time ahead, in milliseconds.
+    private static let ahead = Atomic<Int64>(0)
+
+    /// Sets the time of this process ahead.
+    package static func setAhead(_ duration: Duration) {
+        ahead.store(duration.components.seconds &* 1000, ordering: .relaxed)
+    }
+    #endif
+
     package static var milliseconds: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        let now = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        #if DEBUG
+        return now &+ ahead.load(ordering: .relaxed)
+        #else
+        return now
+        #endif
     }
 }

@@ -88,6 +88,24 @@ final class Home: Sendable {
 
     private func note(_ text: String) { live.withLock { $0 += text } }
 
+    /// Runs a command with `--max-time`, which counts from its start, until the time is enough for what must happen
+    /// first: on a busy machine, a second may pass before any data.
+    ///
+    /// - Parameters:
+    ///   - arguments: Without the option.
+    ///   - isEnough: Whether it has happened.
+    /// - Returns: The last outcome, and the limit in seconds.
+    func runLimited(
+        _ arguments: [String], until isEnough: (Outcome) async throws -> Bool
+    ) async rethrows -> (outcome: Outcome, seconds: Int) {
+        var seconds = 1
+        while true {
+            let outcome = await run(arguments + ["--max-time", "\(seconds)"])
+            guard try await !isEnough(outcome), seconds < 128 else { return (outcome, seconds) }
+            seconds *= 2
+        }
+    }
+
     /// Runs `get --output -`, and passes on the bytes of the file.
     ///
     /// - Parameters:

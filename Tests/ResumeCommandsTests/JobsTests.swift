@@ -126,7 +126,8 @@ struct JobsTests {
             #expect(await home.run("get", "-P", home.path, server.url("/a.bin")).status == .refused)
             let job = try await home.run("jobs", "--json").object
             #expect(job["state"]?.string == "failed" && job["message"]?.string?.contains("404") == true)
-            #expect(await home.run("resume").status == .refused)
+            #expect(await home.run("resume").status == .success)
+            #expect(await home.run("resume", home["a.bin"]).status == .refused)
             #expect(await home.run("forget", "--all").status == .success)
             #expect(await home.run("jobs", "--all").output.isEmpty)
         }
@@ -143,7 +144,7 @@ struct JobsTests {
             let left = await home.run("jobs", "--json")
             #expect(try left.object["destination"]?.string == home["other.bin"], "\(left.output)")
             let count = server.requests.count
-            #expect(await home.run("resume").status == .refused)
+            #expect(await home.run("resume", home["other.bin"]).status == .refused)
             #expect(server.requests.count == count + 1)
             #expect(try home.bytes("a.bin") == Self.content("/a.bin").bytes(in: Self.content("/a.bin").all))
         }
@@ -328,8 +329,101 @@ struct JobsTests {
             #expect(await home.run(get + [server.url("/b")]).status == .refused)
             server.setHandler { $0.path == "/a" ? .file(Sample.resource, for: $0) : .status("404 Not Found") }
             let resume = await home.run(["resume"] + names.map { home[$0] })
-            #expect(!resume.errors.contains("left out"), "\(resume.errors)")
+            #expect(!resume.errors.contains("\(server.url("/a")): left out"), "\(resume.errors)")
             #expect(Sample.content.matches(try home.bytes("out")))
+        }
+    }
+
+    @Test("Of two jobs for one file, that of the later command is continued although the clock was set back")
+    func clockSetBack() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            .file(request.path == "/a" ? Sample.resource : Sample.changedResource, for: request, cutAfter: Sample.cut)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", "-o", home["out"], "--retries", "0"]
+            #expect(await home.run(get + [server.url("/a")]).status == .tryAgain)
+            // The clock of that run was a day ahead.
+            try await home.sql("UPDATE queued SET list = list + 86400000000")
+            #expect(await home.run(get + [server.url("/b")]).status == .tryAgain)
+            server.setHandler { .file($0.path == "/a" ? Sample.resource : Sample.changedResource, for: $0) }
+            let resume = await home.run("resume", "-j", "1")
+            #expect(resume.status == .success, "\(resume.errors)")
+            #expect(Sample.changed.matches(try home.bytes("out")))
+            // A number that is as large as they get does not end the program.
+            try await home.sql("UPDATE queued SET list = 9223372036854775807, state = 'waiting', ended = NULL")
+            #expect(await home.run(get + [server.url("/a")]).status == .success)
+        }
+    }
+
+    @Test("A job that was refused before its first byte runs only if it is named; what has bytes is continued")
+    func refusedBeforeTheFirstByte() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            switch request.path {
+            case "/typo.bin": .status("404 Not Found")
+            case "/kept.bin" where request.field("Range") != nil: .status("403 Forbidden")
+            default: .file(Sample.resource, for: request, cutAfter: Sample.cut)
+            }
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = try list(server, ["/typo.bin", "/kept.bin"])
+            #expect(await home.run(get).status == .refused)
+            // The second run of the job with bytes is refused.
+            #expect(await home.run("resume", home["kept.bin"]).status == .refused)
+            let count = server.requests.count
+            server.setHandler { $0.path == "/typo.bin" ? .status("404 Not Found") : .file(Sample.resource, for: $0) }
+            let resume = await home.run("resume")
+            #expect(resume.status == .success && home.has("kept.bin"), "\(resume.errors)")
+            #expect(server.requests.dropFirst(count).allSatisfy { $0.path == "/kept.bin" })
+            #expect(
+                resume.errors.contains(
+                    "\(server.url("/typo.bin")): left out, since the server refused it before anything was received: ")
+                    && resume.errors.contains("resumectl forget \(home["typo.bin"])"), "\(resume.errors)")
+            // It is listed until it is forgotten, and runs if it is named.
+            #expect(try await home.run("jobs", "--json").object["state"]?.string == "failed")
+            #expect(await home.run("resume", "typo.bin").status == .refused)
+            server.setHandler(Self.handler)
+            #expect(await home.run("resume").status == .success)
+            #expect(!home.has("typo.bin"))
+            #expect(await home.run("resume", "typo.bin").status == .success)
+            #expect(home.has("typo.bin"))
+        }
+    }
+
+    @Test("A job whose destination could not be written is continued, although it has no bytes")
+    func refusedDestination() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write("a file".utf8, to: "folder")
+            let get = ["get", server.url("/a.bin"), "-o", home["folder/a.bin"]]
+            #expect(await home.run(get).status != .success)
+            try home.remove("folder")
+            try home.makeFolder("folder")
+            let resume = await home.run("resume")
+            #expect(!resume.errors.contains("left out"), "\(resume.errors)")
+        }
+    }
+
+    @Test("A Referer with a token is stored no more than other secrets")
+    func referer() async throws {
+        try await OriginServer.withServer(handler: Self.failing("/a.bin")) { server async throws in
+            let page = "https://example.org/page?token=hidden-referer"
+            for options in [["-e", page], ["-H", "Referer: \(page)"]] {
+                let get = ["get", server.url("/a.bin"), "-o", home["a.bin"], "--retries", "0"] + options
+                #expect(await home.run(get).status == .tryAgain)
+                #expect(server.requests.last?.field("Referer") == page)
+                #expect(try await home.run("jobs", "--json").object["needs"]?.array?.first?.string == "Referer")
+                #expect(!String(decoding: try home.storedBytes(), as: UTF8.self).contains("hidden-referer"))
+            }
+            let without = await home.run("resume")
+            #expect(without.status == .refused && without.errors.contains("needs the header field Referer"))
+            #expect(await home.run("resume", "-e", page).status == .tryAgain)
+            #expect(server.requests.last?.field("Referer") == page)
+            // A page without secrets is no secret.
+            let plain = [
+                "get", server.url("/a.bin"), "-o", home["a.bin"], "--retries", "0", "-e", "https://h/page?id=1",
+            ]
+            #expect(await home.run(plain).status == .tryAgain)
+            #expect(await home.run("resume").status == .tryAgain)
+            #expect(server.requests.last?.field("Referer") == "https://h/page?id=1")
         }
     }
 

@@ -40,6 +40,23 @@ struct ProgramTests {
         }
     }
 
+    @Test("A program inherits the standard streams and no other descriptor", .enabled(if: Self.listsDescriptors))
+    func descriptors() async throws {
+        // As sockets and epoll descriptors of libraries, it is not opened with O_CLOEXEC.
+        let inheritable = open("/dev/null", O_RDONLY)
+        defer { close(inheritable) }
+        let shell = "ls /proc/$$/fd > \(home["fds"])"
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url("/a.bin"), "-o", home["a.bin"], "--shell", "--on-complete", shell]
+            let outcome = await home.run(get)
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            // A shell uses 10 for its own redirections.
+            #expect(Set(try text("fds").split(separator: "\n")).subtracting(["10"]) == ["0", "1", "2"])
+        }
+    }
+
+    private static let listsDescriptors = FileManager.default.fileExists(atPath: "/proc/self/fd")
+
     @Test("If the program fails, the file is complete and the exit status is 1")
     func failedCompletion() async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server async throws in
@@ -153,8 +170,8 @@ struct ProgramTests {
     func endlessHelpers(text: String) async throws {
         try await OriginServer.withServer(handler: Self.protected) { server async throws in
             let helper = try script("helper", "echo $$ > \(home["number"]); \(text)")
-            let outcome = await home.run(
-                "get", server.url(), "-o", home["out"], "--auth-command", helper, "--max-time", "2")
+            let get = ["get", server.url(), "-o", home["out"], "--auth-command", helper]
+            let (outcome, _) = await home.runLimited(get) { _ in home.has("number") }
             #expect([.tryAgain, .refused].contains(outcome.status), "\(outcome.errors)")
             #expect(server.requests.isEmpty)
             let number = try #require(pid_t(try self.text("number").dropLast()))

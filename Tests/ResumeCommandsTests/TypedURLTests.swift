@@ -31,7 +31,8 @@ struct TypedURLTests {
         "b_1.invalid/@scope/f.bin": "https://b_1.invalid/@scope/f.bin", "127.1.2.3:9/f.bin": "http://127.1.2.3:9/f.bin",
         "[::1]:9/f.bin": "http://[::1]:9/f.bin", "x.localhost:9/f.bin": "http://x.localhost:9/f.bin",
         "a.invalid:80": "https://a.invalid:80/", "127.0.0.1:9": "http://127.0.0.1:9/", "[::1]:9": "http://[::1]:9/",
-        "localhost:9": "http://localhost:9/",
+        "localhost:9": "http://localhost:9/", "127.1:9/f.bin": "http://127.0.0.1:9/f.bin",
+        "0177.0.0.1:9/f.bin": "http://127.0.0.1:9/f.bin",
     ]
 
     @Test("Without a scheme, https is used for any other host", arguments: hosts.keys.sorted())
@@ -39,6 +40,12 @@ struct TypedURLTests {
         let outcome = await home.run("get", text, "-o", home["out"], "--retries", "0")
         #expect(outcome.status == .tryAgain, "\(outcome.errors)")
         #expect(outcome.errors.contains(Self.hosts[text] ?? "?"), "\(outcome.errors)")
+    }
+
+    @Test("An octal address that looks like this machine's is that of another one")
+    func octal() async throws {
+        let outcome = await home.run("get", "0127.0.0.1/", "-P", home.path)
+        #expect(outcome.status == .usage && outcome.errors.contains("https://87.0.0.1/ "), "\(outcome.errors)")
     }
 
     @Test("A host and port without a path has no file name")

@@ -22,6 +22,29 @@ struct DownloadURLTests {
         #expect(try DownloadURL(url.absoluteString) == DownloadURL(expected))
     }
 
+    @Test(
+        "An IPv4 address has one form, the one that a connection goes to",
+        arguments: [
+            ("0127.0.0.1", "87.0.0.1"), ("127.1", "127.0.0.1"), ("0x7f.1", "127.0.0.1"), ("2130706433", "127.0.0.1"),
+            ("0X7F000001", "127.0.0.1"), ("10.1.258", "10.1.1.2"), ("0300.0250.1.1", "192.168.1.1"), ("0", "0.0.0.0"),
+            ("4294967295", "255.255.255.255"), ("1.2.3.4", "1.2.3.4"),
+        ])
+    func address(host: String, expected: String) throws {
+        let url = try DownloadURL("http://\(host):81/x")
+        #expect(url.host == expected && url.authority == "\(expected):81")
+        #expect(url.absoluteString == "http://\(expected):81/x")
+    }
+
+    @Test(
+        "What is not an address stays a name",
+        arguments: [
+            "4294967296", "256.1.1.1", "1.2.3.4.5", "08.1.1.1", "0x", "0xg", "1.2.3.4.", "1.example.org", "1..2",
+            "1.2.65536", "99999999999999999999", "1.-2", "1.+2",
+        ])
+    func noAddress(host: String) throws {
+        #expect(try DownloadURL("http://\(host)/").host == host)
+    }
+
     @Test("Parts")
     func parts() throws {
         let url = try DownloadURL("https://u@Example.org:8443/a/b?c=d")

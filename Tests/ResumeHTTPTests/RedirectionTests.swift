@@ -18,6 +18,19 @@ struct RedirectionTests {
         redirection.permitted(Self.mine, secret: secret).map(\.name.canonicalName)
     }
 
+    @Test(
+        "E11: a Referer with a secret stays at its origin",
+        arguments: [
+            ("https://h/page", false), ("https://h/page?id=1#a", false), ("/page", false), ("", false),
+            ("https://h/page?token=abc", true), ("https://me:pass@h/", true), ("/page?access_token=abc", true),
+            ("https://h/f?X-Amz-Signature=abc", true),
+        ])
+    func referer(value: String, isSecret: Bool) throws {
+        let fields = headerFields(["Referer: \(value)"])
+        #expect(Redirection.withoutSecrets(fields, secret: []).isEmpty == isSecret)
+        #expect(Redirection.withoutSecrets(fields, secret: [.referer]).isEmpty)
+    }
+
     @Test("H01: the five redirects are followed", arguments: [301, 302, 303, 307, 308])
     func followed(status: Int) throws {
         var redirection = try redirection("https://a.example/x/y?z")

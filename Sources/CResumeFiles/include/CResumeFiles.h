@@ -2,6 +2,7 @@
 #ifndef CRESUMEFILES_H
 #define CRESUMEFILES_H
 
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +41,11 @@ ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t l
 
 /// Makes a pipe that other programs do not inherit. Returns -1 with `errno` set on failure.
 int resume_files_pipe(int ends[2]);
+
+/// Sets the flags of a program to be started, which inherits the descriptors 0 to 2 only: call it after the actions that
+/// set these. Returns 0, or the number of an error.
+int resume_files_spawn_flags(
+    posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, short flags);
 
 /// Renames a file in a folder; fails with EEXIST if the new name is in use. If the file system does not support that, a
 /// second name is added and the old one is kept.

@@ -118,6 +118,11 @@ final class JobRun: Sendable {
             }
         case .outdated(let job):
             reporter.note(job.outdated)
+        case .refused(let job):
+            reporter.note(
+                "\(Redaction.key(job.url)): left out, since the server refused it before anything was received: "
+                    + "\(Printable.escaped(job.failure?.text ?? "")). Name it to try again, or remove it with "
+                    + "'resumectl forget \(ShellWord.quoted(job.destination))'")
         case .busy(let job):
             slots.failed(with: fail(job, because: command.timeLimitFailure))
         case .gone(let job):

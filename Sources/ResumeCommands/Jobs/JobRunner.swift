@@ -9,6 +9,8 @@ struct JobRunner {
         case over(Job)
         /// A later command downloads another file to its path.
         case outdated(Job)
+        /// It was refused permanently before a byte of it was received, and is not named.
+        case refused(Job)
         /// Another process still runs it after the time that a download may take.
         case busy(Job)
         /// It was cancelled since it was chosen, or forgotten, or its row was damaged: then nothing is known of it.
@@ -84,8 +86,10 @@ struct JobRunner {
         // Others may have ended since it was claimed.
         let (later, now) = try await board.later(than: job)
         let hasEnded = now?.state == .done || now?.state == .cancelled
-        guard hasEnded || later.contains(where: { $0.replaces(job) }) else { return .run(job) }
+        let isOutdated = hasEnded || later.contains { $0.replaces(job) }
+        guard isOutdated || now?.neverBegan == true else { return .run(job) }
         board.release(job.id)
+        guard isOutdated else { return .refused(job) }
         return later.isEmpty ? .gone(job) : .outdated(job)
     }
 

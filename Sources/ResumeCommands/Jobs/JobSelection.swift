@@ -112,6 +112,17 @@ extension Job {
     /// Whether the server names the file: the destination is not its path then.
     private var isNamedByServer: Bool { JobTerms.request(for: self)?.usesServerFilename == true }
 
+    /// Failures for which the server was not the cause, or received all.
+    private static let ownFailures: Set = [
+        "failed", "destination", "destination-exists", Programs.completionFailed.rawValue,
+    ]
+
+    /// Whether the server has refused it permanently before anything was received: a wrong URL, most likely.
+    var neverBegan: Bool {
+        guard state == .failed, receivedBytes == 0, file == nil, let code = failure?.code.rawValue else { return false }
+        return !Self.ownFailures.contains(code) && !code.hasSuffix("-mismatch")
+    }
+
     /// Says why it does not run.
     var outdated: String {
         "\(Redaction.key(url)): left out, since a later command downloads another file to "

@@ -143,7 +143,10 @@ struct ChildProgram: Sendable {
         for number in [SIGPIPE, SIGINT, SIGTERM] { unsafe sigaddset(&ignored, number) }
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
         unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        // Libraries open sockets that a program could inherit, and keep a server's connection open with.
+        let flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        let failure = unsafe resume_files_spawn_flags(&actions, &attributes, flags)
+        guard failure == 0 else { throw SystemError(number: failure, call: "run", path: words[0]) }
         let inherited = Self.inheritedEnvironment().filter { line in
             !environment.keys.contains { line.hasPrefix("\($0.rawValue)=") }
         }

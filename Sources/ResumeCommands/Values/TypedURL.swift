@@ -21,17 +21,23 @@ enum TypedURL {
     private static func withoutScheme(_ text: String) -> DownloadURL? {
         guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else {
             // A name without a dot may be a user, and one without a port a file.
-            guard let host = host(of: text[...]), host.contains(".") || isLoopback(host), hasPort(text) else {
-                return nil
-            }
-            return try? DownloadURL("\(isLoopback(host) ? "http" : "https")://\(text)/")
+            guard let host = host(of: text[...]), hasPort(text), let url = withScheme("\(text)/") else { return nil }
+            return host.contains(".") || isLoopback(url.host) ? url : nil
         }
         let authority = text[..<slash]
         guard let host = host(of: authority) else { return nil }
         let path = text[slash...].prefix { $0 != "?" && $0 != "#" }
         // In user/password@host, the first word is not a host; but package servers have an at sign in their paths.
         guard !path.hasPrefix("//"), !path.contains("@") || host.contains(".") else { return nil }
-        return try? DownloadURL("\(isLoopback(host) ? "http" : "https")://\(text)")
+        return withScheme(text)
+    }
+
+    /// Adds http for this machine and https for any other, by the host as it is requested.
+    private static func withScheme(_ text: String) -> DownloadURL? {
+        guard let url = try? DownloadURL("https://\(text)"), isLoopback(url.host) else {
+            return try? DownloadURL("https://\(text)")
+        }
+        return try? DownloadURL("http://\(text)")
     }
 
     /// Returns the host in lower case; nil if it is not a plain name or address, or if what follows is not a port.
@@ -70,7 +76,7 @@ enum TypedURL {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return numbers.count == 4 && numbers.first == 127 && !numbers.contains(nil)
     }

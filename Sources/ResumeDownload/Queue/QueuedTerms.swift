@@ -88,7 +88,7 @@ struct QueuedTerms: Codable {
         var needs = (request.url.hasSecrets ? [Self.neededURL] : []) + request.needs
         var known: [String] = []
         for field in request.headerFields {
-            if request.secretHeaderFields.contains(field.name) || Redirection.credentials.contains(field.name) {
+            if Redirection.isSecret(field, among: request.secretHeaderFields) {
                 if !needs.contains(field.name.rawName) { needs.append(field.name.rawName) }
             } else {
                 known += [field.name.rawName, field.value]

@@ -45,13 +45,43 @@ public struct DownloadURL: Sendable, Hashable {
         else { throw .badHost }
         let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme
-        self.host = host
+        self.host = Self.address(host) ?? host
         port = parts.port ?? defaultPort
-        authority = port == defaultPort ? host : "\(host):\(port)"
+        authority = port == defaultPort ? self.host : "\(self.host):\(port)"
         let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
         userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
         let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+    }
+
+    /// Returns the usual form of an IPv4 address, as `inet_aton` reads it: `0127.1` and `0x57000001` are 87.0.0.1.
+    ///
+    /// Everything that compares hosts then compares what a connection goes to. Nil for anything else.
+    private static func address(_ host: String) -> String? {
+        guard host.first?.isWholeNumber == true else { return nil }
+        var numbers: [UInt32] = []
+        for part in host.split(separator: ".", omittingEmptySubsequences: false) {
+            guard let number = number(part) else { return nil }
+            numbers.append(number)
+        }
+        let last = numbers.removeLast()
+        guard numbers.count < 4, numbers.allSatisfy({ $0 < 256 }) else { return nil }
+        // The last number has all bytes that are left.
+        guard UInt64(last) >> UInt64(8 * (4 - numbers.count)) == 0 else { return nil }
+        while numbers.count < 4 {
+            numbers.append(last >> UInt32(8 * (3 - numbers.count)) & 255)
+        }
+        return numbers.map(String.init).joined(separator: ".")
+    }
+
+    /// Returns a part of an address: hexadecimal after `0x`, octal after `0`.
+    private static func number(_ part: Substring) -> UInt32? {
+        let isHexadecimal = part.hasPrefix("0x")
+        let digits = isHexadecimal ? part.dropFirst(2) : part
+        // A sign is not a digit.
+        guard digits.first?.isHexDigit == true else { return nil }
+        if isHexadecimal { return UInt32(digits, radix: 16) }
+        return UInt32(digits, radix: part.hasPrefix("0") ? 8 : 10)
     }
 
     /// Whether a text has neither spaces nor control characters.

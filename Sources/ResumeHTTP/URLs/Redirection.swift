@@ -66,7 +66,15 @@ package struct Redirection: Sendable {
 
     /// Returns the fields that may be sent to any origin.
     package static func withoutSecrets(_ fields: HTTPFields, secret: Set<HTTPField.Name>) -> HTTPFields {
-        HTTPFields(fields.filter { !credentials.contains($0.name) && !secret.contains($0.name) })
+        HTTPFields(fields.filter { !isSecret($0, among: secret) })
+    }
+
+    /// Whether a field must neither be stored nor sent to other origins.
+    package static func isSecret(_ field: HTTPField, among secret: Set<HTTPField.Name>) -> Bool {
+        if credentials.contains(field.name) || secret.contains(field.name) { return true }
+        // The address of a page may contain a token.
+        guard field.name == .referer else { return false }
+        return (try? DownloadURL(field.value))?.hasSecrets ?? DownloadURL.holdsSecret(field.value)
     }
 
     /// Whether ``url`` is at the first origin and every redirect so far stayed there.

@@ -51,10 +51,15 @@ package enum KillPoint: Int, Sendable, CaseIterable {
 
     /// Runs a closure once at a point instead of killing the process, to simulate another process where locks do not
     /// work.
-    package static func arm(_ point: KillPoint, performing body: @escaping @Sendable () -> Void) {
+    package static func arm(
+        _ point: KillPoint, occurrence: Int = 1, performing body: @escaping @Sendable () -> Void
+    ) {
         action.withLock { $0 = body }
-        arm(point)
+        arm(point, occurrence: occurrence)
     }
+
+    /// Lets the process pass all points again.
+    package static func disarm() { armed.store(0, ordering: .sequentiallyConsistent) }
 
     private static func strike() {
         if let body = action.withLock({ $0 }) { body() } else { kill(getpid(), SIGKILL) }

@@ -19,13 +19,15 @@ package final class JobBoard: Sendable {
     /// The number of this run.
     package let list: Int64
 
-    fileprivate init(store: DownloadStore, queue: Int64, queues: ByteLocks, jobs: ByteLocks) {
+    fileprivate init(store: DownloadStore, queue: Int64, after last: Int64, queues: ByteLocks, jobs: ByteLocks) {
         self.store = store
         self.queue = queue
         self.queues = queues
         self.jobs = jobs
-        // Larger than those of earlier runs, so that it is not 0; different from those of others at the same time.
-        list = WallClock.milliseconds &* 1000 &+ Int64.random(in: 1..<1000)
+        // Larger than those of earlier runs, even if the clock was set back, and so not 0; different from those of
+        // others at the same time.
+        let first = max(WallClock.milliseconds &* 1000, last)
+        list = first + min(Int64.random(in: 1..<1000), .max - first)
     }
 
     /// The key of the store's hashes.
@@ -132,10 +134,12 @@ package final class JobBoard: Sendable {
         case gone
     }
 
-    /// Returns jobs of later commands with the same destination, and the job as it is now.
+    /// Returns jobs of later commands with the same destination, and the job as it is now with its stored bytes.
     package func later(than job: Job) async throws -> (jobs: [Job], now: Job?) {
         try await store.read { [queue] connection in
-            (try connection.later(than: job, in: queue).compactMap(\.self), try connection.job(job.id, in: queue))
+            var now = try connection.job(job.id, in: queue)
+            now?.receivedBytes = try connection.entry(named: job.key)?.receivedBytes ?? 0
+            return (try connection.later(than: job, in: queue).compactMap(\.self), now)
         }
     }
 
@@ -210,7 +214,10 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError``; `inUse` if a program has opened a queue of this name.
     package func openJobs(named name: String = JobBoard.queueName) async throws -> JobBoard {
-        let known = try await read { connection in try connection.queues().first { $0.name == name }?.id }
+        let (known, last) = try await read { connection in
+            let known = try connection.queues().first { $0.name == name }?.id
+            return (known, try known.flatMap { try connection.lastList(in: $0) })
+        }
         let id: Int64
         if let known {
             id = known
@@ -223,6 +230,18 @@ extension DownloadStore {
                 .inUse, "a program has opened the queue \(name) of this store",
                 advice: "Choose another store, or another name for that queue.")
         }
-        return JobBoard(store: self, queue: id, queues: queues, jobs: try lockFile(.jobs))
+        return JobBoard(store: self, queue: id, after: last ?? 0, queues: queues, jobs: try lockFile(.jobs))
+    }
+}
+
+extension Connection {
+    /// Returns the largest number of a list with jobs that a new one may replace; nil if there are no jobs.
+    fileprivate borrowing func lastList(in queue: Int64) throws -> Int64? {
+        // Two steps of indices: of what is left to do, and the newest row, which may have failed permanently.
+        try integer(
+            """
+            SELECT max(list) FROM (SELECT max(list) AS list FROM queued WHERE queue = ?1 AND state <> 'failed'
+                UNION ALL SELECT list FROM queued WHERE id = (SELECT max(id) FROM queued))
+            """, .integer(queue))
     }
 }
