@@ -246,6 +246,22 @@ let package = Package(
                 "ResumeSQLite", "ResumeStore", "StoreFuzz", "TestSupport", "resumectl", "store-fuzzer", httpTypes,
             ],
             swiftSettings: testSettings),
+        // Random histories of downloads, and simulated months of use.
+        .target(
+            name: "Histories",
+            dependencies: ["ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
+            path: "Tests/Histories", swiftSettings: testSettings),
+        .executableTarget(
+            name: "history-walk", dependencies: ["Histories", "TestSupport"], path: "Tests/history-walk",
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "HistoryTests",
+            dependencies: [
+                "Histories", "OriginServer", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeStore",
+                "TestSupport",
+                "history-walk", "resumectl", httpTypes,
+            ],
+            swiftSettings: testSettings),
         .target(
             name: "Crowd",
             dependencies: [
